@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto';
 import { glob, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as setTimeoutAsync } from 'node:timers/promises';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { folderOf } from '@tidewheel/contract/files.ts';
+import { resumeNote } from '@tidewheel/contract/resume.ts';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
-import * as z from 'zod';
 import { startOnMachine, type Trial } from '../../cli/try/host.ts';
+import { type Note, readNote } from '../../cli/try/phase.ts';
 import type { Kill } from './kills.ts';
 
 export interface Start {
@@ -41,20 +44,13 @@ export interface StartPlan {
   readonly signal: AbortSignal;
 }
 
-const noteSchema = z.object({
-  checkpoint: z.string(),
-  step: z.number(),
-  updatedAt: z.string(),
-  format: z.string().optional(),
-});
-type Note = z.infer<typeof noteSchema>;
-
 const REFUSALS = [
   /^tidewheel: (cannot resume this script: .*)/,
   /^tidewheel: (no automatic checkpoints .*)/,
   /trial of automatic checkpoints at .*: refused: (.*)/,
 ];
 const RESTORED = /^tidewheel: restored after step \d+/;
+const FAMILY = /taken for a checkpoint: (.+?), by /;
 const KEPT_LINES = 400;
 /** For a start that is left alone. */
 const LIMIT_SECONDS = 900;
@@ -69,14 +65,16 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
     OBSERVED_DIR: observed,
     OBSERVED_SEED: String(plan.seed),
   };
-  const before = plan.earlier === undefined ? undefined : await noteIn(plan.earlier);
+  const before = plan.earlier === undefined ? undefined : await readNote(plan.earlier);
   const host = await startOnMachine({ ...trial, environment }, plan.name, plan.earlier);
   const startedAt = Date.now();
   const lines: string[] = [];
   let refusal: string | undefined;
   let isRestored = false;
+  let family: string | undefined;
   const take = (line: string): void => {
     isRestored ||= RESTORED.test(line);
+    family = FAMILY.exec(line)?.[1] ?? family;
     if (lines.push(line) > KEPT_LINES) lines.shift();
     refusal ??= REFUSALS.map((pattern) => pattern.exec(line)?.[1]).find((reason) => reason !== undefined);
   };
@@ -108,7 +106,7 @@ export async function playStart(trial: Trial, plan: StartPlan): Promise<Start> {
     seconds,
     steps: steps?.length === 8 ? Number(steps.readBigInt64LE()) : undefined,
     weights: wasKilled ? undefined : await weightsOf(host.base, observed, plan.result),
-    family: await familyOf(host.checkpoints),
+    family: await familyOf(host.checkpoints, family),
     checkpoints: host.checkpoints,
     lines,
     failure: hangs
@@ -133,7 +131,7 @@ async function strike(
   const wait = (milliseconds: number): Promise<unknown> =>
     setTimeoutAsync(milliseconds, undefined, { signal: ended }).catch(() => undefined);
   while (killed.after === 'checkpoint' && !ended.aborted) {
-    const note = await noteIn(checkpoints);
+    const note = await readNote(checkpoints);
     if (note !== undefined && versionOf(note) !== versionOf(before)) break;
     await wait(LOOK_MILLISECONDS);
   }
@@ -158,32 +156,25 @@ async function weightsOf(
   return found.length === 0 ? undefined : hash.digest('hex');
 }
 
-async function familyOf(checkpoints: string): Promise<string | undefined> {
-  const note = await noteIn(checkpoints);
-  return note === undefined ? undefined : (note.format ?? 'marker');
+/** As the agent says it when it sees a new one, or else of what the script resumed from. */
+async function familyOf(checkpoints: string, seen: string | undefined): Promise<string | undefined> {
+  if (seen !== undefined || (await readNote(checkpoints)) === undefined) return seen;
+  const formats = (await resumesIn(checkpoints)).map(({ checkpoint }) => checkpoint?.format);
+  return formats.findLast((format) => format !== undefined) || 'marker';
 }
-
-const verdictSchema = z.object({
-  startedAt: z.number(),
-  verdict: z.object({ kind: z.string() }).nullable(),
-});
 
 /** The agent's verdict on a script with checkpoints of its own, by what it printed and saved in this start. */
 async function isCalledResumed(checkpoints: string, startedAt: number): Promise<boolean> {
-  for await (const file of glob('tidewheel-resume/attempt-*.json', { cwd: checkpoints })) {
-    const text = await readFile(join(checkpoints, file), 'utf8').catch(() => '{}');
-    const proof = verdictSchema.safeParse(JSON.parse(text)).data;
-    if (proof?.verdict?.kind === 'resumed' && proof.startedAt * 1_000 >= startedAt) return true;
-  }
-  return false;
+  const notes = await resumesIn(checkpoints);
+  return notes.some((note) => note.verdict?.kind === 'resumed' && (note.startedAt ?? 0) * 1_000 >= startedAt);
 }
 
-/** Undefined where there is no checkpoint yet. */
-async function noteIn(checkpoints: string): Promise<Note | undefined> {
-  try {
-    const text = await readFile(join(checkpoints, 'tidewheel-progress.json'), 'utf8');
-    return noteSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
+async function resumesIn(checkpoints: string) {
+  const notes = [];
+  for await (const file of glob(`${folderOf('resume')}*.json`, { cwd: checkpoints })) {
+    const text = await readFile(join(checkpoints, file), 'utf8').catch(() => '');
+    const note = valueOf(readDocument(resumeNote, text));
+    if (note !== undefined) notes.push(note);
   }
+  return notes;
 }

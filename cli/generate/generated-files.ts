@@ -12,6 +12,7 @@ import { toYaml } from '../../serverless/describe/cloudformation.ts';
 import { rolesDocument } from '../../serverless/roles.ts';
 import { stateMachineDocument } from '../../serverless/state-machine.ts';
 import { machine } from '../../statemachines/run.ts';
+import { contractModule, snakeCase } from './contract.ts';
 
 const writtenFrom = (source: string): string =>
   `Written by \`npm run generate\` from ${source}; edit those instead.`;
@@ -31,6 +32,7 @@ export const generatedFiles = (): Readonly<Record<string, string>> => ({
   'docs/pipeline.schema.json': json(pipelineJsonSchema()),
   'docs/openapi.json': json(openApiDocument(OPERATIONS)),
   'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
+  'training/agent/for_scripts/tidewheel_contract/documents.py': contractModule(),
 });
 
 // The agent's copy of the table of strategies.
@@ -70,8 +72,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 `;
-
-const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const literal = (value: string): string => `"${snakeCase(value)}"`;
 

@@ -2,20 +2,16 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ProgressNote, progressNote } from '@tidewheel/contract/checkpoints.ts';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import * as z from 'zod';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';
 import { type Output, outputReader } from './output.ts';
 
 /** The agent's note of the newest complete checkpoint. */
-const noteSchema = z.object({
-  step: z.number(),
-  totalSteps: z.number(),
-  checkpoint: z.string(),
-  updatedAt: z.string(),
-});
-export type Note = z.output<typeof noteSchema>;
+export type Note = Pick<ProgressNote, 'step' | 'totalSteps' | 'checkpoint' | 'updatedAt'>;
 
 export interface Phase extends Output {
   readonly name: string;
@@ -182,14 +178,14 @@ async function warn(host: TrialHost, graceSeconds: number): Promise<void> {
   clearTimeout(kill);
 }
 
-async function readNote(checkpoints: string): Promise<Note | undefined> {
-  try {
-    const text = await readFile(join(checkpoints, 'tidewheel-progress.json'), 'utf8');
-    return noteSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
+/** @returns undefined where there is no checkpoint yet */
+export const readNote = async (checkpoints: string): Promise<Note | undefined> =>
+  valueOf(
+    readDocument(
+      progressNote,
+      await readFile(join(checkpoints, DOCUMENT_FILES.progress), 'utf8').catch(() => ''),
+    ),
+  );
 
 /** Those written since then, without what Python and Tidewheel leave; the newest hundred at most. */
 async function filesOf(folder: string, since: number): Promise<readonly string[]> {

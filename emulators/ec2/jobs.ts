@@ -2,8 +2,8 @@
 
 import { json } from 'node:stream/consumers';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import * as z from 'zod';
-import { CHECKPOINT_MARKER } from '../../functions/core/shared/keys.ts';
 import type { LocalClock } from '../clock/clock.ts';
 import { type AddressBook, makeAddressBook } from '../sagemaker/hosts/addresses.ts';
 import { listObjects, openObject, parseS3Uri } from '../sagemaker/hosts/objects.ts';
@@ -86,7 +86,7 @@ async function watchCheckpoints(s3: S3Client, jobUri: string): Promise<Checkpoin
   const job = jobDocument.parse(await json(await openObject(s3, parseS3Uri(jobUri))));
   const place = parseS3Uri(job.CheckpointConfig.S3Uri);
   const count = async () =>
-    (await listObjects(s3, place)).filter(({ key }) => key.endsWith(`/${CHECKPOINT_MARKER}`)).length;
+    (await listObjects(s3, place)).filter(({ key }) => key.endsWith(`/${DOCUMENT_FILES.completion}`)).length;
   let known = await count();
   return {
     look: async () => {

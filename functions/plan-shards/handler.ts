@@ -3,7 +3,6 @@ import { lambdaHandler } from '../aws/lambda/lambda-handler.ts';
 import { withPacking } from '../aws/s3/packing-context.ts';
 import { config } from '../aws/shared/config.ts';
 import { planShards } from '../core/packing/plan/plan-shards.ts';
-import { datasetSettings } from '../core/pipeline/dataset.ts';
 
 const input = z.object({
   runId: z.string(),
@@ -12,22 +11,9 @@ const input = z.object({
   replaceOutdated: z.boolean().optional(),
 });
 
-export const handler = lambdaHandler('plan-shards', input, ({ runId, pipeline, replaceOutdated }) =>
-  withPacking(runId, async ({ store, packing, readers, settleMarker, notifiedSince, dataset }) => ({
-    ...(await planShards(
-      { store, now: () => new Date() },
-      {
-        runId,
-        pipeline,
-        packing,
-        readers,
-        replaceOutdated,
-        settleMarker,
-        notifiedSince,
-        onChange: datasetSettings(dataset).onChange,
-        onDelete: datasetSettings(dataset).onDelete,
-      },
-    )),
+export const handler = lambdaHandler('plan-shards', input, ({ runId, replaceOutdated }) =>
+  withPacking(runId, async ({ store, ...run }) => ({
+    ...(await planShards({ store, now: () => new Date() }, { ...run, replaceOutdated })),
     packers: config.packers(),
   })),
 );

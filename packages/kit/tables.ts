@@ -7,7 +7,7 @@ import * as z from 'zod';
 export const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What lies under the names, one in the other; undefined where a name is missing. */
+/** A value by its path; undefined where a name is missing. */
 export const valueAt = (table: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>(
     (part, field) => (isTable(part) && Object.hasOwn(part, field) ? part[field] : undefined),

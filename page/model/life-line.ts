@@ -49,6 +49,7 @@ const FLAGGED: ReadonlySet<string> = new Set([
   'RebalanceRecommended',
   'CheckpointReplaced',
   'CheckpointStalled',
+  'NewerNote',
   'ScriptHangs',
   'StopRequested',
   'RetryRequested',

@@ -104,7 +104,12 @@ import sys; from pathlib import Path
 from tidewheel_agent.source.archive import unpack_source
 unpack_source(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))`;
   execFileSync(PYTHON, ['-c', program, file, digest, target], {
-    env: { ...process.env, PYTHONPATH: path.join(ROOT, 'training/agent') },
+    env: {
+      ...process.env,
+      PYTHONPATH: ['', 'for_scripts']
+        .map((each) => path.join(ROOT, 'training/agent', each))
+        .join(path.delimiter),
+    },
   });
   const there = readdirSync(target, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

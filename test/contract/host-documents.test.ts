@@ -1,7 +1,7 @@
 /** The service (TypeScript) and the hosts of an EC2 attempt (Python) talk in two documents: each reads the other's. */
 
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hostRequests, REQUESTS_FOLDER, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
 import { hostReportSchema, jobDocumentSchema } from '../../functions/core/launch/job/job-document.ts';
@@ -18,7 +18,7 @@ function python(program: string, input = ''): unknown {
   const said = execFileSync(PYTHON, ['-c', program], {
     input,
     encoding: 'utf8',
-    env: { ...process.env, PYTHONPATH: 'training/agent' },
+    env: { ...process.env, PYTHONPATH: ['training/agent', 'training/agent/for_scripts'].join(delimiter) },
   });
   return JSON.parse(said);
 }

@@ -45,6 +45,7 @@ const SOURCES = [
   'serverless',
   'statemachines',
   'functions',
+  'packages',
   'training/agent',
   'training/automatic',
   'training/instrument',

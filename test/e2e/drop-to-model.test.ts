@@ -301,8 +301,9 @@ describe('small drops', () => {
     const crumbs = declaration
       .replace('name: digits', 'name: crumbs')
       .replace('quietSeconds: 4', 'quietSeconds: 1')
-      .replace('budgetUsd: 5', 'budgetUsd: 0.000001');
-    await put('pipelines/crumbs.yaml', `${crumbs}tuning: { dataset: { compactAfter: 2 } }\n`);
+      .replace('budgetUsd: 5', 'budgetUsd: 0.000001')
+      .replace('tuning:', 'tuning:\n  dataset: { compactAfter: 2 }');
+    await put('pipelines/crumbs.yaml', crumbs);
     let last: RunReport | undefined;
     for (const batch of [1, 2]) {
       for (const index of [1, 2, 3])

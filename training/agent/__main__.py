@@ -4,9 +4,12 @@ functions/aws/lambda/agent.ts packs this folder into one file for jobs, a zip th
 Programs that the agent starts beside the script are in it as well: `tidewheel.pyz --run NAME …`.
 """
 
+import os
 import runpy
 import sys
 
+# The contract, which scripts import as well.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "for_scripts"))
 # The channel that the file came in may be shared or read-only.
 sys.dont_write_bytecode = True
 

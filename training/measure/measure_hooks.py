@@ -26,7 +26,8 @@ from pathlib import Path
 
 from hosts import TRAINING
 
-sys.path[:0] = [str(TRAINING / "agent"), str(TRAINING / "instrument")]
+_FOLDERS = ("agent", "agent/for_scripts", "instrument")
+sys.path[:0] = [str(TRAINING / folder) for folder in _FOLDERS]
 
 _LOOKS = 200
 _PARTS = 4

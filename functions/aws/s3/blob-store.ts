@@ -18,14 +18,13 @@ import {
   type UploadedPart,
   type WholeCheck,
 } from '../../core/packing/model/blob-store.ts';
-import { bodyText, etagOf, headerOf } from './answer-parts.ts';
 import { compositeIn, crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';
 import { classify, ofObject, S3Refused } from './errors.ts';
 import { checkByParts } from './object-parts.ts';
 import type { Requester, S3Request } from './requester.ts';
-import type { Answer } from './transport.ts';
+import { type Answer, bodyText, etagOf, headerOf } from './transport.ts';
 import { completeUploadXml, elementText, isWholeListing, parseError, parseListing } from './xml.ts';
 
 function listQuery(prefix: string, options: ListOptions): [string, string][] {

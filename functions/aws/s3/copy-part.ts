@@ -1,10 +1,9 @@
 /** UploadPartCopy: the store copies a range of one of its objects itself. */
 import type { CopiedPart, OpenUpload, PartSource } from '../../core/packing/model/blob-store.ts';
-import { bodyText } from './answer-parts.ts';
 import { classify, ofObject } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
 import { encodeKey } from './sigv4.ts';
-import type { Answer } from './transport.ts';
+import { type Answer, bodyText } from './transport.ts';
 import { elementText, parseError } from './xml.ts';
 
 /** The error in a body that came with 200. It is sent again. */

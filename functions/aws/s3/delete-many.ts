@@ -3,10 +3,10 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
  */
 import type { KeyFailure } from '../../core/packing/model/blob-store.ts';
-import { bodyText } from './answer-parts.ts';
 import { crc32Of } from './checksum.ts';
 import { classify, isRetryable, S3Error } from './errors.ts';
 import type { Requester } from './requester.ts';
+import { bodyText } from './transport.ts';
 import { deleteXml, parseDeletion } from './xml.ts';
 
 const MOST_KEYS = 1_000;

@@ -86,7 +86,7 @@ const TRANSIENT = new Set([
 ]);
 
 /** Found before the request was sent, so another try cannot help. */
-const PERMANENT = new Set(['InvalidHeader', 'InvalidPath']);
+const PERMANENT = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS']);
 
 /** A server that is not AWS's may lack a request, and lacks it at the next try too. */
 const NOT_IMPLEMENTED = 501;

@@ -3,7 +3,6 @@
  * In S3's long tail a repeated request usually takes the normal time.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html#optimizing-performance-guidelines-retry
  */
-import { Latencies } from './latencies.ts';
 import {
   type Answer,
   type Cancellation,
@@ -33,6 +32,28 @@ const DEFAULT_HEDGE: HedgeLimits = { memory: 200, factor: 3, leastMilliseconds: 
 
 const isRead = (exchange: Exchange): boolean =>
   exchange.method === 'GET' && exchange.cancellation === undefined;
+
+/** The 95th percentile of the last latencies, computed each time that the memory is full. */
+class Latencies {
+  readonly #times: Float64Array;
+  #count = 0;
+  #percentile: number | undefined;
+
+  constructor(memory: number) {
+    this.#times = new Float64Array(memory);
+  }
+
+  add(milliseconds: number): void {
+    this.#times[this.#count % this.#times.length] = milliseconds;
+    this.#count += 1;
+    if (this.#count % this.#times.length !== 0) return;
+    this.#percentile = this.#times.toSorted()[Math.floor(this.#times.length * 0.95)];
+  }
+
+  get percentile(): number | undefined {
+    return this.#percentile;
+  }
+}
 
 /** A read that a second try may overtake. */
 class Race {

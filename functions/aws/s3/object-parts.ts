@@ -4,10 +4,9 @@
  */
 import { keptSum, startSum } from '../../core/packing/formats/running-sum.ts';
 import { type KeptSums, SUM_KINDS, type WholeCheck } from '../../core/packing/model/blob-store.ts';
-import { bodyText } from './answer-parts.ts';
 import { type CompositeSum, isComposedOf, type Summing } from './checksum.ts';
 import type { Requester } from './requester.ts';
-import type { Answer } from './transport.ts';
+import { type Answer, bodyText } from './transport.ts';
 import { type ObjectPart, type PartsPage, parseObjectParts } from './xml.ts';
 
 interface Composed {

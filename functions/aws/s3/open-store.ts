@@ -8,11 +8,10 @@ import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
+import { HttpTransport } from './http-transport.ts';
 import { Pacer } from './pacer.ts';
-import { Requester, type World } from './requester.ts';
-import type { RetryPolicy } from './retry.ts';
+import { Requester, type RetryPolicy, type World } from './requester.ts';
 import type { S3Credentials } from './sigv4.ts';
-import { Sockets } from './sockets.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
 export interface OpenOptions {
@@ -25,7 +24,7 @@ export interface OpenOptions {
   readonly silenceMilliseconds?: number | undefined;
   readonly retry?: RetryPolicy | undefined;
   readonly world?: World | undefined;
-  /** Default: Sockets. */
+  /** Default: HttpTransport. */
   readonly transport?: ((options: TransportOptions) => Transport) | undefined;
 }
 
@@ -42,7 +41,7 @@ const after = (milliseconds: number, call: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
-const openSockets = (options: TransportOptions): Transport => new Sockets(options);
+const openTransport = (options: TransportOptions): Transport => new HttpTransport(options);
 
 /** For the reads that a packing has in flight, and its writes. */
 const CONNECTIONS = 80;
@@ -80,7 +79,7 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
     connections: options.connections ?? CONNECTIONS,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
   };
-  const { transport: open = openSockets } = options;
+  const { transport: open = openTransport } = options;
   const transport = new HedgedTransport(open(limits), { now: () => world.now(), after });
   const requester = new Requester({
     address,

@@ -1,9 +1,8 @@
-/** What the three packing steps share: the bucket's data path, the run's declaration, and errors that the state machine knows. */
+/** Wires a packing step: the bucket's data path, the run's record, and errors that the state machine knows. */
 
 import { ConfigurationError, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import type { BlobStore } from '../../core/packing/model/blob-store.ts';
-import type { LikelyReaders } from '../../core/packing/model/shard-count.ts';
-import type { PackingSettings, Pipeline } from '../../core/pipeline/pipeline.ts';
+import { type PackingInput, packingInput } from '../../core/packing/plan/packing-input.ts';
 import { likelyReaders } from '../../core/placement/candidates/likely-readers.ts';
 import { runStore } from '../dynamodb/run-store.ts';
 import { storedTable } from '../dynamodb/table.ts';
@@ -12,14 +11,8 @@ import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
 import { dataPath } from './open-store.ts';
 
-export interface PackingContext {
+export interface PackingContext extends PackingInput {
   readonly store: BlobStore;
-  readonly packing: PackingSettings;
-  readonly readers: LikelyReaders;
-  readonly settleMarker: Pipeline['settle']['marker'];
-  readonly dataset: Pipeline['dataset'];
-  /** Of the run's record. */
-  readonly notifiedSince: string | undefined;
 }
 
 /** Runs one packing step with the settings pinned on the run; passing troubles of S3 become TransientError. */
@@ -34,15 +27,7 @@ export async function withPacking<T>(
     throw new ConfigurationError(`${runId} has no declaration: its batch is not closed yet`);
   const { store } = await dataPath();
   try {
-    const { packing, settle, dataset } = declaration;
-    return await step({
-      store,
-      packing,
-      readers: likelyReaders(declaration),
-      settleMarker: settle.marker,
-      dataset,
-      notifiedSince: run.notifiedSince,
-    });
+    return await step({ store, ...packingInput(run, declaration, likelyReaders(declaration)) });
   } catch (error: unknown) {
     if (!isRetryable(error) || !(error instanceof Error)) throw error;
     throw new TransientError(error.message, { cause: error });

@@ -1,12 +1,11 @@
 /** Signs, sends, checks and retries single requests. It corrects the clock and renews credentials when S3 refuses them. */
-import { bodyText, headerOf } from './answer-parts.ts';
+
 import { isIntact } from './checksum.ts';
 import { type BucketAddress } from './endpoint.ts';
 import { classify, isRetryable, type S3Error, S3SignatureStale, S3Throttled } from './errors.ts';
 import type { Pacer } from './pacer.ts';
-import { DEFAULT_RETRY, delayMilliseconds, type RetryPolicy } from './retry.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
-import type { Answer, Exchange, Transport } from './transport.ts';
+import { type Answer, bodyText, type Exchange, headerOf, type Transport } from './transport.ts';
 import { parseError } from './xml.ts';
 
 /** Clock, randomness and sleep, passed in so that tests control them. */
@@ -15,6 +14,22 @@ export interface World {
   now(): number;
   random(): number;
   sleep(milliseconds: number): Promise<void>;
+}
+
+export interface RetryPolicy {
+  /** All tries together, the first included. */
+  readonly attempts: number;
+  readonly baseMilliseconds: number;
+  readonly maximumMilliseconds: number;
+}
+
+const DEFAULT_RETRY: RetryPolicy = { attempts: 10, baseMilliseconds: 50, maximumMilliseconds: 10_000 };
+
+/** Full jitter: uniform between nothing and a bound that doubles. Throttling starts four times higher. */
+function delayMilliseconds(policy: RetryPolicy, attempt: number, error: unknown, random: number): number {
+  const base = error instanceof S3Throttled ? policy.baseMilliseconds * 4 : policy.baseMilliseconds;
+  if (error instanceof S3SignatureStale) return 0;
+  return Math.floor(random * Math.min(policy.maximumMilliseconds, base * 2 ** (attempt - 1)));
 }
 
 export interface RequesterOptions {

@@ -34,6 +34,15 @@ export interface Answer {
   readonly size: number;
 }
 
+export const bodyText = (answer: Answer): string => Buffer.concat(answer.chunks).toString('utf8');
+
+export function headerOf(answer: Answer, name: string): string {
+  const value = answer.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+export const etagOf = (answer: Answer): string => headerOf(answer, 'etag').replaceAll('"', '');
+
 export interface TransportOptions {
   readonly origin: string;
   /** Sockets kept open. */

@@ -1,8 +1,9 @@
 /** Evidence as a file holds it: points and phases as measured, instance types by name. */
+import { amount, count } from '@tidewheel/contract/document.ts';
+import { linesSchema, pointSchema } from '@tidewheel/contract/evidence.ts';
 import * as z from 'zod';
 import { instanceFacts, trainingPrice } from '../catalog/catalog.ts';
 import type { Evidence, PricedType } from './evidence.ts';
-import { amount, count, linesSchema, pointSchema } from './points.ts';
 
 const fileSchema = z.object({
   points: z.array(pointSchema, 'write a list of points'),

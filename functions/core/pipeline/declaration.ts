@@ -5,6 +5,7 @@ import { isTable } from '@tidewheel/kit/tables.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import { isPair, isSeq, parseDocument, visit, type YAMLParseError } from 'yaml';
 import * as z from 'zod';
+import { heldForClasses } from './packing-parts.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
 import { CHANGEABLE } from './run-parts.ts';
 import { asWritten, idleProblems, misplacedProblems, placed, writtenPath, writtenSchema } from './tuning.ts';
@@ -24,7 +25,10 @@ const MAXIMUM_CHARACTERS = 100_000;
  */
 export const readDeclaration = (name: string, text: string): Declaration => read(name, text, 'applied');
 
-/** Of what lies in the bucket, perhaps since an earlier release: its fields count wherever they stand. */
+/**
+ * Of what lies in the bucket, perhaps since an earlier release: its fields count wherever they stand, and it holds the
+ * run for what it rejected by classes.
+ */
 export const readStored = (name: string, text: string): Declaration => read(name, text, 'stored');
 
 function read(name: string, text: string, origin: 'applied' | 'stored'): Declaration {
@@ -33,7 +37,8 @@ function read(name: string, text: string, origin: 'applied' | 'stored'): Declara
   const given = withoutExtensions(plain.plain);
   const misplaced = misplacedProblems(given);
   const problems = [...plain.numbers, ...idleProblems(given)];
-  const declaration = checkDeclaration(name, placed(given), [
+  const value = origin === 'stored' ? heldForClasses(placed(given)) : placed(given);
+  const declaration = checkDeclaration(name, value, [
     ...problems,
     ...(origin === 'applied' ? misplaced : []),
   ]);

@@ -19,32 +19,64 @@ export const annotationsSchema = z
   })
   .describe('For annotations: the file that says which sample has which label.');
 
-/** Found when a text is read. */
 const TEXT_FAULTS = ['notText', 'notJson'] as const;
-/** Found when a run is planned. */
-const CLASS_FAULTS = ['conflictingLabels', 'singleSampleClasses'] as const;
-const FAULTS = [...TEXT_FAULTS, ...CLASS_FAULTS] as const;
-type Fault = (typeof FAULTS)[number];
 export type TextFault = (typeof TEXT_FAULTS)[number];
-export type ClassFault = (typeof CLASS_FAULTS)[number];
+/** Up to 0.1.0 `reject` named them too. `hold` finds both. */
+const CLASS_FAULTS = ['conflictingLabels', 'singleSampleClasses'] as const;
+const isClassFault = (fault: unknown): boolean => CLASS_FAULTS.some((one) => one === fault);
+
+/** What a list in `reject` names for `hold` to find, and the rest of it. */
+export const splitRejected = (reject: readonly unknown[]) => ({
+  classes: reject.filter(isClassFault).map(String),
+  texts: reject.filter((fault) => !isClassFault(fault)),
+});
+/** The limit that stops a run for any such sample. */
+export const HELD_FOR_ANY = '0 %';
 
 export const rejectSchema = z
-  .array(z.enum(FAULTS))
+  .array(
+    z.enum(TEXT_FAULTS, {
+      error: ({ input }) =>
+        isClassFault(input)
+          ? `is found by packing.hold: take it out here, and write hold: { ${String(input)}: 0 % }`
+          : undefined,
+    }),
+  )
   .min(1)
-  .max(FAULTS.length)
+  .max(TEXT_FAULTS.length + CLASS_FAULTS.length)
   .describe(
-    'Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. conflictingLabels (the same bytes have another label) and singleSampleClasses (the class has one sample) leave them under incoming/ while the reason lasts. Default: they are packed and counted in the quality report.',
+    'Samples to reject as a whole, by the reason: notText for a text that is no UTF-8, notJson for a .json or a line of JSON Lines that is no JSON. Default: they are packed and counted in the quality report.',
   );
 
-interface Rejecting {
-  readonly reject?: readonly Fault[] | undefined;
+export const rejectedTexts = ({
+  reject = [],
+}: {
+  readonly reject?: readonly TextFault[] | undefined;
+}): readonly TextFault[] => TEXT_FAULTS.filter((fault) => reject.includes(fault));
+
+const asOfRelease010 = z.looseObject({
+  packing: z.looseObject({
+    reject: z.array(z.unknown()),
+    hold: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+
+/**
+ * A stored declaration as this release reads it. Where 0.1.0 left samples out for their class, the run stops before it
+ * trains, unless `hold` allows more: so no such sample is trained on unseen.
+ */
+export function heldForClasses(stored: unknown): unknown {
+  const read = asOfRelease010.safeParse(stored);
+  if (!read.success) return stored;
+  const { reject, hold, ...packing } = read.data.packing;
+  const { classes, texts } = splitRejected(reject);
+  if (classes.length === 0) return stored;
+  const limits = Object.fromEntries(classes.map((fault) => [fault, HELD_FOR_ANY]));
+  return {
+    ...read.data,
+    packing: { ...packing, ...(texts.length > 0 && { reject: texts }), hold: { ...limits, ...hold } },
+  };
 }
-
-export const rejectedTexts = ({ reject = [] }: Rejecting): readonly TextFault[] =>
-  TEXT_FAULTS.filter((fault) => reject.includes(fault));
-
-export const rejectedClasses = ({ reject = [] }: Rejecting): readonly ClassFault[] =>
-  CLASS_FAULTS.filter((fault) => reject.includes(fault));
 
 const side = (what: string) => z.number().int().min(1).max(16_384).optional().describe(what);
 

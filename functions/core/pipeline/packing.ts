@@ -9,7 +9,6 @@ import {
   innerSuffixesSchema,
   percentSchema,
   prepareSchema,
-  rejectedClasses,
   rejectSchema,
   requireSchema,
 } from './packing-parts.ts';
@@ -198,15 +197,6 @@ export const packingSchema = z
     path: ['reject'],
     message: 'files of records are joined without decoding: leave it out',
   })
-  .refine(
-    ({ reject, format, label }) =>
-      rejectedClasses({ reject }).length === 0 || (label !== 'none' && !takesFiles(format)),
-    {
-      ...besideOthers,
-      path: ['reject'],
-      message: `conflictingLabels and singleSampleClasses need a label, which ${FILE_FORMATS} and label: none do not give: leave them out`,
-    },
-  )
   .refine(({ prepare, format }) => prepare === undefined || !takesFiles(format), {
     ...besideOthers,
     path: ['prepare'],

@@ -19,6 +19,7 @@ import { datasetSchema, deletionProblems } from './dataset.ts';
 import { choosesImage, launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
+import { heldForClasses } from './packing-parts.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { splitProblems } from './splits.ts';
@@ -258,7 +259,7 @@ export type PackingSettings = Pipeline['packing'];
  */
 export const pinned = <Schema extends z.ZodType>(schema: Schema) =>
   z.unknown().transform((stored, context): z.output<Schema> => {
-    const read = check(schema, stored, 'hidden', { skipChecks: true });
+    const read = check(schema, heldForClasses(stored), 'hidden', { skipChecks: true });
     if (read.ok) return read.value;
     for (const { path, message } of read.problems)
       context.addIssue({ code: 'custom', path: [path], message });

@@ -5,8 +5,9 @@
  */
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import { isTable, valueAt } from '@tidewheel/kit/tables.ts';
-import { parseDocument } from 'yaml';
+import { type Document, isScalar, isSeq, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { HELD_FOR_ANY, splitRejected } from './packing-parts.ts';
 import { type Pipeline, pinned, pipelineSchema } from './pipeline.ts';
 
 const TUNED = {
@@ -165,12 +166,31 @@ export const idleProblems = (given: unknown): readonly Problem[] =>
  */
 export function upgradedText(text: string): string {
   const document = parseDocument(text, { merge: true });
-  const found = document.errors.length > 0 ? [] : PATHS.filter((path) => document.hasIn(path));
+  if (document.errors.length > 0) return text;
+  const found = PATHS.filter((path) => document.hasIn(path));
   for (const path of found) {
     document.setIn([ROOT, ...path], document.getIn(path, true));
     document.deleteIn(path);
   }
-  return found.length === 0 ? text : document.toString({ lineWidth: 0 });
+  const isHeld = holdForClasses(document);
+  return found.length === 0 && !isHeld ? text : document.toString({ lineWidth: 0 });
+}
+
+const REJECT: Path = ['packing', 'reject'];
+
+/** Writes what `heldForClasses` reads. @returns whether there was anything to write */
+function holdForClasses(document: Document): boolean {
+  const reject: unknown = document.getIn(REJECT);
+  if (!isSeq(reject)) return false;
+  const { classes, texts } = splitRejected(reject.items.map((item) => (isScalar(item) ? item.value : item)));
+  if (classes.length === 0) return false;
+  for (const fault of classes) {
+    const limit = ['packing', 'hold', fault];
+    if (!document.hasIn(limit)) document.setIn(limit, HELD_FOR_ANY);
+  }
+  if (texts.length === 0) document.deleteIn(REJECT);
+  else document.setIn(REJECT, document.createNode(texts, { flow: true }));
+  return true;
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
+import type { ForecastInterval } from '../attempts/forecast.ts';
 import type { DatasetSize } from '../catalog/launchers/download.ts';
 import { datasetSize } from '../dataset/dataset.ts';
 import { generationsNow } from '../dataset/dataset-version.ts';
@@ -13,8 +14,8 @@ import { trainingFindings } from '../deployment/check-deployment.ts';
 import type { Finding } from '../deployment/finding.ts';
 import { roleFindings } from '../deployment/roles.ts';
 import type { BlobStore } from '../packing/model/blob-store.ts';
+import { packingInput } from '../packing/plan/packing-input.ts';
 import { type PackingPreview, previewOfSize, previewPlan } from '../packing/plan/preview-plan.ts';
-import { datasetSettings } from '../pipeline/dataset.ts';
 import { deadlineHoursOf, type Pipeline } from '../pipeline/pipeline.ts';
 import { readingHints } from '../pipeline/reading-hints.ts';
 import { fileSystemsOf } from '../placement/candidates/file-systems.ts';
@@ -28,7 +29,6 @@ import type { Stores } from '../runs/stores.ts';
 import { runIdOf } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
-import { type StartOfTraining, startOfTraining } from './start-of-training.ts';
 
 export interface PlanRunDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,
@@ -155,21 +155,10 @@ async function packingOf(
   { runId }: RunRecord,
   { pipeline, data, notifiedSince }: ToPack,
 ): Promise<RunPlan['packing']> {
-  const { packing, settle, dataset, name } = pipeline;
-  const common = { runId, packing, readers: likelyReaders(pipeline) };
-  if (data !== undefined) return { basis: 'given', ...previewOfSize(data, common) };
-  const counted = await previewPlan(
-    { store: await blobs(), now: () => clock.now() },
-    {
-      ...common,
-      pipeline: name,
-      settleMarker: settle.marker,
-      notifiedSince,
-      onChange: datasetSettings(dataset).onChange,
-      onDelete: datasetSettings(dataset).onDelete,
-    },
-    MOST_ARRIVALS,
-  );
+  const run = { runId, pipeline: pipeline.name, notifiedSince };
+  const input = packingInput(run, pipeline, likelyReaders(pipeline));
+  if (data !== undefined) return { basis: 'given', ...previewOfSize(data, input) };
+  const counted = await previewPlan({ store: await blobs(), now: () => clock.now() }, input, MOST_ARRIVALS);
   return { basis: 'counted', ...counted };
 }
 
@@ -217,3 +206,59 @@ const notesOn = (end: ExpectedEnd | undefined, budgetUsd: number | undefined): r
       ]
     : []),
 ];
+
+interface StartOfTraining {
+  readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };
+}
+
+interface Start {
+  /** When the batch would close. */
+  readonly closeAt: Date;
+  readonly notes: readonly string[];
+  /** @param seconds from the decision to the end */
+  of(seconds: ForecastInterval): StartOfTraining;
+}
+
+const FORMER_RUNS = 20;
+
+/** When a training would begin: after the arrivals have settled and are packed, as former runs took for it. */
+async function startOfTraining(
+  { runs }: Pick<Stores, 'runs'>,
+  {
+    pipeline,
+    now,
+    isPacking,
+  }: { readonly pipeline: Pipeline; readonly now: Date; readonly isPacking: boolean },
+): Promise<Start> {
+  const took = isPacking ? (await runs.list(pipeline.name, FORMER_RUNS)).flatMap(packingSeconds) : [];
+  const settle = isPacking ? pipeline.settle.quietSeconds : 0;
+  const sorted = took.toSorted((one, other) => one - other);
+  const low = sorted[0] ?? 0;
+  const before: ForecastInterval = {
+    // They may have been quiet for long.
+    low,
+    expected: settle + (sorted[Math.floor(sorted.length / 2)] ?? 0),
+    high: settle + (sorted.at(-1) ?? 0),
+  };
+  const at = (seconds: number): string => new Date(now.getTime() + seconds * 1_000).toISOString();
+  return {
+    closeAt: new Date(now.getTime() + settle * 1_000),
+    notes:
+      isPacking && took.length === 0
+        ? ['no run of this pipeline has packed yet: the finish holds no time for packing']
+        : [],
+    of: (seconds) => ({
+      finishAt: {
+        low: at(before.low + seconds.low),
+        expected: at(before.expected + seconds.expected),
+        high: at(before.high + seconds.high),
+      },
+    }),
+  };
+}
+
+/** How long it took from the close to the seal. A retry counts its own. */
+function packingSeconds({ closedAt, sealedAt }: RunRecord): readonly number[] {
+  const seconds = (Date.parse(sealedAt ?? '') - Date.parse(closedAt ?? '')) / 1_000;
+  return seconds > 0 ? [seconds] : [];
+}

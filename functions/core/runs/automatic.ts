@@ -1,37 +1,19 @@
 /** Tells on the timeline what became of automatic checkpoints: their trial, their end, or that they would help. */
-import * as z from 'zod';
+import { type AutomaticNote, automaticNote } from '@tidewheel/contract/automatic.ts';
+import { valueOf } from '@tidewheel/contract/document.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { readNote } from './host-files.ts';
 import type { AttemptRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';
 
-const count = z.number().min(0);
-const fact = z.object({
-  attempt: count,
-  step: count.catch(0),
-  seconds: count.catch(0),
-  reason: z.string().max(500).catch(''),
-});
-
-/** The agent's automatic/note.py writes it. A script may write there, too. */
-const noteSchema = z.object({
-  trial: fact
-    .extend({ result: z.enum(['passed', 'refused', 'untried']) })
-    .optional()
-    .catch(undefined),
-  stopped: fact.optional().catch(undefined),
-  offer: fact.optional().catch(undefined),
-});
-
-type Note = z.infer<typeof noteSchema>;
-
 /** Safe to repeat: each fact has one entry. */
 export async function tellAutomatic(
   deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
   { pipeline, runId }: Pick<AttemptRecord, 'pipeline' | 'runId'>,
 ): Promise<void> {
-  const note = (await readNote(deps.store, bucketKeys.automatic(pipeline, runId), noteSchema)) ?? {};
+  const note =
+    valueOf(await readNote(deps.store, bucketKeys.automatic(pipeline, runId), automaticNote)) ?? {};
   for (const [id, attempt, text] of sentences(note))
     await deps.timeline.add(runId, {
       id: `automatic-${id}-${attempt}`,
@@ -45,7 +27,7 @@ function* sentences({
   trial,
   stopped,
   offer,
-}: Note): Generator<readonly [id: string, attempt: number, text: string]> {
+}: AutomaticNote): Generator<readonly [id: string, attempt: number, text: string]> {
   // A script that has passed may be refused in a later epoch of the same attempt.
   if (trial !== undefined)
     yield [trial.result === 'refused' ? 'refused' : 'trial', trial.attempt, describeTrial(trial)];
@@ -63,7 +45,7 @@ function* sentences({
     ];
 }
 
-function describeTrial({ result, reason, step, seconds }: NonNullable<Note['trial']>): string {
+function describeTrial({ result, reason, step, seconds }: NonNullable<AutomaticNote['trial']>): string {
   switch (result) {
     case 'passed':
       return reason === ''

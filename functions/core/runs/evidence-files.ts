@@ -1,6 +1,13 @@
 /** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
-import type { EvidencePoint, HostStart, Phases, ScriptLines } from '../doctor/evidence.ts';
-import { evidenceFileOf, readHostStart, readPoints } from '../doctor/points.ts';
+import {
+  type EvidencePoint,
+  evidenceFileOf,
+  type HostStart,
+  readHostStart,
+  readPoints,
+  type ScriptLines,
+} from '@tidewheel/contract/evidence.ts';
+import type { Phases } from '../doctor/evidence.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { readHostFiles } from './host-files.ts';

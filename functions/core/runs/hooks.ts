@@ -1,5 +1,5 @@
 /** Tells on the timeline that a hook of the agent failed, so that the doctor knows no steps from then on. */
-import { evidenceFileOf, readHostStart } from '../doctor/points.ts';
+import { evidenceFileOf, readHostStart } from '@tidewheel/contract/evidence.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { Clock, ObjectStore } from '../shared/ports.ts';
 import { readHostFiles } from './host-files.ts';
@@ -22,7 +22,7 @@ export async function tellHooks(
       id: `hooks-${attempt}-${file.host}`,
       at: deps.clock.now().toISOString(),
       kind: 'HooksRemoved',
-      text: `attempt ${attempt}: the script on ${file.host} goes on unmeasured, since the hook on ${hooks.hook} failed: ${hooks.reason}. The doctor knows its host, and no steps; training.instrument: false leaves the hooks out`,
+      text: `attempt ${attempt}: the script on ${file.host} goes on unmeasured, since the hook on ${hooks.hook ?? 'a call'} failed: ${hooks.reason ?? ''}. The doctor knows its host, and no steps; training.instrument: false leaves the hooks out`,
     });
   }
 }

@@ -3,7 +3,7 @@
  * file beyond these bounds counts as not there.
  */
 
-import { parseJson } from '@tidewheel/kit/json.ts';
+import { type HostDocument, type Reading, readDocument } from '@tidewheel/contract/document.ts';
 import type * as z from 'zod';
 import type { ObjectStore } from '../shared/ports.ts';
 
@@ -17,14 +17,14 @@ export const MOST_FILES = 1_000;
 /** A hundred pages of a listing. */
 export const MOST_LISTED = 100_000;
 
-/** @returns undefined where there is no note of this form */
+/** @returns unreadable also where there is none */
 export async function readNote<Schema extends z.ZodType>(
   store: ObjectStore,
   key: string,
-  schema: Schema,
-): Promise<z.output<Schema> | undefined> {
+  document: HostDocument<Schema>,
+): Promise<Reading<z.output<Schema>>> {
   const stored = await store.readText(key, MOST_NOTE_BYTES);
-  return stored && schema.safeParse(parseJson(stored.text)).data;
+  return readDocument(document, stored?.text ?? '');
 }
 
 export interface HostFile<Of> {

@@ -1,76 +1,18 @@
 /** Reads proven progress: the agent's note counts only if the checkpoint that it names is complete. */
 
 import { hash } from 'node:crypto';
-import { parseJson } from '@tidewheel/kit/json.ts';
-import * as z from 'zod';
-import { amount } from '../doctor/points.ts';
+import {
+  completionMarker,
+  type FileSizes,
+  progressNote,
+  type SavedCheckpoint,
+} from '@tidewheel/contract/checkpoints.ts';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import type { Progress } from '../placement/attempts.ts';
-import { bucketKeys, CHECKPOINT_MARKER } from '../shared/keys.ts';
+import { bucketKeys } from '../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../shared/ports.ts';
-import { MOST_LISTED, MOST_NOTE_BYTES } from './host-files.ts';
-
-const percent = z.number().min(0).max(100);
-/** What S3 takes for a key. */
-const name = z.string().min(1).max(1_024);
-const atMost = (most: number) => (record: object) => Object.keys(record).length <= most;
-
-/** The agent walks no more files of a checkpoint folder. */
-const MOST_FILES = 100_000;
-const fileSizes = z
-  .record(
-    name,
-    z.object({
-      bytes: amount,
-      /** What S3's will be if the object comes in parts of 8 MiB, or in one. */
-      etag: z
-        .string()
-        .regex(/^[0-9a-f]{32}(?:-[1-9]\d{0,4})?$/)
-        .optional()
-        .catch(undefined),
-    }),
-  )
-  .refine(atMost(MOST_FILES));
-
-/** They are kept on record, and an item of DynamoDB has 400 KB and numbers below 1e126. */
-const MOST_METRICS = 500;
-const metrics = z.record(z.string().max(200), z.number().min(-1e100).max(1e100)).refine(atMost(MOST_METRICS));
-
-const checkpointSchema = z.object({
-  step: z.number().int().min(0),
-  totalSteps: z.number().int().min(0),
-  trainingSeconds: amount.optional(),
-  saveSeconds: amount.optional(),
-  usage: z
-    .object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })
-    .optional()
-    .catch(undefined),
-  pace: z
-    .object({
-      stepsPerSecond: amount,
-      samplesPerSecond: amount.optional(),
-      stepSeconds: amount.optional(),
-      stepSecondsP95: amount.optional(),
-    })
-    .optional()
-    .catch(undefined),
-  metrics: metrics.optional().catch(undefined),
-  checkpoint: name.refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
-  /** What the step counts; `saves` counts checkpoints of unknown position. */
-  unit: z.enum(['step', 'epoch', 'saves']).optional().catch(undefined),
-  /** quiet: the format is unknown, and no file changed for a while. */
-  proof: z.enum(['whole', 'quiet']).optional().catch(undefined),
-  /** By name, relative to the checkpoint prefix. */
-  files: fileSizes.optional(),
-  updatedAt: z.iso.datetime({ offset: true }),
-});
-
-/** The agent keeps eight. */
-const MOST_KEPT = 20;
-
-const progressSchema = checkpointSchema.extend({
-  /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
-  kept: z.array(checkpointSchema).max(MOST_KEPT).optional().catch(undefined),
-});
+import { MOST_LISTED, MOST_NOTE_BYTES, readNote } from './host-files.ts';
 
 /** @returns undefined without a readable note or without all bytes of the checkpoint that it names */
 export async function readProgress(
@@ -79,9 +21,9 @@ export async function readProgress(
   runId: string,
 ): Promise<Progress | undefined> {
   const note = await store.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
-  const parsed = progressSchema.safeParse(parseJson(note?.text ?? ''));
-  if (!parsed.success) return undefined;
-  const { files, kept = [], ...progress } = parsed.data;
+  const read = valueOf(readDocument(progressNote, note?.text ?? ''));
+  if (read === undefined) return undefined;
+  const { files, kept = [], ...progress } = read;
   const folder = bucketKeys.checkpoints(pipeline, runId);
   const savedAt = new Date(progress.updatedAt);
   const trusted = note !== undefined && isMd5(note) ? savedAt : undefined;
@@ -89,28 +31,48 @@ export async function readProgress(
     const found = await look(store, folder, progress.checkpoint, { files, trusted });
     return found === undefined ? newestKept(store, folder, kept) : { ...progress, ...found };
   }
+  return provenByMarker(store, folder, { ...progress, files, trusted });
+}
+
+/** Of Tidewheel's own layout: the marker lists all files. */
+async function provenByMarker(
+  store: ObjectStore,
+  folder: string,
+  { files, trusted, ...progress }: SavedCheckpoint & { readonly trusted: Date | undefined },
+): Promise<Progress | undefined> {
   const path = `${folder}${progress.checkpoint}`;
-  const marker = await store.readText(`${path}/${CHECKPOINT_MARKER}`, MOST_NOTE_BYTES);
+  const marker = await store.readText(`${path}/${DOCUMENT_FILES.completion}`, MOST_NOTE_BYTES);
   if (marker === undefined) return undefined;
-  const listed = markerSchema.safeParse(parseJson(marker.text));
+  const listed = readDocument(completionMarker, marker.text);
+  if (listed.kind === 'newer') return undefined;
   // Markers of other writers may list no files.
-  if (!listed.success) return progress;
-  const named = Object.entries(listed.data.files).map(([name, file]) => {
+  if (listed.kind === 'unreadable') return progress;
+  const named = Object.entries(listed.value.files).map(([name, file]) => {
     const full = `${progress.checkpoint}/${name}`;
     return [full, { ...file, etag: files?.[full]?.etag }] as const;
   });
   const wanted = { files: Object.fromEntries(named), trusted, isFinal: true };
   const found = comparedIn(await objectsOf(store, folder, Object.keys(wanted.files)), wanted);
   if (found === undefined) return undefined;
-  const sizes = Object.values(listed.data.files).map(({ bytes }) => bytes);
+  const sizes = Object.values(listed.value.files).map(({ bytes }) => bytes);
   return { ...progress, ...found, checkpointBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) };
+}
+
+/** @returns the version of a note whose meaning only a later release knows; undefined for any other, and for none */
+export async function newerNoteVersion(
+  store: ObjectStore,
+  pipeline: string,
+  runId: string,
+): Promise<number | undefined> {
+  const note = await readNote(store, bucketKeys.progress(pipeline, runId), progressNote);
+  return note.kind === 'newer' ? note.version : undefined;
 }
 
 /** A kill in the middle of a save leaves the newest checkpoint cut off. The agent then restores the last whole one. */
 async function newestKept(
   store: ObjectStore,
   folder: string,
-  kept: readonly z.infer<typeof checkpointSchema>[],
+  kept: readonly SavedCheckpoint[],
 ): Promise<Progress | undefined> {
   const named = kept.flatMap(({ files = {} }) => Object.keys(files));
   const there = await objectsOf(store, folder, named);
@@ -119,10 +81,6 @@ async function newestKept(
   const { files: _, ...progress } = whole;
   return progress;
 }
-
-type FileSizes = z.infer<typeof fileSizes>;
-
-const markerSchema = z.object({ files: fileSizes });
 
 /** Tidewheel's checkpoint folders end with the marker. Layouts of other frameworks have none. */
 const OUR_LAYOUT = /^step-\d+$/;

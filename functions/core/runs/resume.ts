@@ -1,42 +1,18 @@
 /** Reads how an attempt went on from the checkpoint that was there. The agent writes it beside the checkpoints. */
-import * as z from 'zod';
-import { amount } from '../doctor/points.ts';
+import { valueOf } from '@tidewheel/contract/document.ts';
+import { resumeNote } from '@tidewheel/contract/resume.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { readNote } from './host-files.ts';
 import type { AttemptRecord, Resume } from './run-records.ts';
 
-const text = z.string().max(500);
-const count = amount;
-/** Python writes null where a value is absent. */
-const absent = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
-
-const resumeSchema = z.object({
-  checkpoint: absent(
-    z.object({
-      name: text,
-      step: count,
-      unit: z.enum(['step', 'epoch', 'saves']).optional().catch(undefined),
-      format: text.optional(),
-    }),
-  ),
-  repairs: z.array(z.object({ name: text, problem: text, instead: text, step: absent(count) })).max(100),
-  verdict: absent(
-    z.object({
-      kind: z.enum(['resumed', 'beganAgain']),
-      evidence: z.enum(['log', 'checkpoint']),
-      position: z.number().min(-1e100).max(1e100),
-      beganAt: count,
-    }),
-  ),
-});
-
 /** @returns undefined without a readable note, as in a run's first attempt */
-export function readResume(
+export async function readResume(
   store: ObjectStore,
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<Resume | undefined> {
-  return readNote(store, bucketKeys.resume(pipeline, runId, attempt), resumeSchema);
+  const note = valueOf(await readNote(store, bucketKeys.resume(pipeline, runId, attempt), resumeNote));
+  return note && { checkpoint: note.checkpoint, repairs: note.repairs, verdict: note.verdict };
 }
 
 /** Where an attempt began that did not go on from its checkpoint. */

@@ -3,8 +3,10 @@
  * (training/agent/tidewheel_agent/series/recorder.py); here they become one curve.
  */
 
+import { readContent, valueOf } from '@tidewheel/contract/document.ts';
+import { namePartsOf } from '@tidewheel/contract/files.ts';
+import { type SeriesPoint as LoggedPoint, seriesPoint, seriesStart } from '@tidewheel/contract/series.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import * as z from 'zod';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { readHostFiles } from './host-files.ts';
@@ -21,7 +23,6 @@ interface SeriesPoint {
 export interface Series {
   /** As the script names it. */
   readonly name: string;
-  /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv` or `trainer_state`. */
   readonly source: string;
   readonly unit: 'step' | 'epoch';
   /** Positions strictly increase. */
@@ -30,23 +31,11 @@ export interface Series {
   readonly lost: readonly SeriesPoint[];
 }
 
-const startSchema = z.object({
-  startedAt: z.number(),
-  resumedFrom: z.object({ step: z.number(), savedAt: z.number() }).nullish(),
-});
-const pointSchema = z.object({
-  source: z.string().max(40),
-  unit: z.enum(['step', 'epoch']),
-  position: z.number(),
-  at: z.number().min(0).max(8e12),
-  values: z.record(z.string(), z.number().nullable()),
-});
-
 /** One start of the script: several on EC2, where an attempt may start again with other hosts. */
 interface Session {
   readonly attempt: number;
   readonly resumedFrom?: { readonly step: number; readonly savedAt: number } | null | undefined;
-  readonly points: z.infer<typeof pointSchema>[];
+  readonly points: LoggedPoint[];
 }
 
 interface Growing {
@@ -63,11 +52,11 @@ const MOST_SERIES = 500;
 export function sessionsOf(attempt: number, text: string): Session[] {
   const sessions: Session[] = [];
   for (const line of text.split('\n')) {
-    const value = parseJson(line);
-    const start = startSchema.safeParse(value);
-    if (start.success) sessions.push({ attempt, resumedFrom: start.data.resumedFrom, points: [] });
-    const point = pointSchema.safeParse(value);
-    if (point.success) sessions.at(-1)?.points.push(point.data);
+    const content = parseJson(line);
+    const start = valueOf(readContent(seriesStart, content));
+    if (start !== undefined) sessions.push({ attempt, resumedFrom: start.resumedFrom, points: [] });
+    const point = valueOf(readContent(seriesPoint, content));
+    if (point !== undefined) sessions.at(-1)?.points.push(point);
   }
   return sessions;
 }
@@ -138,10 +127,11 @@ export function thinned<T>(points: readonly T[], most: number): readonly T[] {
 
 /** All series of a run, in the order in which they first appeared. */
 export async function readSeries(store: ObjectStore, pipeline: string, runId: string): Promise<Series[]> {
-  const attempts = await readHostFiles(store, bucketKeys.series(pipeline, runId), (key) => {
-    const attempt = /\/attempt-([1-9]\d{0,4})\.jsonl$/.exec(key)?.[1];
-    return attempt === undefined ? undefined : Number(attempt);
-  });
+  const attempts = await readHostFiles(
+    store,
+    bucketKeys.series(pipeline, runId),
+    (key) => namePartsOf('series', key)?.attempt,
+  );
   const ordered = attempts.toSorted((one, other) => one.of - other.of);
   return joinSeries(ordered.flatMap(({ of, text }) => sessionsOf(of, text)));
 }

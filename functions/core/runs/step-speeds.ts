@@ -1,10 +1,8 @@
 /** Reads how fast the last measured attempt of a limited run made its steps. */
-import {
-  readStepBlocks,
-  type StepSpeed,
-  stepBlocksAttempt,
-  stepSpeedOf,
-} from '../doctor/probe/step-blocks.ts';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { stepBlocks } from '@tidewheel/contract/evidence.ts';
+import { namePartsOf } from '@tidewheel/contract/files.ts';
+import { type StepSpeed, stepSpeedOf } from '../doctor/probe/step-blocks.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { readHostFiles } from './host-files.ts';
@@ -15,9 +13,15 @@ export async function readStepSpeed(
   store: ObjectStore,
   { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<StepSpeed | undefined> {
-  const found = await readHostFiles(store, bucketKeys.evidence(pipeline, runId), stepBlocksAttempt);
+  const found = await readHostFiles(
+    store,
+    bucketKeys.evidence(pipeline, runId),
+    (key) => namePartsOf('stepBlocks', key)?.attempt,
+  );
   const last = Math.max(0, ...found.map(({ of }) => of));
-  const blocks = found.filter(({ of }) => of === last).map(({ text }) => readStepBlocks(text));
+  const blocks = found
+    .filter(({ of }) => of === last)
+    .map(({ text }) => valueOf(readDocument(stepBlocks, text)));
   const read = blocks.filter((each) => each !== undefined);
   return read.length === blocks.length ? stepSpeedOf(read) : undefined;
 }

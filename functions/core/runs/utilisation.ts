@@ -3,9 +3,10 @@
  * (training/agent/tidewheel_agent/evidence).
  */
 
-import { parseJson } from '@tidewheel/kit/json.ts';
+import { readDocumentLines } from '@tidewheel/contract/document.ts';
+import { evidencePoint } from '@tidewheel/contract/evidence.ts';
+import { type NameParts, namePartsOf } from '@tidewheel/contract/files.ts';
 import * as z from 'zod';
-import { evidenceFileOf } from '../doctor/points.ts';
 import { bucketKeys } from '../shared/keys.ts';
 import type { ObjectStore } from '../shared/ports.ts';
 import { type HostFile, listHostFiles, MOST_FILES } from './host-files.ts';
@@ -29,7 +30,7 @@ export interface Utilisation {
   readonly hostsLeftOut: number;
 }
 
-/** What a mean needs of a point (functions/core/doctor/points.ts has all of it). */
+/** What a mean needs of a point (packages/contract/evidence.ts has all of it). */
 const measuredSchema = z.object({
   at: z.iso.datetime(),
   processes: z.number().default(1),
@@ -38,10 +39,7 @@ const measuredSchema = z.object({
   shares: z.object({ wait: z.number() }),
 });
 
-export interface MeasuredPoint extends z.output<typeof measuredSchema> {
-  readonly attempt: number;
-  readonly host: string;
-}
+export type MeasuredPoint = z.output<typeof measuredSchema> & NameParts;
 
 /** A host writes some 6 MB in 28 days. Parsing more would take longer than a person waits. */
 const MOST_BYTES = 16e6;
@@ -61,13 +59,10 @@ export async function readUtilisation(
   return { points: meansOf(measured, most), hostsLeftOut };
 }
 
-type PointsFile = HostFile<Pick<MeasuredPoint, 'attempt' | 'host'>>;
+type PointsFile = HostFile<NameParts>;
 
 const pointsFiles = (store: ObjectStore, pipeline: string, runId: string): Promise<readonly PointsFile[]> =>
-  listHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => {
-    const file = evidenceFileOf(key);
-    return file?.kind === 'points' ? { attempt: file.attempt, host: file.host } : undefined;
-  });
+  listHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => namePartsOf('points', key));
 
 /** The first host of every attempt comes before the second of any, so that no attempt is empty while another is full. */
 function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; hostsLeftOut: number } {
@@ -86,12 +81,10 @@ function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; ho
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. A helper host trains nothing. */
-export function measuredIn(text: string, of: Pick<MeasuredPoint, 'attempt' | 'host'>): MeasuredPoint[] {
-  return text.split('\n').flatMap((line) => {
-    const { data } = measuredSchema.safeParse(parseJson(line));
-    return data === undefined || data.processes === 0 ? [] : [{ ...data, ...of }];
-  });
-}
+export const measuredIn = (text: string, of: NameParts): MeasuredPoint[] =>
+  readDocumentLines({ ...evidencePoint, schema: measuredSchema }, text).flatMap((point) =>
+    point.processes === 0 ? [] : [{ ...point, ...of }],
+  );
 
 /** In order of time. Each stands for as long as the others, however often the hosts measured in it. */
 export function meansOf(measured: readonly MeasuredPoint[], most: number): UtilisationPoint[] {

@@ -1,6 +1,9 @@
 /** Where everything lies in the data bucket. The only place that knows; no other code builds keys. */
+import { attemptFile, DOCUMENT_FILES, folderOf } from '@tidewheel/contract/files.ts';
 
 export const PIPELINES_PREFIX = 'pipelines/';
+
+const checkpoints = (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`;
 
 export const bucketKeys = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
@@ -49,25 +52,18 @@ export const bucketKeys = {
   /** What a run reads, noted before it reads: nothing of it is deleted while the run has no report. */
   reads: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/reads/`,
   /** SageMaker keeps this in step with /opt/ml/checkpoints; every attempt of a run shares it. */
-  checkpoints: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`,
-  /** The agent's note on automatic checkpoints. */
-  automatic: (pipeline: string, runId: string) =>
-    `${pipeline}/runs/${runId}/checkpoints/tidewheel-automatic.json`,
-  /** Written by the agent on rank 0 into the checkpoint folder. */
-  hangs: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-hangs/`,
-  progress: (pipeline: string, runId: string) =>
-    `${pipeline}/runs/${runId}/checkpoints/tidewheel-progress.json`,
-  /** The agent's file an attempt, of what the script printed or logged. */
-  series: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-series/`,
-  /** The agent's measurements, two files for each attempt and host (functions/core/doctor/points.ts). */
-  evidence: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-evidence/`,
-  /** The agent's file an attempt, of how the script went on from its checkpoint. */
-  resumes: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/tidewheel-resume/`,
+  checkpoints,
+  /** The agent's documents; packages/contract has what each contains. */
+  automatic: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + DOCUMENT_FILES.automatic,
+  hangs: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('hangs'),
+  progress: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + DOCUMENT_FILES.progress,
+  series: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('series'),
+  evidence: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('points'),
+  resumes: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('resume'),
   resume: (pipeline: string, runId: string, attempt: number) =>
-    `${pipeline}/runs/${runId}/checkpoints/tidewheel-resume/attempt-${attempt}.json`,
+    checkpoints(pipeline, runId) + attemptFile('resume', attempt),
   /** The agent's copies of the last whole checkpoints. */
-  keptCheckpoints: (pipeline: string, runId: string) =>
-    `${pipeline}/runs/${runId}/checkpoints/tidewheel-kept/`,
+  keptCheckpoints: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('kept'),
   /** Names the shards of several generations for a channel of SageMaker (S3DataType ManifestFile). */
   channelManifest: (pipeline: string, runId: string, channel: string) =>
     `${pipeline}/runs/${runId}/${channel}.manifest`,
@@ -189,9 +185,6 @@ export const pipelineOfDeclaration = (key: string): string | undefined =>
 export function pipelineOfArrival(key: string): string | undefined {
   return /^([a-z0-9][a-z0-9-]*)\/incoming\/./s.exec(key)?.[1];
 }
-
-/** Written last into every checkpoint folder by the recipes and checked by the agent. */
-export const CHECKPOINT_MARKER = 'COMPLETE.json';
 
 /** The tag on everything that an attempt has on EC2; its value is the job's name. */
 export const JOB_TAG = 'tidewheel:job';

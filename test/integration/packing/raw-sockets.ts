@@ -1,6 +1,6 @@
-/** Raw servers and our own sockets to them, for the tests of one file. All are closed after each test. */
+/** Raw servers and transports to them, for the tests of one file. All are closed after each test. */
 import { afterEach } from 'vitest';
-import { Sockets } from '../../../functions/aws/s3/sockets.ts';
+import { HttpTransport } from '../../../functions/aws/s3/http-transport.ts';
 import { rawServer } from './raw-server.ts';
 
 interface Closable {
@@ -23,8 +23,8 @@ export async function serve(...how: Parameters<typeof rawServer>): ReturnType<ty
 export function sockets(
   port: number,
   { connections = 4, silence = 5_000, origin = `http://127.0.0.1:${port}` } = {},
-): Sockets {
-  const opened = new Sockets({ origin, connections, silenceMilliseconds: silence });
+): HttpTransport {
+  const opened = new HttpTransport({ origin, connections, silenceMilliseconds: silence });
   closeAfterTest(opened);
   return opened;
 }

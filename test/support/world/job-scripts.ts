@@ -3,9 +3,10 @@
  * the market when a Spot job has capacity.
  */
 
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
 import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import { bucketKeys, CHECKPOINT_MARKER } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import type { MemoryObjectStore } from '../fakes/object-store.ts';
 import type { JobScript, ScriptedStatus } from '../fakes/training.ts';
@@ -106,7 +107,7 @@ export function checkpoint(
   const before = typeof note === 'object' && note !== null && 'step' in note ? Number(note.step) : 0;
   const step = Math.min(TOTAL_STEPS, before + steps);
   const folder = `step-${step}`;
-  store.put(`${bucketKeys.checkpoints(pipeline, runId)}${folder}/${CHECKPOINT_MARKER}`, '{}');
+  store.put(`${bucketKeys.checkpoints(pipeline, runId)}${folder}/${DOCUMENT_FILES.completion}`, '{}');
   const updatedAt = clock.now().toISOString();
   store.put(
     bucketKeys.progress(pipeline, runId),

@@ -22,6 +22,17 @@ async function launched() {
   return at;
 }
 
+it('says once that a later release wrote the note', async () => {
+  const at = await launched();
+  at.store.put(bucketKeys.progress('digits', RUN), JSON.stringify({ version: 2 }));
+  at.pass(600);
+  for (const _ of [1, 2]) await reconcile(at, { sweep: false });
+  const entries = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'NewerNote');
+  expect(entries.map(({ text }) => text)).toEqual([
+    expect.stringContaining('writes version 2 of the progress note, and this deployment reads up to 1'),
+  ]);
+});
+
 it('announces each hang of a host once', async () => {
   const at = await launched();
   const look = () => reconcile(at, { sweep: false });

@@ -1,6 +1,7 @@
 /** The files of evidence that the agent leaves beside the checkpoints. */
+
+import { evidenceFileOf, readHostStart, readPoints } from '@tidewheel/contract/evidence.ts';
 import { describe, expect, it } from 'vitest';
-import { evidenceFileOf, readHostStart, readPoints } from '../../../functions/core/doctor/points.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { evidenceOf } from './evidence.ts';
 

@@ -1,11 +1,9 @@
 /** How fast the hosts of a limited job made their steps. */
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { type StepBlocks, stepBlocks } from '@tidewheel/contract/evidence.ts';
+import { namePartsOf } from '@tidewheel/contract/files.ts';
 import { describe, expect, it } from 'vitest';
-import {
-  readStepBlocks,
-  type StepBlocks,
-  stepBlocksAttempt,
-  stepSpeedOf,
-} from '../../../functions/core/doctor/probe/step-blocks.ts';
+import { stepSpeedOf } from '../../../functions/core/doctor/probe/step-blocks.ts';
 
 const host = (blockSeconds: number[], samplesPerStep: number | null = 32): StepBlocks => ({
   basis: 'hooks',
@@ -19,20 +17,20 @@ const host = (blockSeconds: number[], samplesPerStep: number | null = 32): StepB
 describe('the file of a host', () => {
   it('is known by its name', () => {
     const folder = 'digits/runs/digits-probe-000001/checkpoints/tidewheel-evidence/';
-    expect(stepBlocksAttempt(`${folder}2-algo-1-steps.json`)).toBe(2);
-    expect(stepBlocksAttempt(`${folder}2-algo-1-phases.json`)).toBeUndefined();
-    expect(stepBlocksAttempt(`${folder}2-algo-1.jsonl`)).toBeUndefined();
+    expect(namePartsOf('stepBlocks', `${folder}2-algo-1-steps.json`)?.attempt).toBe(2);
+    expect(namePartsOf('stepBlocks', `${folder}2-algo-1-phases.json`)).toBeUndefined();
+    expect(namePartsOf('stepBlocks', `${folder}2-algo-1.jsonl`)).toBeUndefined();
   });
 
   it.each(['', '{', '{"steps":1}', JSON.stringify({ ...host([1, 2]), blockSteps: [1] })])(
     'is passed over where it holds no blocks: %j',
     (text) => {
-      expect(readStepBlocks(text)).toBeUndefined();
+      expect(valueOf(readDocument(stepBlocks, text))).toBeUndefined();
     },
   );
 
   it('is read as the agent writes it', () => {
-    expect(readStepBlocks(JSON.stringify(host([1, 1.1])))).toEqual(host([1, 1.1]));
+    expect(valueOf(readDocument(stepBlocks, JSON.stringify(host([1, 1.1]))))).toEqual(host([1, 1.1]));
   });
 });
 

@@ -1,12 +1,16 @@
 /** What becomes of data that changes or is faulty: rules that do not fit together are refused with the remedy. */
 import { describe, expect, it } from 'vitest';
-import { readDeclaration } from '../../../functions/core/pipeline/declaration.ts';
+import * as z from 'zod';
+import { readDeclaration, readStored } from '../../../functions/core/pipeline/declaration.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
+import { heldForClasses } from '../../../functions/core/pipeline/packing-parts.ts';
+import { pinned } from '../../../functions/core/pipeline/pipeline.ts';
+import { upgradedText } from '../../../functions/core/pipeline/tuning.ts';
+
+const SHORT = 'name: digits\ntraining: { strategy: ddp }\ncompute: { instanceTypes: [g5.xlarge] }\n';
 
 function problemsOf(more: string): string[] {
-  const declaration = readDeclaration(
-    'digits',
-    `name: digits\ntraining: { strategy: ddp }\ncompute: { instanceTypes: [g5.xlarge] }\n${more}`,
-  );
+  const declaration = readDeclaration('digits', `${SHORT}${more}`);
   return declaration.valid ? [] : declaration.problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
@@ -44,13 +48,40 @@ describe('packing.reject', () => {
 });
 
 describe('packing.reject of classes', () => {
-  it('needs a label', () => {
-    const reject = 'reject: [conflictingLabels, singleSampleClasses]';
-    expect(problemsOf(`packing: { ${reject} }`)).toEqual([]);
-    for (const settings of ['label: none', 'format: lines'])
-      expect(problemsOf(`packing: { ${settings}, ${reject} }`)).toEqual([
-        expect.stringMatching(/^packing.reject: .*need a label/),
-      ]);
+  it('is refused, and packing.hold is named', () => {
+    const problems = problemsOf('packing: { reject: [notJson, conflictingLabels, singleSampleClasses] }');
+    expect(problems).toEqual([
+      expect.stringMatching(/^packing.reject.1.*: .*hold: { conflictingLabels: 0 % }/),
+      expect.stringMatching(/^packing.reject.2.*: .*hold: { singleSampleClasses: 0 % }/),
+    ]);
+  });
+
+  it('is shown as a person writes it now', () => {
+    const text = (packing: string): string => `${SHORT}packing: ${packing}\n`;
+    const shown = upgradedText(text('{ reject: [ notJson, conflictingLabels ], shuffle: false } # mine'));
+    expect(shown).toContain(
+      'packing: { reject: [ notJson ], shuffle: false, hold: { conflictingLabels: 0 % } } # mine\n',
+    );
+    expect(readDeclaration('digits', shown).valid).toBe(true);
+    const only = upgradedText(text('{ reject: [singleSampleClasses], hold: { singleSampleClasses: 5 % } }'));
+    expect(only).toContain('packing: { hold: { singleSampleClasses: 5 % } }\n');
+  });
+
+  it('holds the run where 0.1.0 stored it', () => {
+    const reject = ['notJson', 'conflictingLabels', 'singleSampleClasses'];
+    const stored = { name: 'p', packing: { label: 'none', reject, hold: { singleSampleClasses: '5 %' } } };
+    const hold = { conflictingLabels: '0 %', singleSampleClasses: '5 %' };
+    expect(heldForClasses(stored)).toEqual({
+      name: 'p',
+      packing: { label: 'none', reject: ['notJson'], hold },
+    });
+    const other = { packing: { reject: ['notText'] } };
+    expect(heldForClasses(other)).toBe(other);
+    const text = readStored('digits', `${SHORT}packing: { reject: [notJson, conflictingLabels] }`);
+    expect(text).toMatchObject({ valid: true, pipeline: { packing: { reject: ['notJson'] } } });
+    const only = { packing: { reject: ['conflictingLabels'] } };
+    const { packing } = pinned(z.object({ packing: packingSchema })).parse(only);
+    expect([packing.reject, packing.hold]).toEqual([undefined, { conflictingLabels: '0 %' }]);
   });
 });
 

@@ -6,6 +6,9 @@ import contextlib
 import os
 from pathlib import Path
 
+from tidewheel_contract.documents import Document
+from tidewheel_contract.reading import D, NewerVersionError, changed, parse, text_of
+
 from .log import log
 
 UNREADABLE = (
@@ -19,6 +22,36 @@ UNREADABLE = (
 )
 """What a reader of JSON meets where a script may have written anything: JSON nests without end, and
 its numbers may be infinite, or too large for a float."""
+
+
+_reported: set[tuple[Path, int]] = set()
+
+
+def read_document(kind: type[D], path: Path) -> D | None:
+    """None where there is none, or none that can be read; the log says once which is newer."""
+    try:
+        return parse(kind, path.read_text(encoding="utf-8"))
+    except NewerVersionError as error:
+        if (path, error.version) not in _reported:
+            _reported.add((path, error.version))
+            log(f"WARNING: {path.name}: {error}")
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def change_document(path: Path, document: Document) -> None:
+    """As `write_document`; fields of the one that is there that this release does not know stay."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        text = ""
+    write_atomically(path, changed(text, document))
+
+
+def write_document(path: Path, document: Document) -> None:
+    """As `write_atomically`."""
+    write_atomically(path, text_of(document))
 
 
 def write_atomically(path: Path, text: str) -> None:

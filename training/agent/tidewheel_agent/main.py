@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
+from tidewheel_contract.documents import DISK_FULL_EXIT_CODE
+
 from .checkpoints.save_request import SaveRequest
 from .configuration.job import Job
 from .configuration.read_job import read_job
@@ -24,7 +26,6 @@ from .lifecycle.start_again import prepare_again
 from .lifecycle.watch import watch
 from .log import log
 from .platform_failure import (
-    DISK_FULL_EXIT_CODE,
     PlatformFailureError,
     is_disk_full,
     platform_failure,

@@ -1,19 +1,12 @@
-"""Failures of the platform before or beside the script: the run goes on elsewhere.
-
-The service reads these words: functions/core/launch/job/platform-fault.ts.
-"""
+"""Failures of the platform before or beside the script: the run goes on elsewhere."""
 
 from __future__ import annotations
 
 import errno
-import os
 import shutil
-from typing import Literal
 
-Fault = Literal["storage", "disk", "packages"]
+from tidewheel_contract.documents import PLATFORM_FAILURE, Fault
 
-DISK_FULL_EXIT_CODE = os.EX_IOERR
-"""Of a host whose disk is so full that the failure file stays empty."""
 _DISK_FULL_WORDS = ("[Errno 28]", "[Errno 122]", "No space left on device")
 
 
@@ -25,7 +18,7 @@ class PlatformFailureError(Exception):
 
 
 def platform_failure(fault: Fault, text: str) -> str:
-    return f"Platform failure ({fault}): {text}"
+    return PLATFORM_FAILURE.format(fault=fault) + text
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -6,11 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from tidewheel_agent.platform_failure import (
-    DISK_FULL_EXIT_CODE,
-    is_disk_full,
-    platform_failure,
-)
+from tidewheel_agent.platform_failure import is_disk_full, platform_failure
+from tidewheel_contract.documents import DISK_FULL_EXIT_CODE
 
 from .aws_cli import AwsCliError, DiskFullError
 from .container import parse_job

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import json
 import os
 import re
 import shutil
@@ -18,7 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-MARKER = "COMPLETE.json"
+from tidewheel_contract.documents import CompletionMarker, CompletionMarkerFile
+from tidewheel_contract.keep import superseded
+from tidewheel_contract.reading import parse, text_of
+
+MARKER = CompletionMarker.FILE
 _FOLDER = re.compile(r"step-(\d{8,12})")
 _KEPT = 2
 _RENAMED = {"phantoms": "fake_tensors", "noted.packed": "recorded.packed"}
@@ -34,13 +37,12 @@ def whole_steps(root: Path, rank: int, first: int, count: int) -> list[int]:
     steps = []
     for folder in _folders(root):
         try:
-            marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-            files = marker["files"]
-            if marker["writer"] != "automatic" or len(files) != count:
+            marker = parse(CompletionMarker, (folder / MARKER).read_text(encoding="utf-8"))
+            if marker.writer != "automatic" or len(marker.files) != count:
                 continue
-            if all(_sha256(folder / name) == files[name]["sha256"] for name in needed):
+            if all(_sha256(folder / name) == marker.files[name].sha256 for name in needed):
                 steps.append(_step_of(folder))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError):
             continue
     return steps
 
@@ -82,19 +84,22 @@ def complete(
     """
     folder = folder_of(root, step)
     here = {path.name for path in folder.iterdir()}
-    marker: dict[str, Any] = {"writer": "automatic", "step": step, "files": files}
-    if taken_at is not None:
-        marker["takenAt"] = taken_at
-    # Files of other hosts come together in the bucket.
-    if elsewhere := sorted(set(files) - here):
-        marker["elsewhere"] = elsewhere
-    write(folder / MARKER, json.dumps(marker, sort_keys=True).encode())
-    marked = [_step_of(each) for each in _folders(root) if (each / MARKER).exists()]
-    kept = marked[:_KEPT]
-    for old in _folders(root):
-        if _step_of(old) < step and _step_of(old) not in kept:
+    marker = CompletionMarker(
+        writer="automatic",
+        step=step,
+        files={name: CompletionMarkerFile(**file) for name, file in files.items()},
+        # Files of other hosts come together in the bucket.
+        elsewhere=sorted(set(files) - here) or None,
+        taken_at=taken_at,
+    )
+    write(folder / MARKER, text_of(marker).encode())
+    there = _folders(root)
+    marked = {each for each in there if (each / MARKER).exists()}
+    going = superseded(there[::-1], _KEPT, marked.__contains__)
+    for old in going:
+        if _step_of(old) < step:
             shutil.rmtree(old, ignore_errors=True)
-    return kept
+    return [_step_of(each) for each in there if each in marked and each not in going]
 
 
 def remove_superseded(root: Path, rank: int, step: int, kept: list[int]) -> None:

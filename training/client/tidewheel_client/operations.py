@@ -520,7 +520,7 @@ class DeclarationPacking(TypedDict, total=False):
     shuffle: bool
     split: DeclarationPackingSplit
     require: Literal["learn"] | list[str]
-    reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
+    reject: list[Literal["notText", "notJson"]]
     balance: Literal["over", "under"]
     lines: DeclarationPackingLines
     records: DeclarationPackingRecords
@@ -2108,7 +2108,7 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     annotations: RunDeclarationPackingAnnotations
     split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
-    reject: list[Literal["notText", "notJson", "conflictingLabels", "singleSampleClasses"]]
+    reject: list[Literal["notText", "notJson"]]
     balance: Literal["over", "under"]
     tfrecord: RunDeclarationPackingTfrecord
     prepare: RunDeclarationPackingPrepare

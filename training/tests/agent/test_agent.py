@@ -19,7 +19,8 @@ from agent_runs import SAVE, run, wheel
 from cluster import Cluster, running, wait_until
 from hosts import processes_below
 from sagemaker_host import make_host
-from tidewheel_agent.platform_failure import DISK_FULL_EXIT_CODE, is_disk_full
+from tidewheel_agent.platform_failure import is_disk_full
+from tidewheel_contract.documents import DISK_FULL_EXIT_CODE
 
 HostOf = Callable[..., Path]
 

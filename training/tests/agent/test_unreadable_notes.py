@@ -9,7 +9,7 @@ import pytest
 from tidewheel_agent.checkpoints.checkpoint import find_last_checkpoint
 from tidewheel_agent.checkpoints.given_files import GIVEN_FILE, files_given
 from tidewheel_agent.checkpoints.kept.generation import KEPT_FOLDER, read_generations
-from tidewheel_agent.checkpoints.note import PROGRESS_FILE, SERIES_FOLDER, read_note
+from tidewheel_agent.checkpoints.note import read_note
 from tidewheel_agent.resumes.earlier_positions import read_earlier
 from tidewheel_agent.trackers.resume_point import read_resume_point
 
@@ -22,13 +22,14 @@ def test_a_file_of_the_agent_with_any_value_is_read_or_counts_as_not_there(
     tmp_path: Path, value: str
 ) -> None:
     files = {
-        PROGRESS_FILE: f'"step": {value}, "trainingSeconds": {value}, "saveSeconds": {value},'
+        "tidewheel-progress.json": f'"step": {value}, "trainingSeconds": {value},'
+        f' "saveSeconds": {value}, "totalSteps": 0, "checkpoint": "a",'
         ' "updatedAt": "2026-01-01T00:00:00Z"',
         GIVEN_FILE: f'"files": {{"a": {value}}}',
         f"{KEPT_FOLDER}/generation-a.json": f'"sequence": {value}, "files": {{}}, "note": {{}}',
         "step-000005/COMPLETE.json": f'"files": {{}}, "trainingSeconds": {value},'
         f' "takenAt": {value}',
-        f"{SERIES_FOLDER}/attempt-1.jsonl": f'"source": "log", "unit": "step",'
+        "tidewheel-series/attempt-1.jsonl": f'"source": "log", "unit": "step",'
         f' "position": {value}, "at": {value}',
     }
     for name, members in files.items():

@@ -10,9 +10,10 @@ import pytest
 
 from cluster import running
 from sagemaker_host import make_host
-from tidewheel_agent.automatic.note import AUTOMATIC_FILE, reason_without_hooks
+from tidewheel_agent.automatic.note import reason_without_hooks
 
 SCRIPTS = Path(__file__).parent / "scripts"
+REFUSED = {"attempt": 1, "result": "refused"}
 STOPPED = {"attempt": 1, "step": 3, "reason": "it trains twice"}
 
 
@@ -20,19 +21,22 @@ STOPPED = {"attempt": 1, "step": 3, "reason": "it trains twice"}
     ("note", "reason"),
     [
         ({}, None),
-        ({"trial": {"result": "passed", "reason": ""}}, None),
-        ({"trial": {"result": "refused", "reason": "w is not there"}}, "w is not there"),
-        ({"trial": {"result": "refused"}}, "their trial has failed"),
+        ({"trial": {"attempt": 1, "result": "passed", "reason": ""}}, None),
+        ({"trial": {**REFUSED, "reason": "w is not there"}}, "w is not there"),
+        ({"trial": REFUSED}, "their trial has failed"),
         ({"stopped": STOPPED}, None),
         ({"stopped": {**STOPPED, "forGood": True}}, "it trains twice"),
-        ({"stopped": {**STOPPED, "forGood": "no"}, "trial": {"result": "untried"}}, None),
+        (
+            {"stopped": {**STOPPED, "forGood": "no"}, "trial": {"attempt": 1, "result": "untried"}},
+            None,
+        ),
         ({"stopped": "forGood"}, None),
     ],
 )
 def test_a_note_takes_the_hooks_for_good(
     note: dict[str, Any], reason: str | None, tmp_path: Path
 ) -> None:
-    (tmp_path / AUTOMATIC_FILE).write_text(json.dumps(note))
+    (tmp_path / "tidewheel-automatic.json").write_text(json.dumps(note))
     assert reason_without_hooks(tmp_path) == reason
 
 
@@ -53,7 +57,7 @@ def test_a_script_that_trains_twice_gets_no_hooks_again(tmp_path: Path) -> None:
         with running([base], **variables) as cluster:
             assert cluster.wait() == [0]
             logs.append(cluster.log())
-    stopped = json.loads((checkpoints / AUTOMATIC_FILE).read_text())["stopped"]
+    stopped = json.loads((checkpoints / "tidewheel-automatic.json").read_text())["stopped"]
     assert stopped["forGood"] is True
     assert f"no automatic checkpoints from step 0 on: {stopped['reason']}" in logs[0]
     assert f"automatic checkpoints are off in this run: {stopped['reason']}" in logs[1]

@@ -11,7 +11,7 @@ import pytest
 
 from cluster import wait_until
 from ec2_host import FAKE_AWS, Host, channel, job, put
-from tidewheel_agent.platform_failure import DISK_FULL_EXIT_CODE
+from tidewheel_contract.documents import DISK_FULL_EXIT_CODE
 from tidewheel_host import aws_cli
 from tidewheel_host.aws_cli import AwsCli, AwsCliError
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job

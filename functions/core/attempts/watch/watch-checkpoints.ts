@@ -1,8 +1,9 @@
 /** Announces each stall of a running attempt's checkpoints once, on the run's timeline and the event bus. */
+import { progressNote } from '@tidewheel/contract/checkpoints.ts';
 import { intervalOf } from '../../launch/job/checkpoint-interval.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import type { Progress } from '../../placement/attempts.ts';
-import { readProgress } from '../../runs/progress.ts';
+import { newerNoteVersion, readProgress } from '../../runs/progress.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import { trainingSinceOf, type WatchDeps } from './training-since.ts';
 
@@ -17,9 +18,11 @@ export async function watchCheckpoints(
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return;
   const { runId, pipeline, jobName } = attempt;
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
+  const progress = await readProgress(deps.store, pipeline, runId);
+  if (progress === undefined) await tellNewer(deps, attempt);
   const stall = checkpointStall({
     trainingSince,
-    progress: await readProgress(deps.store, pipeline, runId),
+    progress,
     intervalSeconds: intervalOf(attempt, earlier),
     now: deps.clock.now(),
   });
@@ -36,6 +39,18 @@ export async function watchCheckpoints(
     at: deps.clock.now().toISOString(),
     kind: 'CheckpointStalled',
     text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): training since then is lost if AWS reclaims the capacity now`,
+  });
+}
+
+/** After a deployment of an earlier release the agents of the later one still train. */
+async function tellNewer(deps: WatchDeps, { runId, pipeline, attempt }: AttemptRecord): Promise<void> {
+  const version = await newerNoteVersion(deps.store, pipeline, runId);
+  if (version === undefined) return;
+  await deps.timeline.add(runId, {
+    id: `newer-note-${attempt}`,
+    at: deps.clock.now().toISOString(),
+    kind: 'NewerNote',
+    text: `attempt ${attempt}: its agent writes version ${version} of the progress note, and this deployment reads up to ${progressNote.version}: none of its checkpoints count until the later release is deployed again`,
   });
 }
 

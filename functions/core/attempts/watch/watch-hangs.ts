@@ -1,16 +1,14 @@
 /** Announces each hang of a running attempt's script once, on the run's timeline and the event bus. */
 
-import { parseJson } from '@tidewheel/kit/json.ts';
-import * as z from 'zod';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { namePartsOf } from '@tidewheel/contract/files.ts';
+import { hangNote } from '@tidewheel/contract/hangs.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import { readHostFiles } from '../../runs/host-files.ts';
 import type { AttemptRecord } from '../../runs/run-records.ts';
 import { bucketKeys } from '../../shared/keys.ts';
 import type { ObjectStore } from '../../shared/ports.ts';
 import { trainingSinceOf, type WatchDeps } from './training-since.ts';
-
-/** The agent's hang.py writes one for each host that has hung. */
-const noteSchema = z.object({ hangsSince: z.iso.datetime().nullable() });
 
 /** @param job a fresh description */
 export async function watchHangs(
@@ -39,18 +37,15 @@ export async function watchHangs(
   }
 }
 
-/** The name of a host as the agent has it. A script may write there, too. */
-const HOST = /^([\w.-]{1,100})\.json$/;
-
 interface Hang {
   readonly host: string;
   readonly since: string;
 }
 
 async function readHangs(store: ObjectStore, prefix: string): Promise<readonly Hang[]> {
-  const files = await readHostFiles(store, prefix, (key) => HOST.exec(key.slice(prefix.length))?.[1]);
+  const files = await readHostFiles(store, prefix, (key) => namePartsOf('hangs', key)?.host);
   return files.flatMap(({ of: host, text }) => {
-    const since = noteSchema.safeParse(parseJson(text)).data?.hangsSince ?? undefined;
+    const since = valueOf(readDocument(hangNote, text))?.hangsSince ?? undefined;
     return since === undefined ? [] : [{ host, since }];
   });
 }

@@ -1,41 +1,5 @@
-/**
- * How long the steps of a job took that was limited to a number of them: `<attempt>-<host>-steps.json`, as the agent
- * writes it when the script ends (training/agent/tidewheel_agent/lifecycle/step_limit.py).
- */
-
-import { parseJson } from '@tidewheel/kit/json.ts';
-import * as z from 'zod';
-import { amount, count } from '../points.ts';
-
-const blocksSchema = z
-  .object({
-    /** printed: the script's own lines said the steps, because its framework has no hooks. */
-    basis: z.enum(['hooks', 'printed']),
-    /** host: on one machine, where the clock of each host counts the CPU time that it got (docs/probing.md). */
-    clock: z.enum(['machine', 'host']).default('machine'),
-    /** All of them; the first fifth is in no block. */
-    steps: count,
-    /** Of all processes of the host; null where no loader tells them. */
-    samplesPerStep: amount.nullable(),
-    /** The mean step of each block. */
-    blockSeconds: z.array(amount.positive()).min(1).max(100_000),
-    blockSteps: z.array(count.min(1)),
-  })
-  .refine(({ blockSeconds, blockSteps }) => blockSeconds.length === blockSteps.length);
-
-export type StepBlocks = z.output<typeof blocksSchema>;
-
-const NAME = /\/(\d+)-([^/]+)-steps\.json$/;
-
-/** @returns the attempt, where the key is of such a file */
-export const stepBlocksAttempt = (key: string): number | undefined => {
-  const attempt = NAME.exec(key)?.[1];
-  return attempt === undefined ? undefined : Number(attempt);
-};
-
-/** @returns undefined where the text holds none */
-export const readStepBlocks = (text: string): StepBlocks | undefined =>
-  blocksSchema.safeParse(parseJson(text)).data;
+/** How long the steps of a job took that was limited to a number of them, from what its hosts measured. */
+import type { StepBlocks } from '@tidewheel/contract/evidence.ts';
 
 /** A mean with its 95 % interval. */
 export interface MeasuredMean {

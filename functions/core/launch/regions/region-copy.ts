@@ -4,10 +4,11 @@
  * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
  */
 
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { MOST_NOTE_BYTES } from '../../runs/host-files.ts';
 import { readProgress } from '../../runs/progress.ts';
-import { bucketKeys, CHECKPOINT_MARKER } from '../../shared/keys.ts';
+import { bucketKeys } from '../../shared/keys.ts';
 import type { ListedObject, ObjectStore } from '../../shared/ports.ts';
 import type { RegionBucket } from './region-bucket.ts';
 
@@ -55,7 +56,7 @@ async function copyNewestCheckpoint(copy: RegionCopy, from: ObjectStore, to: Obj
   const known = await readProgress(to, pipeline, runId);
   if (known !== undefined && known.step >= newest.step) return;
   const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
-  await copyMissing(copy, { from, to, prefix, last: CHECKPOINT_MARKER });
+  await copyMissing(copy, { from, to, prefix, last: DOCUMENT_FILES.completion });
   await copyMissing(copy, { from, to, prefix: bucketKeys.keptCheckpoints(pipeline, runId) });
   const note = await from.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
   if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);

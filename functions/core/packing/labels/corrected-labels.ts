@@ -110,7 +110,7 @@ interface LabelledSample {
 }
 
 /** Samples with a label, without their copies. */
-export function labelledSamples(lines: readonly MemberLine[]): LabelledSample[] {
+function labelledSamples(lines: readonly MemberLine[]): LabelledSample[] {
   const samples = new Map<number, { objects: string[]; label: string | undefined; isOwn: boolean }>();
   for (const { sample, repeat, key, label } of lines) {
     if (repeat !== undefined) continue;

@@ -47,7 +47,7 @@ export const rejectionSchema = z.enum(REJECTIONS);
 /**
  * Why an arrival is left to a later generation. `unreadable`: the store refused it. `archived`: its storage class says
  * that it cannot be read. `incomplete`: the rest of its sample has not arrived. `groupMissing`: no group is found in its
- * key, so that it belongs to no split. `conflictingLabels` and `singleSampleClasses`: `packing.reject` names them.
+ * key, so that it belongs to no split. `conflictingLabels` and `singleSampleClasses`: releases up to 0.1.0 gave them.
  * `remainder`: the shards would have had unequal counts.
  */
 const DEFERRALS = [

@@ -1,9 +1,12 @@
 /**
  * Assigns samples to shards: it shuffles all of them by the seed, fills shards with equal counts, and groups shards
- * into items.
+ * into items. Each split has shards of its own.
  */
 
 import { shuffledPositions } from '@tidewheel/kit/seeded-random.ts';
+import type { SplitName } from '../../pipeline/splits.ts';
+import { GrowingNumbers } from '../../shared/growing-numbers.ts';
+import { bundlePlace, cellOf } from '../arrivals/bundle-place.ts';
 import type { PlannedSplit } from '../model/documents.ts';
 import { MOST_PREPARED_OBJECTS, MOST_PREPARED_SOURCE_BYTES } from '../model/image-preparation.ts';
 import { NO_SHARD, numberOfShards, type ShardCountRules } from '../model/shard-count.ts';
@@ -28,6 +31,37 @@ export interface Neighbours {
   readonly groupOf: (ordinal: number) => number;
   /** Order of neighbours. */
   readonly offsetOf: (ordinal: number) => number;
+}
+
+/** Which samples lie beside each other in a bundle. */
+export class BundledSamples {
+  readonly #groups = new GrowingNumbers();
+  readonly #offsets = new GrowingNumbers();
+  /** By bundle and cell; numbers from 1 on. */
+  readonly #numbers = new Map<string, number>();
+
+  /** @param etag of the sample's first member: the others lie behind it */
+  add(ordinal: number, etag: string): void {
+    const place = bundlePlace(etag);
+    if (place === undefined) return;
+    const cell = `${place.bundle}:${cellOf(place)}`;
+    const group = this.#numbers.get(cell) ?? this.#numbers.size + 1;
+    this.#numbers.set(cell, group);
+    this.#groups.set(ordinal, group);
+    this.#offsets.set(ordinal, place.offset);
+  }
+
+  /**
+   * Undefined if no sample lies in a bundle.
+   * @param samples how many there are. Copies that balance the classes have the numbers above, and no neighbours.
+   */
+  neighboursOf(samples: number): Neighbours | undefined {
+    if (this.#numbers.size === 0) return undefined;
+    return {
+      groupOf: (ordinal) => (ordinal < samples ? this.#groups.at(ordinal) : 0),
+      offsetOf: (ordinal) => this.#offsets.at(ordinal),
+    };
+  }
 }
 
 export interface ShardAssignment {
@@ -210,3 +244,56 @@ function groupShards(samples: SampleSizes, shardOf: Uint32Array, shards: number)
   }
   return [...starts, shards];
 }
+
+export interface SplitSamples {
+  /** The splits in the order of their shards. */
+  readonly parts: readonly SplitName[];
+  readonly splitOf: (ordinal: number) => SplitName | undefined;
+}
+
+/** Assigns the samples of each split as if they were all there is. Splits without samples have no shards. */
+export function assignSplits(
+  samples: SampleSizes,
+  limits: AssignmentLimits,
+  { parts, splitOf }: SplitSamples,
+): ShardAssignment {
+  const shardOf = new Uint32Array(samples.count).fill(NO_SHARD);
+  const slotOf = new Uint32Array(samples.count);
+  const repeats = new Map<number, number>();
+  const dropped: number[] = [];
+  const itemShards: number[] = [];
+  const splits: PlannedSplit[] = [];
+  let first = 0;
+  for (const name of parts) {
+    const isPlanned = (ordinal: number): boolean =>
+      splitOf(ordinal) === name && samples.isPlanned?.(ordinal) !== false;
+    const assigned = assignSamples({ ...samples, isPlanned }, limits);
+    for (const [ordinal, shard] of assigned.shardOf.entries()) {
+      if (shard === NO_SHARD) continue;
+      shardOf[ordinal] = first + shard;
+      slotOf[ordinal] = assigned.slotOf[ordinal] ?? 0;
+    }
+    for (const [ordinal, slot] of assigned.repeats) repeats.set(ordinal, slot);
+    for (const ordinal of assigned.dropped) dropped.push(ordinal);
+    for (const shard of assigned.itemShards.slice(0, -1)) itemShards.push(first + shard);
+    splits.push({ name, first, ...(assigned.even && { even: { ...assigned.even } }) });
+    first += assigned.shards;
+  }
+  return {
+    shards: first,
+    shardOf,
+    slotOf,
+    repeats,
+    dropped: dropped.sort((a, b) => a - b),
+    itemShards: [...itemShards, first],
+    splits,
+  };
+}
+
+/** The number of shards of each split, or of all. */
+export const shardCounts = ({
+  shards,
+  splits = [{ first: 0 }],
+}: Pick<ShardAssignment, 'shards'> & {
+  readonly splits?: readonly { readonly first: number }[] | undefined;
+}): number[] => splits.map(({ first }, index) => (splits[index + 1]?.first ?? shards) - first);

@@ -6,30 +6,27 @@ import { GrowingNumbers } from '../../shared/growing-numbers.ts';
 import { isAccepted } from '../arrivals/declared-rejections.ts';
 import type { IsIgnored } from '../arrivals/ignored-files.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
-import { type ClassFaults, classFaults, type HeldLabels } from '../labels/class-faults.ts';
-import { PlannedClasses } from '../labels/planned-classes.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
 import type { ListedBlob } from '../model/blob-store.ts';
 import { CompressedLines } from '../model/compressed-lines.ts';
-import { type ArrivalLine, parseArrival } from '../model/documents.ts';
+import { type ArrivalLine, type Dots, parseArrival } from '../model/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../model/image-preparation.ts';
-import { labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
+import { dotsIn, labelOfKey, memberStem, memberSuffix, splitKey } from '../model/member-names.ts';
 import type { Rejection } from '../model/rejections.ts';
 import { mostCommon, type SampleColumns } from '../model/sample-columns.ts';
 import { columnOf } from '../model/sample-layout.ts';
 import type { ShardFormat } from '../model/shard-format.ts';
-import { SampleSplits } from '../splits/sample-splits.ts';
+import { SampleSplits } from '../splits/split-rule.ts';
+import { BundledSamples } from './assign-samples.ts';
 import { type Balance, balance } from './balance.ts';
-import { BundledSamples } from './bundled-samples.ts';
 import { ReturningSamples } from './returning-samples.ts';
-import { SampleGrouper, type SampleMembership } from './sample-grouper.ts';
 import { type EarlierColumns, type Waiting, WaitingSamples } from './waiting-samples.ts';
 
 export interface AcceptRules {
   readonly incoming: string;
   readonly format: ShardFormat;
   readonly settings: PackingSettings;
-  /** Of keys without the incoming prefix. By default none is. */
+  /** Takes a key without the incoming prefix. By default none is ignored. */
   readonly isIgnored?: IsIgnored | undefined;
   /** Labels from a file of annotations. */
   readonly labels?: SampleLabels | undefined;
@@ -41,7 +38,6 @@ interface Earlier {
   readonly labels: Iterable<string>;
   /** When the listing began, in milliseconds. */
   readonly at: number;
-  readonly held: HeldLabels;
 }
 
 const DIGESTED_AT_ONCE = 64 * 1024;
@@ -69,6 +65,101 @@ function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection
 function labelNumberOf({ format, settings }: AcceptRules): LabelNumber | undefined {
   const of = format.takes === 'samples' ? format.labelNumber : undefined;
   return of && ((label) => of(label, settings));
+}
+
+interface SampleMembership {
+  /** Number of the sample: samples are counted from 0 by their first members. */
+  readonly ordinal: number;
+  /** The key is a sample of its own: another member of its stem has this suffix, or the sample is full. */
+  readonly alone: boolean;
+  /** The key begins a new sample. */
+  readonly first: boolean;
+}
+
+interface OpenSample {
+  readonly stem: string;
+  readonly ordinal: number;
+  readonly suffixes: Set<string>;
+}
+
+/** More members than this come from a habit of naming files, not from a sample. The others stand alone. */
+const LARGEST_SAMPLE = 64;
+
+/**
+ * The members of the sample `s` are keys that begin with `s.`. A listing keeps keys with a common beginning together,
+ * so only keys of other samples that begin with `s.` too can lie between them. The open samples form a stack, as deep
+ * as such names nest.
+ */
+class SampleGrouper {
+  readonly #open: OpenSample[] = [];
+  readonly inner: readonly string[] | undefined;
+  readonly dots: Dots = {};
+  #count = 0;
+
+  constructor(inner?: readonly string[]) {
+    this.inner = inner;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Keys must come in the order of compareKeys, without the incoming prefix. */
+  place(key: string): SampleMembership {
+    const { stem, suffix } = splitKey(key, this.inner);
+    this.#note(key, dotsIn({ stem, suffix }));
+    while (this.#open.length > 0) {
+      const top = this.#open[this.#open.length - 1];
+      if (top === undefined || key.startsWith(`${top.stem}.`)) break;
+      this.#open.pop();
+    }
+    const folded = memberSuffix(suffix);
+    const mine = this.#open.findLast((sample) => sample.stem === stem);
+    if (mine === undefined || suffix === '') return this.#begin(stem, suffix === '' ? undefined : folded);
+    if (mine.suffixes.has(folded) || mine.suffixes.size >= LARGEST_SAMPLE) return this.#alone();
+    mine.suffixes.add(folded);
+    return { ordinal: mine.ordinal, alone: false, first: false };
+  }
+
+  #note(example: string, dots: keyof Dots | undefined): void {
+    if (dots === undefined) return;
+    this.dots[dots] = { example, ...this.dots[dots], objects: (this.dots[dots]?.objects ?? 0) + 1 };
+  }
+
+  #begin(stem: string, folded: string | undefined): SampleMembership {
+    const ordinal = this.#count;
+    this.#count += 1;
+    if (folded === undefined) return { ordinal, alone: true, first: true };
+    this.#open.push({ stem, ordinal, suffixes: new Set([folded]) });
+    return { ordinal, alone: false, first: true };
+  }
+
+  #alone(): SampleMembership {
+    const ordinal = this.#count;
+    this.#count += 1;
+    return { ordinal, alone: true, first: true };
+  }
+}
+
+/** The class of each planned sample by its key. Equal texts are held once. */
+class PlannedClasses {
+  readonly #classes: (string | undefined)[] = [];
+  readonly #names = new Map<string, string>();
+
+  note(sample: number, label: string): void {
+    const shared = this.#names.get(label) ?? label;
+    this.#names.set(shared, shared);
+    this.#classes[sample] = shared;
+  }
+
+  /** Its label is read only when it is packed. */
+  forget(sample: number): void {
+    this.#classes[sample] = undefined;
+  }
+
+  of(sample: number): string | undefined {
+    return this.#classes[sample];
+  }
 }
 
 /** Arrivals are added in the listing's order. Memory is their compressed lines. */
@@ -106,13 +197,11 @@ export class DraftPlan {
   balance: Balance | undefined;
   /** Only where classes are compared. */
   readonly #classes = new PlannedClasses();
-  readonly #faults: ClassFaults | undefined;
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
     const { require, waitHours, label, split, innerSuffixes } = rules.settings;
     this.#labelNumber = labelNumberOf(rules);
-    this.#faults = classFaults(rules.settings);
     this.#splits = split && new SampleSplits(split, innerSuffixes);
     this.grouper = new SampleGrouper(innerSuffixes);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
@@ -140,8 +229,7 @@ export class DraftPlan {
     const waiting = this.#waiting.of(ordinal);
     if (waiting !== undefined) return waiting;
     const isGroupless = this.#splits !== undefined && this.#splits.of(ordinal) === undefined;
-    const reason = isGroupless ? 'groupMissing' : this.#faults?.of(ordinal);
-    return reason && { reason, since: this.#waiting.arrivedAt(ordinal) };
+    return isGroupless ? { reason: 'groupMissing', since: this.#waiting.arrivedAt(ordinal) } : undefined;
   }
 
   #refusalOf(ordinal: number): Rejection | undefined {
@@ -161,14 +249,12 @@ export class DraftPlan {
   /**
    * Call it once, after the last arrival. It rejects samples as a whole: for their label, or to balance the classes.
    */
-  finish({ earlier, labels: sealed, at, held }: Earlier): void {
+  finish({ earlier, labels: sealed, at }: Earlier): void {
     const { labels, settings } = this.#rules;
     if (this.#rules.format.takes === 'samples') {
       this.sampleColumns = { samples: this.#samples, columns: mostCommon(this.#columns) };
       this.learnt = this.#waiting.decide(this.sampleColumns, earlier, at);
     }
-    const plannedClass = (sample: number) => (this.isPlanned(sample) ? this.#classOf(sample) : undefined);
-    this.#faults?.find({ samples: this.#samples, classOf: plannedClass, sealed, held });
     this.#checkNumbers(sealed);
     const { balance: mode } = settings;
     if (mode !== undefined) {
@@ -201,8 +287,7 @@ export class DraftPlan {
 
   /** Whether some samples may not be planned. */
   get #mayLeave(): boolean {
-    const isAnyWaiting =
-      this.#waiting.isAny || this.#splits?.isAnyMissing === true || this.#faults?.isAny === true;
+    const isAnyWaiting = this.#waiting.isAny || this.#splits?.isAnyMissing === true;
     return this.#rules.labels !== undefined || this.balance !== undefined || isAnyWaiting;
   }
 
@@ -227,10 +312,6 @@ export class DraftPlan {
     const labelled = this.#labelled > 0 && this.#labelled * 2 >= samples;
     if (labelled && !most.includes('label')) most.push('label');
     return most.sort();
-  }
-
-  get marks(): ReadonlySet<number> | undefined {
-    return this.#faults?.marks(this.#samples);
   }
 
   bytesOf(ordinal: number): number {
@@ -300,7 +381,6 @@ export class DraftPlan {
     if (first) this.#begin(ordinal, key, object.etag);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes.forget(ordinal);
-    this.#faults?.add(ordinal, object);
     this.#count(column);
     this.#bytes.add(ordinal, this.#rules.format.plannedBytes(name, this.#sizeOf(object, suffix)));
     this.#sources?.add(ordinal, object.size);
@@ -318,7 +398,7 @@ export class DraftPlan {
     return as === 'mask' ? expectedMaskBytes(image, size) : expectedBytes(image, size);
   }
 
-  /** By its first member. */
+  /** Takes the first member of a sample. */
   #begin(ordinal: number, key: string, etag: string): void {
     this.bundled.add(ordinal, etag);
     this.#splits?.add(key);
@@ -328,7 +408,7 @@ export class DraftPlan {
   #noteLabel(ordinal: number, label: string | undefined): void {
     if (label !== undefined) this.#labelled += 1;
     const isNumbered = this.#rules.settings.balance !== undefined || this.#labelNumber !== undefined;
-    if (label !== undefined && (isNumbered || this.#faults !== undefined)) this.#classes.note(ordinal, label);
+    if (label !== undefined && isNumbered) this.#classes.note(ordinal, label);
   }
 
   #member(key: string): SampleMembership {

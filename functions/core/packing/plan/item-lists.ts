@@ -82,7 +82,7 @@ function putCopy(
 const COPIES_OF_COPIES = 100_000;
 
 export interface AssignedSamples {
-  /** Of the samples, followed by the copies that balance the classes. */
+  /** The samples come first, and then the copies that balance the classes. */
   readonly assignment: ShardAssignment;
   readonly samples: number;
   readonly copies: Uint32Array;

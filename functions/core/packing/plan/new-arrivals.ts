@@ -9,7 +9,7 @@ import { type ArrivalState, type SealedFilter } from './sealed-filter.ts';
 import type { WholeSamples } from './whole-samples.ts';
 
 interface Finding {
-  /** In which everything was sealed, in order. */
+  /** The ranges in which everything was sealed, in order. */
   readonly known: readonly ListedRange[];
   readonly stateOf: SealedFilter;
   readonly samples: WholeSamples;

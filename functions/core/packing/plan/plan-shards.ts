@@ -18,11 +18,12 @@ import { blobVersions, newestVersion, waitingGenerations } from '../model/versio
 import {
   type AssignmentLimits,
   assignSamples,
+  assignSplits,
   type SampleSizes,
   type ShardAssignment,
+  shardCounts,
 } from './assign-samples.ts';
-import { assignSplits, shardCounts } from './assign-splits.ts';
-import { type Drafted, draftPlan, type PlanDeps, type PlanInput } from './draft-arrivals.ts';
+import { type DraftDeps, type Drafted, draftPlan, type PlanInput } from './draft-arrivals.ts';
 import type { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
 import { sourceSchemaOf } from './source-schema.ts';
@@ -44,7 +45,7 @@ export interface PlanResult {
  * faster.
  * @throws PlanOutdatedError if the plan is outdated and must not be replaced
  */
-export async function planShards(deps: PlanDeps, input: PlanInput): Promise<PlanResult> {
+export async function planShards(deps: DraftDeps, input: PlanInput): Promise<PlanResult> {
   const committed = await committedPlan(deps.store, input);
   if (committed.kind === 'outdated') {
     const sealed = await readSealedManifest(deps.store, input.pipeline, input.runId);
@@ -111,7 +112,7 @@ export function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput):
 }
 
 async function makePlan(
-  deps: PlanDeps,
+  deps: DraftDeps,
   input: PlanInput,
   before: Exclude<CommittedPlan, { kind: 'current' }>,
 ): Promise<Plan> {

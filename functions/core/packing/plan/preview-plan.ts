@@ -1,7 +1,7 @@
 /** What packing would make of the arrivals that are there, or of so many files and bytes. It only reads. */
 import { partsOf } from '../../pipeline/splits.ts';
 import { assignSamples } from './assign-samples.ts';
-import { draftPlan, type PlanDeps, type PlanInput } from './draft-arrivals.ts';
+import { type DraftDeps, draftPlan, type PlanInput } from './draft-arrivals.ts';
 import { assign, assignmentLimits } from './plan-shards.ts';
 
 export interface PackingPreview {
@@ -23,7 +23,7 @@ export class TooManyArrivalsError extends Error {
 
 /** @throws TooManyArrivalsError with more than `mostArrivals` in `incoming/` */
 export async function previewPlan(
-  deps: PlanDeps,
+  deps: DraftDeps,
   input: PlanInput,
   mostArrivals: number,
 ): Promise<PackingPreview> {

@@ -20,7 +20,7 @@ export interface WaitingRules {
 /** Columns of the generations before. */
 export interface EarlierColumns {
   readonly all: SampleColumns;
-  /** Of the oldest of them. */
+  /** What the oldest of them has. */
   readonly first?: SampleColumns | undefined;
 }
 

@@ -127,7 +127,7 @@ export class WholeSamples {
       else this.#addIfNews(one, one.state, states.get(this.#nameOf(one.object)) ?? new Set());
   }
 
-  /** Of its sample. What is ignored stands alone. */
+  /** The name of its sample. What is ignored stands alone. */
   #nameOf(object: ListedBlob): string {
     return this.#rules.isIgnored(object)
       ? `ignored ${object.key}`

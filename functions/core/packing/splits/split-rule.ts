@@ -116,3 +116,30 @@ export const sealedSplits = (
     const sum = (of: 'samples' | 'bytes'): number => mine.reduce((total, one) => total + one[of], 0);
     return { ...split, shards: mine.length, samples: sum('samples'), bytes: sum('bytes') };
   });
+
+/** The split of each sample of a plan, by its number. */
+export class SampleSplits {
+  readonly #rule: SplitRule;
+  readonly #places: number[] = [];
+  #isAnyMissing = false;
+
+  constructor(split: SplitSettings, inner?: readonly string[]) {
+    this.#rule = new SplitRule(split, inner);
+  }
+
+  /** Call it for the first member of each sample, in order. @param key without the incoming prefix */
+  add(key: string): void {
+    const name = this.#rule.of(key);
+    this.#isAnyMissing ||= name === undefined;
+    this.#places.push(name === undefined ? -1 : SPLITS.indexOf(name));
+  }
+
+  /** Undefined if no group was found in its key. */
+  of(sample: number): SplitName | undefined {
+    return SPLITS[this.#places[sample] ?? -1];
+  }
+
+  get isAnyMissing(): boolean {
+    return this.#isAnyMissing;
+  }
+}

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListOptions } from '../../../../functions/core/packing/model/blob-store.ts';
 import { compareKeys } from '../../../../functions/core/packing/model/order.ts';
 import { KeyAlphabets } from '../../../../functions/core/packing/plan/key-alphabets.ts';
-import { keyBetween } from '../../../../functions/core/packing/plan/key-between.ts';
+import { keyBetween } from '../../../../functions/core/packing/plan/listing-guesses.ts';
 import { listInParallel } from '../../../../functions/core/packing/plan/parallel-listing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { TurnStore } from '../../../support/fakes/turn-store.ts';

@@ -147,7 +147,7 @@ it('gives what is required, and nothing that lacks it', () => {
 });
 
 it('knows a speed for every accelerator of the catalog', () => {
-  expect([...new Set(accelerators.rows.map(([kind]) => kind))].sort()).toEqual([...ACCELERATOR_KINDS].sort());
+  expect(new Set(accelerators.rows.map(([kind]) => kind))).toEqual(new Set(ACCELERATOR_KINDS));
   for (const type of catalogTypes()) {
     const { accelerator, acceleratorMemoryMib } = instanceFacts(type) ?? {};
     expect(

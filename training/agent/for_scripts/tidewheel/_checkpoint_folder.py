@@ -7,7 +7,6 @@ marker does not count; the one before it does. docs/training.md describes the fo
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARKER = "COMPLETE.json"
+from tidewheel_contract.documents import CompletionMarker, CompletionMarkerFile
+from tidewheel_contract.keep import superseded
+from tidewheel_contract.reading import parse, text_of
+
+MARKER = CompletionMarker.FILE
 _FOLDER = re.compile(r"step-(\d{8,12})")
 _BLOCK_BYTES = 1 << 22
 
@@ -51,16 +54,19 @@ def complete(checkpoint: Checkpoint) -> int:
     hashed = {str(path.relative_to(folder)): _sync_and_hash(path) for path in _files_in(folder)}
     if not hashed:
         raise FileNotFoundError(f"write() left no file in {folder}")
-    marker = {
-        "step": checkpoint.step,
-        "totalSteps": checkpoint.total,
-        "trainingSeconds": round(checkpoint.training_seconds, 3),
-        "metrics": checkpoint.metrics,
-        "files": {name: {"bytes": size, "sha256": hash} for name, (size, hash) in hashed.items()},
-    }
+    marker = CompletionMarker(
+        step=checkpoint.step,
+        total_steps=checkpoint.total,
+        training_seconds=round(checkpoint.training_seconds, 3),
+        metrics=dict(checkpoint.metrics),
+        files={
+            name: CompletionMarkerFile(bytes=size, sha256=sha256)
+            for name, (size, sha256) in hashed.items()
+        },
+    )
     temporary = folder / f"{MARKER}.tmp"
     with temporary.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(marker, sort_keys=True) + "\n")
+        file.write(text_of(marker))
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(folder / MARKER)
@@ -76,7 +82,7 @@ def find_newest(root: Path) -> Checkpoint | None:
             continue
         try:
             return _read(step, folder)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError) as error:
             print(f"tidewheel: checkpoint {folder.name} is damaged: {error}", file=sys.stderr)
     return None
 
@@ -87,24 +93,21 @@ def remove_old(root: Path, newest: int, keep: int) -> None:
     Removes what a kill in the middle of a save has left, too.
     """
     older = sorted(item for item in _find_folders(root) if item[0] <= newest)
-    whole = [item for item in older if (item[1] / MARKER).exists()]
-    kept = whole[-keep:]
-    for item in older:
-        if item not in kept:
-            # The marker goes first, because half a folder must not look like a checkpoint.
-            (item[1] / MARKER).unlink(missing_ok=True)
-            shutil.rmtree(item[1], ignore_errors=True)
+    for _, folder in superseded(older, keep, lambda item: (item[1] / MARKER).exists()):
+        # The marker goes first, because half a folder must not look like a checkpoint.
+        (folder / MARKER).unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read(step: int, folder: Path) -> Checkpoint:
-    marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
-    for name, expected in marker["files"].items():
+    marker = parse(CompletionMarker, (folder / MARKER).read_text(encoding="utf-8"))
+    for name, expected in marker.files.items():
         digest = _hash(folder / name)
-        if digest != expected["sha256"]:
-            raise ValueError(f"{name} has the hash {digest}, its marker {expected['sha256']}")
-    metrics = {str(name): float(value) for name, value in (marker.get("metrics") or {}).items()}
-    total, seconds = marker.get("totalSteps"), marker.get("trainingSeconds")
-    return Checkpoint(step, folder, total, float(seconds or 0.0), metrics)
+        if digest != expected.sha256:
+            raise ValueError(f"{name} has the hash {digest}, its marker {expected.sha256}")
+    numbers = {n: v for n, v in (marker.metrics or {}).items() if isinstance(v, (int, float))}
+    seconds = marker.training_seconds or 0.0
+    return Checkpoint(step, folder, marker.total_steps, seconds, numbers)
 
 
 def _find_folders(root: Path) -> list[tuple[int, Path]]:

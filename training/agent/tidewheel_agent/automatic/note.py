@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
-import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from tidewheel_contract import documents
+from tidewheel_contract.reading import path_in
 
 from ..checkpoints.kept.repair import SET_ASIDE_FOLDER
-from ..checkpoints.note import PROGRESS_FILE, read_note
-from ..files import write_atomically
+from ..checkpoints.note import read_note
+from ..files import change_document, read_document, write_atomically
 from ..log import log
 
-AUTOMATIC_FILE = "tidewheel-automatic.json"
-"""`{"trial": {"attempt", "result": "passed" | "refused" | "untried", "reason", "step", "seconds"},
-"stopped": {"attempt", "step", "reason", "forGood"?}, "offer": {"attempt", "seconds"}}`, each where
-known."""
 _WRITER = "automatic"
 _LONGEST_REASON = 400
 
 
-def read_automatic(folder: Path) -> dict[str, Any]:
+def read_automatic(folder: Path) -> documents.AutomaticNote:
     """An empty note where there is none, or none that can be read."""
-    try:
-        note = json.loads((folder / AUTOMATIC_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return note if isinstance(note, dict) else {}
+    return (
+        read_document(documents.AutomaticNote, path_in(folder, documents.AutomaticNote))
+        or documents.AutomaticNote()
+    )
 
 
-def add_to_automatic(folder: Path, name: str, fact: dict[str, Any]) -> None:
-    if isinstance(fact.get("reason"), str):
-        fact = {**fact, "reason": fact["reason"][:_LONGEST_REASON]}
-    note = {**read_automatic(folder), name: fact}
-    write_atomically(folder / AUTOMATIC_FILE, json.dumps(note, sort_keys=True) + "\n")
+def add_to_automatic(
+    folder: Path,
+    *,
+    trial: documents.AutomaticNoteTrial | None = None,
+    stopped: documents.AutomaticNoteStopped | None = None,
+    offer: documents.AutomaticNoteOffer | None = None,
+) -> None:
+    """The facts that are known already stay."""
+    known = read_automatic(folder)
+    note = documents.AutomaticNote(
+        trial=_short(trial) if trial else known.trial,
+        stopped=_short(stopped) if stopped else known.stopped,
+        offer=offer or known.offer,
+    )
+    change_document(path_in(folder, documents.AutomaticNote), note)
+
+
+Fact = TypeVar("Fact", documents.AutomaticNoteTrial, documents.AutomaticNoteStopped)
+
+
+def _short(fact: Fact) -> Fact:
+    return replace(fact, reason=fact.reason[:_LONGEST_REASON])
 
 
 def trial_result(folder: Path) -> str | None:
-    result = _trial(folder).get("result")
-    return result if isinstance(result, str) else None
-
-
-def trial_reason(folder: Path) -> str:
-    reason = _trial(folder).get("reason")
-    return reason if isinstance(reason, str) and reason else "their trial has failed"
+    trial = read_automatic(folder).trial
+    return None if trial is None else trial.result
 
 
 def reason_without_hooks(folder: Path) -> str | None:
     """Why later attempts of the run get no hooks; None where they get them."""
-    if trial_result(folder) == "refused":
-        return trial_reason(folder)
-    stopped = read_automatic(folder).get("stopped")
-    if isinstance(stopped, dict) and stopped.get("forGood") is True:
-        return str(stopped.get("reason"))
+    note = read_automatic(folder)
+    if note.trial is not None and note.trial.result == "refused":
+        return note.trial.reason or "their trial has failed"
+    if note.stopped is not None and note.stopped.for_good:
+        return note.stopped.reason
     return None
-
-
-def _trial(folder: Path) -> dict[str, Any]:
-    trial = read_automatic(folder).get("trial")
-    return trial if isinstance(trial, dict) else {}
 
 
 def set_aside_automatic_checkpoints(folder: Path, *, leads: bool) -> None:
@@ -74,12 +79,9 @@ def set_aside_automatic_checkpoints(folder: Path, *, leads: bool) -> None:
         except OSError as error:
             log(f"{path.name} cannot be set aside: {error}")
         if leads and read_note(folder).checkpoint == path.name:
-            write_atomically(folder / PROGRESS_FILE, "{}\n")
+            write_atomically(path_in(folder, documents.ProgressNote), "{}\n")
 
 
 def _is_automatic(path: Path) -> bool:
-    try:
-        marker = json.loads((path / "COMPLETE.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(marker, dict) and marker.get("writer") == _WRITER
+    marker = read_document(documents.CompletionMarker, path / documents.CompletionMarker.FILE)
+    return marker is not None and marker.writer == _WRITER

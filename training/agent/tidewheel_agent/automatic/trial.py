@@ -13,6 +13,9 @@ import socket
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
+
+from tidewheel_contract.documents import AutomaticNoteTrial
 
 from ..files import write_atomically
 from ..gang.gang import Gang
@@ -170,18 +173,19 @@ class Trial:
         self._ordered_at = now
         self._gang.send_trial_order(self._order)
 
-    def _decide(self, result: str, reason: str) -> None:
+    def _decide(self, result: Literal["passed", "refused", "untried"], reason: str) -> None:
         self.close()
         seconds = round(time.monotonic() - self._began_at, 1) if self._began_at else 0.0
         step = self._second.step
         said = f": {reason}" if reason else ""
         log(f"trial of automatic checkpoints at step {step}, {seconds:g} s: {result}{said}")
-        verdict = {"result": result, "reason": reason}
-        fact = {"attempt": self._attempt, "step": step, "seconds": seconds, **verdict}
         if result != "untried" or trial_result(self._notes) != "passed":
-            add_to_automatic(self._notes, "trial", fact)
+            fact = AutomaticNoteTrial(
+                attempt=self._attempt, step=step, seconds=seconds, result=result, reason=reason
+            )
+            add_to_automatic(self._notes, trial=fact)
         self._result = result
-        write_atomically(self._folder / VERDICT, json.dumps(verdict))
+        write_atomically(self._folder / VERDICT, json.dumps({"result": result, "reason": reason}))
 
 
 class TrialElsewhere:

@@ -8,6 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidewheel_contract.documents import (
+    AutomaticNoteOffer,
+    AutomaticNoteStopped,
+    AutomaticNoteTrial,
+)
+from tidewheel_contract.reading import read
+
 from ..checkpoints.checkpoint import Checkpoint
 from ..configuration.job import Job
 from ..configuration.script_environment import ScriptFiles
@@ -48,7 +55,8 @@ class StopNote:
         stopped = None if self.is_written else read_exchanged(self._path)
         if stopped is not None:
             self.is_written = True
-            add_to_automatic(self._notes, "stopped", {"attempt": self._attempt, **stopped})
+            fact = {**stopped, "attempt": self._attempt}
+            add_to_automatic(self._notes, stopped=read(AutomaticNoteStopped, fact))
 
 
 @dataclass
@@ -116,7 +124,8 @@ def watch_automatic(
     known = trial_result(notes)
     if known is None and job.strategy not in ("single", "ddp"):
         known, reason = "untried", f"strategy {job.strategy} has no trial"
-        add_to_automatic(notes, "trial", {"attempt": attempt, "result": known, "reason": reason})
+        untried = AutomaticNoteTrial(attempt=attempt, result="untried", reason=reason)
+        add_to_automatic(notes, trial=untried)
     if known is not None:
         write_atomically(files.automatic / VERDICT, json.dumps({"result": known}))
         return AutomaticWatch(stop)
@@ -157,7 +166,7 @@ class Offer:
         self._attempt = attempt
         self._clock = clock
         self._started_at = clock()
-        self._is_over = "offer" in read_automatic(notes)
+        self._is_over = read_automatic(notes).offer is not None
 
     def check(self, newest: Checkpoint | None) -> None:
         """`newest`: the newest checkpoint of the run, if there is one."""
@@ -171,9 +180,8 @@ class Offer:
             f"the script has saved nothing for {seconds:.0f} s: training.checkpoint: automatic "
             "would save and restore it, without a change to it"
         )
-        add_to_automatic(
-            self._notes, "offer", {"attempt": self._attempt, "seconds": round(seconds)}
-        )
+        offer = AutomaticNoteOffer(attempt=self._attempt, seconds=round(seconds))
+        add_to_automatic(self._notes, offer=offer)
 
 
 def _open_offer(job: Job, source: ScriptSource, attempt: int) -> Offer | None:

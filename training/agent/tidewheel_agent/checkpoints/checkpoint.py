@@ -7,16 +7,16 @@ is there with all its bytes.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..files import UNREADABLE
+from tidewheel_contract.documents import CompletionMarker
+
+from ..files import read_document
 from .formats.step_names import Unit
 
-_MARKER = "COMPLETE.json"
 _STEP_FOLDER = re.compile(r"step-(\d{1,12})")
 
 
@@ -66,34 +66,34 @@ def find_last_checkpoint(folder: Path) -> Checkpoint | None:
 
 
 def _read_checkpoint(step: int, folder: Path) -> Checkpoint | None:
+    """None while it is half written or half copied: an older one may count."""
+    marker_path = folder / CompletionMarker.FILE
+    marker = read_document(CompletionMarker, marker_path)
+    if marker is None:
+        return None
+    # Other hosts of a gang have their parts, which come together in the bucket.
+    elsewhere = marker.elsewhere or []
     try:
-        marker_path = folder / _MARKER
-        marker = json.loads(marker_path.read_text(encoding="utf-8"))
-        files: dict[str, int] = {}
-        # Other hosts of a gang hold their parts, which come together in the bucket.
-        elsewhere = marker.get("elsewhere", [])
-        for name, expected in marker["files"].items():
+        for name, file in marker.files.items():
             path = folder / name
             is_here = name not in elsewhere or path.exists()
-            if is_here and path.stat().st_size != expected["bytes"]:
+            if is_here and path.stat().st_size != file.bytes:
                 return None
-            files[f"{folder.name}/{name}"] = expected["bytes"]
-        total = marker.get("totalSteps")
-        seconds = marker.get("trainingSeconds")
-        return Checkpoint(
-            step=step,
-            name=folder.name,
-            total_steps=total if isinstance(total, int) else None,
-            training_seconds=float(seconds) if isinstance(seconds, (int, float)) else None,
-            metrics=finite_numbers(marker.get("metrics")),
-            size_bytes=sum(files.values()),
-            files=files,
-            saved_at=marker_path.stat().st_mtime,
-            taken_at=finite_numbers(marker).get("takenAt"),
-        )
-    except UNREADABLE:
-        # The folder is half written, half copied or not a checkpoint: an older one may count.
+        saved_at = marker_path.stat().st_mtime
+    except (OSError, ValueError):
         return None
+    files = {f"{folder.name}/{name}": file.bytes for name, file in marker.files.items()}
+    return Checkpoint(
+        step=step,
+        name=folder.name,
+        total_steps=marker.total_steps,
+        training_seconds=marker.training_seconds,
+        metrics=finite_numbers(marker.metrics),
+        size_bytes=sum(files.values()),
+        files=files,
+        saved_at=saved_at,
+        taken_at=marker.taken_at,
+    )
 
 
 def finite_numbers(value: object) -> dict[str, float]:

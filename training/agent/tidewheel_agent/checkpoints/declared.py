@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from tidewheel_contract.keep import superseded
+
 from ..configuration.settings import CheckpointRules
 from ..log import log
 from .families.found import Found
@@ -64,11 +66,17 @@ def _folders_below(folder: Folder) -> Iterator[Folder]:
         yield from _folders_below(below)
 
 
-def remove_superseded(top: Path, whole: list[Found], keep: int) -> None:
-    """Removes all but the last `keep` whole checkpoints; one that is not whole stays."""
+def superseded_by(rules: CheckpointRules | None, whole: list[Found]) -> list[Found]:
+    """Those that `rules` do not keep. One that is not whole stays: its save may be under way."""
+    if rules is None or rules.keep is None:
+        return []
     by_age = sorted(whole, key=lambda f: (f.position.step if f.position else -1, f.saved_at))
-    for found in by_age[:-keep]:
-        path = top / found.name
+    return superseded(by_age, rules.keep)
+
+
+def remove(top: Path, found: list[Found]) -> None:
+    for each in found:
+        path = top / each.name
         with contextlib.suppress(OSError):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-            log(f"removed {found.name}: training.checkpoint keeps {keep}")
+            log(f"removed {each.name}: training.checkpoint keeps newer ones")

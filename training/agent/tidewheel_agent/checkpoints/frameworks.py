@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..configuration.settings import CheckpointRules
 from .checkpoint import Checkpoint
-from .declared import find_declared, remove_superseded
+from .declared import find_declared, superseded_by
 from .families import (
     accelerate,
     deepspeed,
@@ -81,6 +81,8 @@ class FrameworkCheckpoints:
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
         """Those that are, and that count."""
+        self.superseded: list[Found] = []
+        """Those of the last look that `training.checkpoint.keep` does not cover."""
         self.rewrites = Rewrites()
         self.first_new: Checkpoint | None = None
         """The first that the script saved since its start."""
@@ -103,9 +105,8 @@ class FrameworkCheckpoints:
             new = [each for each in whole if self._is_new(each)]
             first = min(new, key=lambda each: each.saved_at, default=None)
             self.first_new = None if first is None else _checkpoint_of(first)
-        keep = self._rules.keep if self._rules is not None else None
-        if keep is not None and self._foreign.started_at is not None:
-            remove_superseded(self._folder, whole, keep)
+        started = self._foreign.started_at is not None
+        self.superseded = superseded_by(self._rules, whole) if started else []
         best = furthest(whole, noted)
         return None if best is None else _checkpoint_of(best)
 

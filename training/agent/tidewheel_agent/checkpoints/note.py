@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from .checkpoint import finite_numbers
+from tidewheel_contract.documents import ProgressNote, SeriesStart
+from tidewheel_contract.reading import path_in
 
-PROGRESS_FILE = "tidewheel-progress.json"
-SERIES_FOLDER = "tidewheel-series"
-"""Every start of a script leaves a file there."""
+from ..files import read_document
 
 
 def has_started_before(folder: Path) -> bool:
-    """Whether a script of this run has started, on whatever host."""
-    return any((folder / SERIES_FOLDER).glob("attempt-*.jsonl"))
+    """Whether a script of this run has started, on whatever host: each start leaves a file."""
+    return any(folder.glob(SeriesStart.FILE.format(attempt="*")))
 
 
 @dataclass(frozen=True)
@@ -27,17 +25,7 @@ class Note:
 
 def read_note(folder: Path | None) -> Note:
     """An empty note where there is none, or none that can be read."""
-    if folder is None:
+    note = None if folder is None else read_document(ProgressNote, path_in(folder, ProgressNote))
+    if note is None:
         return Note()
-    try:
-        note = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return Note()
-    numbers = finite_numbers(note)
-    step = numbers.get("step")
-    name = note.get("checkpoint") if isinstance(note, dict) else None
-    return Note(
-        max(0.0, numbers.get("trainingSeconds", 0.0)),
-        None if step is None else int(step),
-        name if isinstance(name, str) else None,
-    )
+    return Note(max(0.0, note.training_seconds or 0.0), note.step, note.checkpoint)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tidewheel_contract import documents
+from tidewheel_contract.reading import UnreadableError, path_in, plain, read
+
 from ..configuration.settings import CheckpointRules
-from ..files import write_atomically
+from ..files import write_document
 from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
 from .checksums import Checksums
+from .declared import remove
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
 from .given_files import files_given
 from .kept.generation import KEPT_FOLDER, Generation
 from .kept.keeper import GenerationKeeper
 from .log_progress import LogProgress
-from .note import PROGRESS_FILE, read_note
+from .note import read_note
 from .save_duration import save_duration
 
 _WEIGHT_OF_LAST_SAVE = 0.3
@@ -92,7 +96,7 @@ class ProgressReporter:
         """Call right before the script starts: it may overwrite what it resumes from at once."""
         if self._keeper is None or self._frameworks is None or self.newest is None:
             return
-        self._note = self._note_of(self.newest)
+        self._note = plain(self._note_of(self.newest))
         self._keeper.keep_before_start(self._frameworks.whole, self._note)
 
     def script_started(
@@ -125,6 +129,7 @@ class ProgressReporter:
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
         newest = self._find()
+        self._remove_superseded()
         peer = self._peer_checkpoint() if self._leader and self._folder is not None else None
         if peer is not None and (newest is None or newest.step < peer.step):
             newest = peer
@@ -145,6 +150,13 @@ class ProgressReporter:
             self._tell_guess(newest)
         self._keep_generation()
         return newest
+
+    def _remove_superseded(self) -> None:
+        """Once after each look: what `training.checkpoint.keep` does not cover."""
+        frameworks = self._frameworks
+        if self._folder is not None and frameworks is not None and frameworks.superseded:
+            remove(self._folder, frameworks.superseded)
+            frameworks.superseded = []
 
     def _keep_generation(self) -> None:
         """The note lists what is kept, so that the service can believe it where the newest is not
@@ -241,58 +253,54 @@ class ProgressReporter:
             return self._earlier_seconds
         return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at)
 
-    def _note_of(self, checkpoint: Checkpoint) -> dict[str, object]:
+    def _note_of(self, checkpoint: Checkpoint) -> documents.ProgressNote:
         usage = self._usage_means()
         # A note that comes before the next ten seconds are measured keeps the last pace.
         self._pace = self._take_pace() or self._pace
-        note: dict[str, object] = {
-            "step": checkpoint.step,
-            # 0 stands for an unknown total.
-            "totalSteps": checkpoint.total_steps or self._log_progress.total or 0,
-            "trainingSeconds": round(self._training_seconds(checkpoint), 3),
-            **({"usage": usage} if usage else {}),
-            **({"pace": self._pace} if self._pace else {}),
-            "metrics": {**self._log_progress.metrics, **checkpoint.metrics},
-            "checkpoint": checkpoint.name,
-            **_proof_of(checkpoint, self._checksums),
-            "updatedAt": iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
-        }
-        if self.save_seconds is not None:
-            note["saveSeconds"] = round(self.save_seconds, 3)
-        return note
+        is_framework = checkpoint.family != ""
+        return documents.ProgressNote(
+            step=checkpoint.step,
+            total_steps=checkpoint.total_steps or self._log_progress.total or 0,
+            training_seconds=round(self._training_seconds(checkpoint), 3),
+            save_seconds=None if self.save_seconds is None else round(self.save_seconds, 3),
+            usage=read(documents.ProgressNoteUsage, usage) if usage else None,
+            pace=read(documents.ProgressNotePace, self._pace) if self._pace else None,
+            metrics={**self._log_progress.metrics, **checkpoint.metrics},
+            checkpoint=checkpoint.name,
+            unit=checkpoint.unit if is_framework else None,
+            proof=("quiet" if checkpoint.is_weak else "whole") if is_framework else None,
+            files=_files_of(checkpoint, self._checksums),
+            updated_at=iso(checkpoint.saved_at) if checkpoint.saved_at else iso_now(),
+        )
 
     def _write_note(self, checkpoint: Checkpoint) -> None:
         assert self._folder is not None
         note = self._note_of(checkpoint)
-        self._note = dict(note)
+        self._note = plain(note)
         if self._keeper is not None and self._keeper.generations:
             self._noted_generations = self._keeper.generations
             kept = [g for g in self._noted_generations if len(g.files) <= _MOST_FILES_IN_NOTE]
-            note["kept"] = [_kept(generation) for generation in kept]
-        write_atomically(self._folder / PROGRESS_FILE, json.dumps(note, sort_keys=True) + "\n")
+            note = replace(note, kept=[each for g in kept if (each := _kept(g)) is not None])
+        write_document(path_in(self._folder, documents.ProgressNote), note)
 
 
-def _kept(generation: Generation) -> dict[str, object]:
-    """The note of a generation, with its parts in place of the files."""
+def _kept(generation: Generation) -> documents.ProgressNoteKept | None:
+    """The note of a generation, with its parts in place of the files; None for one of a script."""
     parts = {f"{KEPT_FOLDER}/{file.part}": file for file in generation.files.values()}
-    files = {name: {"bytes": file.bytes, "sha256": file.sha256} for name, file in parts.items()}
-    return {**generation.note, "files": files}
+    files = {name: {"bytes": file.bytes} for name, file in parts.items()}
+    with contextlib.suppress(UnreadableError):
+        return read(documents.ProgressNoteKept, {**generation.note, "files": files})
+    return None
 
 
-def _proof_of(checkpoint: Checkpoint, checksums: Checksums | None) -> dict[str, object]:
-    """What the service compares with the bucket, and how far the proof goes."""
-    sizes = {} if len(checkpoint.files) > _MOST_FILES_IN_NOTE else checkpoint.files
-    etags = checksums.of([*sizes]) if checksums is not None else {}
-    files = {
-        name: {"bytes": size, **({"etag": etags[name]} if name in etags else {})}
-        for name, size in sizes.items()
-    }
-    listed: dict[str, object] = {"files": files} if files else {}
-    if not checkpoint.family:
-        return listed
+def _files_of(
+    checkpoint: Checkpoint, checksums: Checksums | None
+) -> dict[str, documents.ProgressNoteFile] | None:
+    """What the service compares with the bucket."""
+    if not checkpoint.files or len(checkpoint.files) > _MOST_FILES_IN_NOTE:
+        return None
+    etags = checksums.of([*checkpoint.files]) if checksums is not None else {}
     return {
-        "unit": checkpoint.unit,
-        "proof": "quiet" if checkpoint.is_weak else "whole",
-        "format": checkpoint.family,
-        **listed,
+        name: documents.ProgressNoteFile(bytes=size, etag=etags.get(name))
+        for name, size in checkpoint.files.items()
     }

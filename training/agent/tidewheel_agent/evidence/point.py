@@ -1,9 +1,11 @@
-"""Turns two looks at a host into a `Point` (functions/core/doctor/evidence.ts). Pure."""
+"""Turns two looks at a host into an `EvidencePoint`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from tidewheel_contract import documents
 
 from ..log import iso
 from ..metrics.counters import Reading
@@ -62,7 +64,9 @@ class _Trainer:
     busy_per_step: float | None = field(default=None)
 
 
-def point_between(before: Look, after: Look, between: Between, place: Place) -> dict[str, object]:
+def point_between(
+    before: Look, after: Look, between: Between, place: Place
+) -> documents.EvidencePoint:
     seconds = max(1e-6, after.reading.at - before.reading.at)
     trainers = _trainers(before, after, seconds)
     workers = [each for each in after.processes if not each.is_trainer]
@@ -80,66 +84,66 @@ def point_between(before: Look, after: Look, between: Between, place: Place) -> 
     known = bool(trainers) and all(each.now.knows_samples for each in trainers)
     wait, save, exchange = (_mean([getattr(t, name) for t in trainers]) for name in _SHARES)
     reading = after.reading
-    return {
-        "at": iso(reading.wall),
-        "seconds": round(seconds, 3),
-        "host": place.host,
-        "rank": max(0, min((each.now.rank for each in trainers), default=0)),
-        "processes": len(trainers),
-        "steps": round(_middle([each.steps for each in trainers])),
-        "samples": round(sum(each.samples for each in trainers)) if known else None,
-        "stepSeconds": {
-            "median": round(quantile(between.durations, 0.5), 6),
-            "p95": round(quantile(between.durations, 0.95), 6),
-        },
-        "shares": {
-            "wait": round(wait, 4),
-            "compute": round(max(0.0, 1 - wait - save - exchange), 4),
-            "save": round(save, 4),
-            "exchange": round(exchange, 4),
-        },
-        "hostWork": _host_work(earlier, trainers, between.host_line),
-        "arithmetic": _arithmetic(trainers, between.forward_line),
-        "rankSkewSeconds": _skew(trainers),
-        "loader": {
-            "workers": declared,
-            "workerBusy": round(min(1.0, fetch / (declared * seconds)), 4) if declared else None,
-            "decodeShare": _decode_share(earlier, workers, worker_cpu),
-            "batchSize": next((each.now.batch_size or None for each in trainers), None),
-            "pinBusy": _pin_busy(earlier, trainers, seconds),
-            "restarts": _restarts(earlier, trainers, seconds),
-        },
-        "cpu": {
-            "cores": place.cores,
-            "main": round(main_cpu / seconds, 3),
-            "workers": round(worker_cpu / seconds, 3),
-            "all": round(_cores_in_use(before.reading, reading, seconds, place), 3),
-            "runQueue": round(between.run_queue, 2),
-            "threads": sum(each.now.threads for each in trainers) or None,
-            "waitForCore": _wait_for_core(before, after, trainers, seconds),
-        },
-        "memory": {
-            "usedBytes": reading.memory_bytes or after.memory.used_bytes,
-            "totalBytes": after.memory.total_bytes,
-            "majorFaultsPerSecond": round(
+    return documents.EvidencePoint(
+        at=iso(reading.wall),
+        seconds=round(seconds, 3),
+        host=place.host,
+        rank=max(0, min((each.now.rank for each in trainers), default=0)),
+        processes=len(trainers),
+        steps=round(_middle([each.steps for each in trainers])),
+        samples=round(sum(each.samples for each in trainers)) if known else None,
+        step_seconds=documents.EvidencePointStepSeconds(
+            median=round(quantile(between.durations, 0.5), 6),
+            p95=round(quantile(between.durations, 0.95), 6),
+        ),
+        shares=documents.EvidencePointShares(
+            wait=round(wait, 4),
+            compute=round(max(0.0, 1 - wait - save - exchange), 4),
+            save=round(save, 4),
+            exchange=round(exchange, 4),
+        ),
+        host_work=_host_work(earlier, trainers, between.host_line),
+        arithmetic=_arithmetic(trainers, between.forward_line),
+        rank_skew_seconds=_skew(trainers),
+        loader=documents.EvidencePointLoader(
+            workers=declared,
+            worker_busy=round(min(1.0, fetch / (declared * seconds)), 4) if declared else None,
+            decode_share=_decode_share(earlier, workers, worker_cpu),
+            batch_size=next((each.now.batch_size or None for each in trainers), None),
+            pin_busy=_pin_busy(earlier, trainers, seconds),
+            restarts=_restarts(earlier, trainers, seconds),
+        ),
+        cpu=documents.EvidencePointCpu(
+            cores=place.cores,
+            main=round(main_cpu / seconds, 3),
+            workers=round(worker_cpu / seconds, 3),
+            all=round(_cores_in_use(before.reading, reading, seconds, place), 3),
+            run_queue=round(between.run_queue, 2),
+            threads=sum(each.now.threads for each in trainers) or None,
+            wait_for_core=_wait_for_core(before, after, trainers, seconds),
+        ),
+        memory=documents.EvidencePointMemory(
+            used_bytes=reading.memory_bytes or after.memory.used_bytes,
+            total_bytes=after.memory.total_bytes,
+            major_faults_per_second=round(
                 max(0, after.memory.major_faults - before.memory.major_faults) / seconds, 2
             ),
-            "pageCacheBytes": after.memory.page_cache_bytes,
-        },
-        "disk": {
-            "readBytesPerSecond": _whole(before.reading.read_bytes, reading.read_bytes, seconds),
-            "writtenBytesPerSecond": _whole(
+            page_cache_bytes=after.memory.page_cache_bytes,
+        ),
+        disk=documents.EvidencePointDisk(
+            read_bytes_per_second=_whole(before.reading.read_bytes, reading.read_bytes, seconds),
+            written_bytes_per_second=_whole(
                 before.reading.written_bytes, reading.written_bytes, seconds
             ),
-        },
-        "network": {
-            "receivedBytesPerSecond": _whole(
+        ),
+        network=documents.EvidencePointNetwork(
+            received_bytes_per_second=_whole(
                 before.reading.received_bytes, reading.received_bytes, seconds
             ),
-            "sentBytesPerSecond": _whole(before.reading.sent_bytes, reading.sent_bytes, seconds),
-        },
-        "gpu": _gpu(reading, between.gpu_busy),
-    }
+            sent_bytes_per_second=_whole(before.reading.sent_bytes, reading.sent_bytes, seconds),
+        ),
+        gpu=_gpu(reading, between.gpu_busy),
+    )
 
 
 def _wait_for_core(
@@ -160,12 +164,14 @@ def _rises(before: Look, after: Look, pid: int) -> list[float]:
 
 def _restarts(
     earlier: Mapping[int, ProcessCounts], trainers: Sequence[_Trainer], seconds: float
-) -> dict[str, float]:
+) -> documents.EvidencePointLoaderRestarts:
     """Of one training process: how often its loaders started processes again, and the share of its
     wall time until those had given a batch."""
     share = _mean([_rise(earlier, each.now, "restart") for each in trainers]) / seconds
     count = _mean([_rise(earlier, each.now, "restarts") for each in trainers])
-    return {"share": round(min(1.0, share), 4), "count": round(count, 2)}
+    return documents.EvidencePointLoaderRestarts(
+        share=round(min(1.0, share), 4), count=round(count, 2)
+    )
 
 
 def _cores_in_use(before: Reading, after: Reading, seconds: float, place: Place) -> float:
@@ -199,23 +205,28 @@ def _decode_share(
 
 def _host_work(
     earlier: Mapping[int, ProcessCounts], trainers: Sequence[_Trainer], line: str | None
-) -> dict[str, object] | None:
+) -> documents.EvidencePointHostWork | None:
     """A share of the wall time of a training process; None without a look."""
     looks = sum(_rise(earlier, each.now, "looks") for each in trainers)
     if looks == 0:
         return None
     found = sum(_rise(earlier, each.now, "host_work") for each in trainers)
-    return {"share": round(min(1.0, found / looks), 4), "line": line if found else None}
+    return documents.EvidencePointHostWork(
+        share=round(min(1.0, found / looks), 4), line=line if found else None
+    )
 
 
-def _arithmetic(trainers: Sequence[_Trainer], line: str | None) -> dict[str, object] | None:
+def _arithmetic(
+    trainers: Sequence[_Trainer], line: str | None
+) -> documents.EvidencePointArithmetic | None:
     """Operations of a step of one process; None where no step was observed."""
-    operations = {
-        "float32": round(_mean([each.now.float32_work for each in trainers])),
-        "tf32": round(_mean([each.now.tf32_work for each in trainers])),
-        "bits16": round(_mean([each.now.bits16_work for each in trainers])),
-    }
-    return {**operations, "line": line} if any(operations.values()) else None
+    found = documents.EvidencePointArithmetic(
+        float32=round(_mean([each.now.float32_work for each in trainers])),
+        tf32=round(_mean([each.now.tf32_work for each in trainers])),
+        bits16=round(_mean([each.now.bits16_work for each in trainers])),
+        line=line,
+    )
+    return found if any((found.float32, found.tf32, found.bits16)) else None
 
 
 _SHARES = ("wait", "save", "exchange")
@@ -249,16 +260,16 @@ def _skew(trainers: Sequence[_Trainer]) -> float | None:
     return round(max(own) - min(own), 6) if len(own) > 1 else None
 
 
-def _gpu(reading: Reading, busy: float | None) -> dict[str, object] | None:
+def _gpu(reading: Reading, busy: float | None) -> documents.EvidencePointGpu | None:
     if busy is None or reading.gpu_memory_bytes is None:
         return None
     used, total = reading.gpu_memory_bytes
-    return {
-        "busy": round(min(1.0, busy), 4),
-        "memoryUsedBytes": used,
-        "memoryTotalBytes": total,
-        "powerWatts": reading.gpu_watts,
-    }
+    return documents.EvidencePointGpu(
+        busy=round(min(1.0, busy), 4),
+        memory_used_bytes=used,
+        memory_total_bytes=total,
+        power_watts=reading.gpu_watts,
+    )
 
 
 def _rate(before: float | None, after: float | None, seconds: float) -> float:

@@ -1,18 +1,20 @@
 """Writes a point every ten seconds, and the phases of the start, beside the checkpoints.
 
-`tidewheel-evidence/<attempt>-<host>.jsonl` only grows; functions/core/doctor/points.ts reads it.
+`tidewheel-evidence/<attempt>-<host>.jsonl` only grows; the doctor reads it.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..files import append_line, write_atomically
+from tidewheel_contract import documents
+from tidewheel_contract.reading import line_of, path_in, read
+
+from ..files import append_line, write_document
 from ..log import iso, log
 from ..metrics.counters import Reading
 from .cells import (
@@ -29,7 +31,6 @@ from .host_state import cpu_seconds, read_memory, run_queue, waits_for_cores
 from .pace import Pace
 from .point import Between, Look, Place, point_between
 
-EVIDENCE_FOLDER = "tidewheel-evidence"
 _TEN_SECONDS = 9.75
 """The looks come every second, more or less."""
 _FINE_SECONDS, _MINUTE = 6 * 3600.0, 59.5
@@ -56,9 +57,9 @@ class Start:
     hooks: Hooks
 
 
-def evidence_name(attempt: int, host: str) -> str:
-    """What the names of a host's files begin with."""
-    return f"{attempt}-{re.sub(r'[^A-Za-z0-9._-]', '_', host)[:100]}"
+def evidence_file(folder: Path, kind: type[documents.Document], attempt: int, host: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", host)[:100]
+    return path_in(folder, kind, attempt=attempt, host=name)
 
 
 class EvidenceRecorder:
@@ -68,9 +69,8 @@ class EvidenceRecorder:
         self, folder: Path | None, attempt: int, host: str, place: Place, cells: Path, start: Start
     ) -> None:
         """`folder`: of the checkpoints; None: only the pace is measured. `cells`: of the hooks."""
-        name = evidence_name(attempt, host)
-        self._points = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}.jsonl"
-        self._phases = None if folder is None else folder / EVIDENCE_FOLDER / f"{name}-phases.json"
+        self._points = folder and evidence_file(folder, documents.EvidencePoint, attempt, host)
+        self._phases = folder and evidence_file(folder, documents.HostStart, attempt, host)
         self._place = place
         self._cells = cells
         self._start = start
@@ -78,7 +78,7 @@ class EvidenceRecorder:
         self._before: Look | None = None
         self._queue: list[int] = []
         self._gpu: list[float] = []
-        self._told: dict[str, object] | None = None
+        self._told: documents.HostStart | None = None
         self.pace_of_minute, self.pace_of_note = Pace(), Pace()
 
     def observe(self, reading: Reading) -> None:
@@ -125,11 +125,12 @@ class EvidenceRecorder:
         point = point_between(before, after, between, self._place)
         self._before, self._queue, self._gpu = after, [], []
         if self._points is not None:
-            append_line(self._points, json.dumps(point, separators=(",", ":")))
+            append_line(self._points, line_of(point))
         self._tell_start(after.processes)
         seconds = after.reading.at - before.reading.at
         for pace in (self.pace_of_minute, self.pace_of_note):
-            pace.add(seconds, _int(point["steps"]) or 0, _int(point["samples"]), durations)
+            samples = None if point.samples is None else round(point.samples)
+            pace.add(seconds, point.steps, samples, durations)
         remove_ended(self._cells, [each for each in after.processes if not each.is_trainer])
 
     def _look(self, reading: Reading) -> Look:
@@ -155,39 +156,42 @@ class EvidenceRecorder:
         """Writes the phases and the script's lines as they become known, and what became of the
         hooks."""
         removed = removed_hook(self._cells)
-        hooks = {"kind": self._start.hooks} if removed is None else {"kind": "removed", **removed}
-        document: dict[str, object] = {
-            "startedAt": iso(self._start.at),
-            "phases": _phases(self._start, processes),
-            "hooks": hooks,
-            "lines": remedy_lines(self._cells, [each.pid for each in processes if each.is_trainer]),
-        }
+        hooks = documents.HostStartHooks(kind=self._start.hooks)
+        if removed is not None:
+            hooks = documents.HostStartHooks(kind="removed", **removed)
+        trainers = [each.pid for each in processes if each.is_trainer]
+        document = documents.HostStart(
+            started_at=iso(self._start.at),
+            phases=_phases(self._start, processes),
+            hooks=hooks,
+            lines=read(documents.HostStartLines, remedy_lines(self._cells, trainers)),
+        )
         if document == self._told:
             return
-        if removed is not None and (self._told or {}).get("hooks") != hooks:
+        if removed is not None and (self._told is None or self._told.hooks != hooks):
             log(f"WARNING: the script runs on unmeasured: {removed['hook']}: {removed['reason']}")
         self._told = document
         if self._phases is not None:
             self._phases.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(self._phases, json.dumps(document) + "\n")
+            write_document(self._phases, document)
 
 
-def _phases(start: Start, processes: Sequence[ProcessCounts]) -> dict[str, float | None]:
+def _phases(start: Start, processes: Sequence[ProcessCounts]) -> documents.HostStartPhases:
     """Of the process that came to its first step last. A script without a loader asks for no
-    batch: its whole way to the first step is `scriptStart`."""
+    batch: its whole way to the first step is `script_start`."""
     trainers = [each for each in processes if each.is_trainer]
     last = max(trainers, key=lambda each: (each.first_step, each.got_first_batch), default=None)
     asked, got, step = (
         (last.asked_first_batch, last.got_first_batch, last.first_step) if last else (0.0, 0.0, 0.0)
     )
     began = start.script_at
-    return {
-        "download": start.download_seconds,
-        "install": round(start.install_seconds, 3),
-        "scriptStart": _between(began, asked or step),
-        "firstBatch": _between(asked, got) if asked else _between(step, step),
-        "firstStep": _between(got or asked, step) if asked else _between(step, step),
-    }
+    return documents.HostStartPhases(
+        download=start.download_seconds,
+        install=round(start.install_seconds, 3),
+        script_start=_between(began, asked or step),
+        first_batch=_between(asked, got) if asked else _between(step, step),
+        first_step=_between(got or asked, step) if asked else _between(step, step),
+    )
 
 
 def _between(begin: float, end: float) -> float | None:
@@ -196,7 +200,3 @@ def _between(begin: float, end: float) -> float | None:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _int(value: object) -> int | None:
-    return value if isinstance(value, int) else None

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..files import write_atomically
+from tidewheel_contract.documents import HangNote
+
+from ..files import write_document
 from ..log import iso, log
 from ..metrics.counters import ProcessCounters
 from ..supervision.script import Script
 
-HANGS_FOLDER = "tidewheel-hangs"
-"""In the checkpoint folder, with a file for each host: `{"hangsSince": "2026-11-23T09:00:00Z"}`, or
-null once the script goes on. Hosts share the prefix in the bucket, so each has its own file."""
 _CHECK_SECONDS = 10.0
 _PATIENCE_SECONDS = 120.0
 _IDLE_CPUS = 0.01
@@ -65,7 +63,7 @@ class HangReports:
         except OSError as error:
             log(f"cannot report the hang to the service: {error}")
             return
-        write_atomically(self._file, json.dumps({"hangsSince": since}) + "\n")
+        write_document(self._file, HangNote(hangs_since=since))
 
 
 class HangWatch:

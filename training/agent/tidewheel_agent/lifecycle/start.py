@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidewheel_contract.documents import HangNote
+from tidewheel_contract.reading import path_in
+
 from ..automatic.watch import AutomaticWatch, rules_in_force, watch_automatic
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.log_progress import LogProgress
@@ -37,7 +40,7 @@ from ..supervision.supervisor import Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import run_identity
 from ..trackers.run_series import RunSeries, open_series
-from .hang import HANGS_FOLDER, HangReports
+from .hang import HangReports
 from .host_run import HostRun
 from .outcome import Outcome, peer_failed
 from .prepare import Prepared
@@ -187,7 +190,7 @@ def _line_reader(
 
 def _hang_file(job: Job) -> Path | None:
     folder = job.checkpoint_dir
-    return None if folder is None else folder / HANGS_FOLDER / f"{job.current_host}.json"
+    return None if folder is None else path_in(folder, HangNote, host=job.current_host)
 
 
 def _rules(run: HostRun, prepared: Prepared, source: ScriptSource) -> Rules:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from tidewheel_contract.documents import AutomaticNoteTrial
+
 from ..automatic.exchange import FAILED_RESUME, read_failed_resume
 from ..automatic.note import add_to_automatic
 from ..checkpoints.kept.repair import step_back
@@ -59,14 +61,14 @@ def _without_automatic(run: HostRun, prepared: Prepared, started: Started) -> Pr
     (prepared.files.automatic / FAILED_RESUME).unlink()
     log(f"{job.program} begins again without automatic checkpoints: {resume}")
     identity = run_identity(job)
-    fact = {
-        "attempt": identity.attempt if identity else 1,
-        "result": "refused",
-        "reason": f"the script begins again, since {resume}",
-        "step": resume.step,
-        "seconds": round(time.time() - started.started_at, 1),
-    }
-    add_to_automatic(notes, "trial", fact)
+    refused = AutomaticNoteTrial(
+        attempt=identity.attempt if identity else 1,
+        result="refused",
+        reason=f"the script begins again, since {resume}",
+        step=resume.step,
+        seconds=round(time.time() - started.started_at, 1),
+    )
+    add_to_automatic(notes, trial=refused)
     return _planned_again(run, prepared)
 
 

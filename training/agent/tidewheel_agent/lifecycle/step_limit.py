@@ -4,16 +4,17 @@ they took."""
 from __future__ import annotations
 
 import itertools
-import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from tidewheel_contract.documents import StepBlocks
 
 from ..checkpoints.log_progress import LogProgress
 from ..evidence.cells import ProcessCounts, read_counts, step_ends
 from ..evidence.host_clock import HostClock, read_clock
-from ..evidence.recorder import EVIDENCE_FOLDER, evidence_name
-from ..files import write_atomically
+from ..evidence.recorder import evidence_file
+from ..files import write_document
 from ..log import log
 from ..trackers.identity import run_identity
 from .host_run import HostRun
@@ -51,7 +52,7 @@ class StepLimit:
         return state.has_trained_enough
 
     def record(self) -> None:
-        """Writes `StepBlocks` of functions/core/doctor/probe/step-blocks.ts, if it stepped."""
+        """Writes `StepBlocks`, if it stepped."""
         job = self.run.job
         if job.script.most_steps is None or job.checkpoint_dir is None:
             return
@@ -60,13 +61,10 @@ class StepLimit:
         if blocks is None:
             return
         identity = run_identity(job)
-        name = evidence_name(identity.attempt if identity else 1, job.current_host)
-        folder = job.checkpoint_dir / EVIDENCE_FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(
-            folder / f"{name}-steps.json",
-            json.dumps({**blocks, "clock": "host" if clock else "machine"}) + "\n",
-        )
+        attempt = identity.attempt if identity else 1
+        path = evidence_file(job.checkpoint_dir, StepBlocks, attempt, job.current_host)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_document(path, replace(blocks, clock="host" if clock else "machine"))
 
     def _whole_clock(self) -> HostClock | None:
         """None where it ended before the last step: the rest went by the machine's clock."""
@@ -99,7 +97,7 @@ class StepLimit:
         if step is not None and (not self._lines or step > self._lines[-1][0]):
             self._lines.append((step, time.monotonic()))
 
-    def _counted(self, clock: HostClock | None) -> dict[str, object] | None:
+    def _counted(self, clock: HostClock | None) -> StepBlocks | None:
         trainer = self._trainer()
         if trainer is None or trainer.steps <= _FIRST_STEPS:
             return None
@@ -109,13 +107,13 @@ class StepLimit:
         if not durations:
             return None
         blocks = _blocks(durations)
-        return {
-            "basis": "hooks",
-            "steps": trainer.steps,
-            "samplesPerStep": self._samples_per_step(trainer.steps),
-            "blockSeconds": [_mean(block) for block in blocks],
-            "blockSteps": [len(block) for block in blocks],
-        }
+        return StepBlocks(
+            basis="hooks",
+            steps=trainer.steps,
+            samples_per_step=self._samples_per_step(trainer.steps),
+            block_seconds=[_mean(block) for block in blocks],
+            block_steps=[len(block) for block in blocks],
+        )
 
     def _samples_per_step(self, steps: int) -> float | None:
         trainers = [each for each in read_counts(self.cells, time.monotonic()) if each.is_trainer]
@@ -124,7 +122,7 @@ class StepLimit:
             return None
         return round(sum(each.samples for each in trainers) / steps, 4)
 
-    def _from_lines(self, clock: HostClock | None) -> dict[str, object] | None:
+    def _from_lines(self, clock: HostClock | None) -> StepBlocks | None:
         lines = self._lines[1:]
         ends = _by(clock, [moment for _, moment in lines])
         pairs = itertools.pairwise(zip(lines, ends, strict=True))
@@ -134,13 +132,13 @@ class StepLimit:
         ]
         if not blocks:
             return None
-        return {
-            "basis": "printed",
-            "steps": self._lines[-1][0],
-            "samplesPerStep": None,
-            "blockSeconds": [round(seconds, 6) for seconds, _ in blocks],
-            "blockSteps": [steps for _, steps in blocks],
-        }
+        return StepBlocks(
+            basis="printed",
+            steps=self._lines[-1][0],
+            samples_per_step=None,
+            block_seconds=[round(seconds, 6) for seconds, _ in blocks],
+            block_steps=[steps for _, steps in blocks],
+        )
 
 
 def _by(clock: HostClock | None, moments: list[float]) -> list[float]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..checkpoints.note import SERIES_FOLDER
-from ..files import UNREADABLE
+from tidewheel_contract.documents import SeriesPoint
+from tidewheel_contract.reading import parse
 
 _SOURCE = "log"
 _CLOCK_SECONDS = 1.0
@@ -41,23 +41,14 @@ def read_earlier(folder: Path, saved_at: float | None) -> dict[str, Earlier]:
 
 def _points(folder: Path) -> Iterator[tuple[str, float, float]]:
     """Unit, position and Unix seconds, in the order in which they were printed."""
-    paths = (folder / SERIES_FOLDER).glob("attempt-*.jsonl")
+    paths = folder.glob(SeriesPoint.FILE.format(attempt="*"))
     for path in sorted(paths, key=lambda each: (len(each.name), each.name)):
         try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             continue
         for line in lines:
-            point = _parsed(line)
-            if point is not None:
-                yield point
-
-
-def _parsed(line: str) -> tuple[str, float, float] | None:
-    try:
-        point = json.loads(line)
-        if point["source"] != _SOURCE:
-            return None
-        return str(point["unit"]), float(point["position"]), float(point["at"])
-    except UNREADABLE:
-        return None
+            with contextlib.suppress(ValueError):
+                point = parse(SeriesPoint, line)
+                if point.source == _SOURCE:
+                    yield point.unit, point.position, point.at

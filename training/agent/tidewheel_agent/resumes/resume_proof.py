@@ -6,26 +6,26 @@ may start several times; the last start counts.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidewheel_contract import documents
+from tidewheel_contract.reading import path_in
+
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.kept.repair import Repair
 from ..checkpoints.note import has_started_before, read_note
 from ..configuration.job import Job
-from ..files import write_atomically
+from ..files import write_document
 from ..log import log
 from ..series.point import Point
 from ..trackers.identity import run_identity
 from ..trackers.resume_point import read_resume_point
 from .earlier_positions import Earlier, read_earlier
 from .verdict import Verdict, by_checkpoint, by_position
-
-RESUME_FOLDER = "tidewheel-resume"
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ class Resumed:
 class ResumeProof:
     """Points come from the thread that reads the output, checkpoints from the loop that looks."""
 
-    def __init__(self, path: Path, attempt: int, resumed: Resumed) -> None:
+    def __init__(self, path: Path, resumed: Resumed) -> None:
         self._path = path
-        self._attempt = attempt
         self._resumed = resumed
         self._started_at = time.time()
         self._lock = threading.Lock()
@@ -84,35 +83,35 @@ class ResumeProof:
 
     def _write(self) -> None:
         checkpoint, verdict = self._resumed.checkpoint, self.verdict
-        document = {
-            "attempt": self._attempt,
-            "startedAt": round(self._started_at, 3),
-            "checkpoint": None
+        note = documents.ResumeNote(
+            started_at=round(self._started_at, 3),
+            checkpoint=None
             if checkpoint is None
-            else {
-                "name": checkpoint.name,
-                "step": checkpoint.step,
-                "unit": checkpoint.unit,
-                "format": checkpoint.family,
-            },
-            "repairs": [
-                {"name": r.name, "problem": r.problem, "instead": r.instead, "step": r.step}
+            else documents.ResumeNoteCheckpoint(
+                name=checkpoint.name,
+                step=checkpoint.step,
+                unit=checkpoint.unit,
+                format=checkpoint.family,
+            ),
+            repairs=[
+                documents.ResumeNoteRepair(
+                    name=r.name, problem=r.problem, instead=r.instead, step=r.step
+                )
                 for r in self._resumed.repairs
             ],
-            "verdict": None if verdict is None else _document(verdict),
-        }
+            verdict=None if verdict is None else _document(verdict),
+        )
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._path, json.dumps(document, sort_keys=True) + "\n")
+        write_document(self._path, note)
 
 
-def _document(verdict: Verdict) -> dict[str, object]:
-    return {
-        "kind": verdict.kind,
-        "evidence": verdict.evidence,
-        "position": verdict.position,
-        "unit": verdict.unit,
-        "beganAt": verdict.began_at,
-    }
+def _document(verdict: Verdict) -> documents.ResumeNoteVerdict:
+    return documents.ResumeNoteVerdict(
+        kind=verdict.kind,
+        evidence=verdict.evidence,
+        position=verdict.position,
+        began_at=verdict.began_at,
+    )
 
 
 def open_resume_proof(
@@ -128,7 +127,7 @@ def open_resume_proof(
     attempt = identity.attempt if identity else 1
     resumed = Resumed(newest, repairs, read_earlier(folder, saved_at), pace)
     try:
-        return ResumeProof(folder / RESUME_FOLDER / f"attempt-{attempt}.json", attempt, resumed)
+        return ResumeProof(path_in(folder, documents.ResumeNote, attempt=attempt), resumed)
     except OSError as error:
         log(f"cannot note how the script resumes: {error}")
         return None

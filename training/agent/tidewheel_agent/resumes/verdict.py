@@ -9,7 +9,7 @@ from typing import Literal
 from ..checkpoints.checkpoint import Checkpoint
 from .earlier_positions import Earlier
 
-Kind = Literal["resumed", "beganAgain", "unknown"]
+Kind = Literal["resumed", "beganAgain"]
 _HALF = 0.5
 _SLACK = 1.2
 _ENOUGH_POINTS = 3
@@ -18,8 +18,7 @@ _ENOUGH_POINTS = 3
 @dataclass(frozen=True)
 class Verdict:
     kind: Kind
-    evidence: str
-    """`log` or `checkpoint`."""
+    evidence: Literal["log", "checkpoint"]
     position: float
     """The first position that the script printed or saved."""
     unit: str

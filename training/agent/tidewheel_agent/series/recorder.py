@@ -1,12 +1,11 @@
 """The run's series: one file an attempt, beside the checkpoints, that only grows.
 
 `tidewheel-series/attempt-<n>.jsonl` holds a line for each start of the script and one for each
-point that is kept. The service joins the files (functions/core/runs/series.ts).
+point that is recorded. The service joins the files (functions/core/runs/series.ts).
 """
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 import time
@@ -14,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..checkpoints.note import SERIES_FOLDER
+from tidewheel_contract.documents import SeriesPoint, SeriesStart, SeriesStartResumedFrom
+from tidewheel_contract.reading import line_of, path_in
+
 from ..files import append_line
 from ..log import log
-from .point import Point
+from .point import Point, Unit
 
 _LEAST_SECONDS = 2.0
 _POINTS_PER_DOUBLING = 1500
@@ -41,15 +42,17 @@ class _Newest:
 class SeriesRecorder:
     """Takes points from several threads; appends them, and drops what comes too often."""
 
-    def __init__(self, folder: Path, attempt: int, resumed_from: dict[str, float] | None) -> None:
-        """`resumed_from`: step, and Unix seconds in `savedAt`, of the checkpoint that was there."""
-        self._path = folder / SERIES_FOLDER / f"attempt-{attempt}.jsonl"
+    def __init__(
+        self, folder: Path, attempt: int, resumed_from: SeriesStartResumedFrom | None
+    ) -> None:
+        """`resumed_from`: the checkpoint that was there."""
+        self._path = path_in(folder, SeriesStart, attempt=attempt)
         self._started_at = time.time()
         self._lock = threading.Lock()
-        self._newest: dict[tuple[str, str, str], _Newest] = {}
+        self._newest: dict[tuple[str, Unit, str], _Newest] = {}
         self._is_open = True
         self._bytes = 0
-        self._write({"startedAt": round(self._started_at, 3), "resumedFrom": resumed_from})
+        self._write(SeriesStart(started_at=round(self._started_at, 3), resumed_from=resumed_from))
 
     def add(self, source: str, point: Point) -> dict[str, float]:
         """`source` says how the script tells its points. Returns the values that are new."""
@@ -97,19 +100,20 @@ class SeriesRecorder:
         return last is None or at - last.written_at >= seconds
 
     def _append(
-        self, source: str, unit: str, position: float, at: float, values: Mapping[str, float]
+        self, source: str, unit: Unit, position: float, at: float, values: Mapping[str, float]
     ) -> None:
-        """JSON has no infinity and NaN: they are null."""
         rounded = {n: float(f"{v:.7g}") if math.isfinite(v) else None for n, v in values.items()}
-        place = {"source": source, "unit": unit, "position": position, "at": round(at, 3)}
-        self._write({**place, "values": rounded})
+        point = SeriesPoint(
+            source=source, unit=unit, position=position, at=round(at, 3), values=rounded
+        )
+        self._write(point)
 
-    def _write(self, line: dict[str, object]) -> None:
+    def _write(self, line: SeriesStart | SeriesPoint) -> None:
         """A whole line or nothing; a reader skips a line that a kill has cut short."""
         if not self._is_open:
             return
         try:
-            size = append_line(self._path, json.dumps(line, separators=(",", ":")))
+            size = append_line(self._path, line_of(line))
         except OSError as error:
             log(f"cannot write {self._path.name}: {error}")
             self._is_open = False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tidewheel_contract.documents import ProgressNote
+from tidewheel_contract.reading import path_in
+
 from ..checkpoints.checkpoint import find_last_checkpoint
 from ..checkpoints.frameworks import FrameworkCheckpoints
-from ..checkpoints.note import PROGRESS_FILE
-from ..files import UNREADABLE
+from ..files import read_document
 
 _CLOCK_SECONDS = 1.0
 """Between a point's time, which may be whole seconds, and the checkpoint's."""
@@ -68,10 +69,12 @@ def read_resume_point(folder: Path) -> ResumePoint | None:
 
 
 def _noted(folder: Path) -> ResumePoint | None:
-    try:
-        note = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
-        saved_at = datetime.fromisoformat(note["updatedAt"].replace("Z", "+00:00")).timestamp()
-        begun_at = saved_at - float(note.get("saveSeconds") or 0.0) - _CLOCK_SECONDS
-        return ResumePoint(int(note["step"]), begun_at, saved_at)
-    except UNREADABLE:
+    note = read_document(ProgressNote, path_in(folder, ProgressNote))
+    if note is None:
         return None
+    try:
+        saved_at = datetime.fromisoformat(note.updated_at.replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    begun_at = saved_at - (note.save_seconds or 0.0) - _CLOCK_SECONDS
+    return ResumePoint(note.step, begun_at, saved_at)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import MutableMapping
 
+from tidewheel_contract.documents import SeriesStartResumedFrom
+
 from ..configuration.job import Job
 from ..series.log_files import LogFiles
 from ..series.log_lines import LogLines
@@ -56,10 +58,10 @@ def open_series(job: Job, newest: MutableMapping[str, float], lines: LogLines) -
     if job.checkpoint_dir is None or not job.is_leader:
         return None
     identity, resume = run_identity(job), read_resume_point(job.checkpoint_dir)
-    known = resume is not None and resume.saved_at > 0
-    resumed_from = (
-        {"step": resume.step, "savedAt": round(resume.saved_at, 3)} if known and resume else None
-    )
+    resumed_from = None
+    if resume is not None and resume.saved_at > 0:
+        saved_at = round(resume.saved_at, 3)
+        resumed_from = SeriesStartResumedFrom(step=resume.step, saved_at=saved_at)
     attempt = identity.attempt if identity else 1
     recorder = SeriesRecorder(job.checkpoint_dir, attempt, resumed_from)
     return RunSeries(recorder, job, newest, lines)

@@ -111,6 +111,7 @@ def test_the_leader_notes_what_a_checkpoint_proves(tmp_path: Path) -> None:
     os.utime(save(tmp_path, 120) / "COMPLETE.json", (1_790_000_000, 1_790_000_000))
     reporter.check()
     assert read_progress(tmp_path) == {
+        "version": 1,
         "step": 120,
         "totalSteps": 480,
         "trainingSeconds": 12.5,

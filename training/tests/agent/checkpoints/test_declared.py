@@ -8,6 +8,8 @@ from pathlib import Path
 import torch
 
 from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
+from tidewheel_agent.checkpoints.log_progress import LogProgress
+from tidewheel_agent.checkpoints.progress import ProgressReporter
 from tidewheel_agent.configuration.settings import CheckpointRules
 from tidewheel_agent.declared_pattern import DeclaredPattern
 
@@ -40,15 +42,19 @@ def test_a_declared_file_of_a_known_format_must_be_whole(tmp_path: Path) -> None
 
 def test_only_the_declared_number_is_kept(tmp_path: Path) -> None:
     rules = CheckpointRules(tmp_path, pattern="epoch_*.pt", keep=2)
-    frameworks = FrameworkCheckpoints(tmp_path, rules=rules)
-    frameworks.script_started(time.time())
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress(), rules=rules)
+    reporter.script_started(time.time(), dict)
     for epoch in range(1, 5):
         saved(tmp_path / f"epoch_{epoch}.pt")
     damaged = saved(tmp_path / "epoch_0.pt")
     damaged.write_bytes(b"PK")
     other = saved(tmp_path / "best.pt")
-    found = frameworks.find_last()
-    assert found is not None and found.step == 4
-    left = sorted(path.name for path in tmp_path.iterdir())
+    frameworks = FrameworkCheckpoints(tmp_path, rules=rules)
+    frameworks.script_started(time.time())
+    assert frameworks.find_last() is not None
+    assert len(list(tmp_path.glob("*.pt"))) == 6
+    newest = reporter.check()
+    assert newest is not None and newest.step == 4
+    left = sorted(path.name for path in tmp_path.glob("*.pt"))
     assert left == ["best.pt", "epoch_0.pt", "epoch_3.pt", "epoch_4.pt"]
     assert damaged.exists() and other.exists()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tidewheel_agent.checkpoints.newest import newest_checkpoint
-from tidewheel_agent.checkpoints.note import PROGRESS_FILE
 from tidewheel_agent.configuration.settings import CheckpointRules
 from tidewheel_agent.declared_pattern import DeclaredPattern
 
@@ -92,8 +91,9 @@ def test_an_unknown_format_counts_once_the_agent_has_noted_it(folder: Path) -> N
         (folder / f"epoch_{epoch}.mine").write_bytes(b"weights" * 100)
     rules = CheckpointRules(folder=folder, pattern="epoch_*.mine")
     assert newest(folder, "epoch_*.mine", rules) is None
-    note = {"step": 1, "checkpoint": "epoch_1.mine"}
-    (folder / PROGRESS_FILE).write_text(json.dumps(note))
+    at = "2026-01-01T00:00:00Z"
+    note = {"step": 1, "totalSteps": 0, "checkpoint": "epoch_1.mine", "updatedAt": at}
+    (folder / "tidewheel-progress.json").write_text(json.dumps(note))
     assert newest(folder, "epoch_*.mine", rules) == "epoch_1.mine"
 
 

@@ -55,9 +55,8 @@ def _wait_for_core(
     before: dict[int, dict[int, float]], after: dict[int, dict[int, float]]
 ) -> object:
     looks = (_look(100, 0, before), _look(110, 20, after))
-    cpu = point_between(*looks, Between([0.5], 1.0, None), Place(0, 2))["cpu"]
-    assert isinstance(cpu, dict)
-    return cpu["waitForCore"]
+    point = point_between(*looks, Between([0.5], 1.0, None), Place(0, 2))
+    return point.cpu.wait_for_core
 
 
 def test_the_thread_that_waits_longest_counts() -> None:

@@ -13,6 +13,7 @@ import pytest
 from tidewheel_agent.series.log_lines import LogLines
 from tidewheel_agent.series.point import Point
 from tidewheel_agent.series.recorder import SeriesRecorder
+from tidewheel_contract.documents import SeriesStartResumedFrom
 
 
 def recorded(folder: Path, attempt: int = 1) -> list[Any]:
@@ -30,12 +31,12 @@ def test_points_come_at_most_every_two_seconds_and_the_last_always(tmp_path: Pat
         recorder.add("log", point(step, 1000 + step * 0.1, loss=1 / step))
     recorder.close()
     start, *points = recorded(tmp_path)
-    assert set(start) == {"startedAt", "resumedFrom"}
+    assert set(start) == {"version", "startedAt"}
     assert [each["position"] for each in points] == [1, 21, 41, 61, 81, 100]
 
 
 def test_positions_of_a_series_only_rise(tmp_path: Path) -> None:
-    recorder = SeriesRecorder(tmp_path, 1, {"step": 5, "savedAt": 7.0})
+    recorder = SeriesRecorder(tmp_path, 1, SeriesStartResumedFrom(step=5, saved_at=7.0))
     for number, position in enumerate([6, 9, 9, 3, 12]):
         recorder.add("log", point(position, 1000 + 10 * number, loss=0.5))
     recorder.close()
@@ -124,7 +125,7 @@ def test_a_file_that_a_kill_cut_short_goes_on_in_a_line_of_its_own(tmp_path: Pat
     path = tmp_path / "tidewheel-series" / "attempt-1.jsonl"
     path.write_bytes(path.read_bytes()[:-9])
     SeriesRecorder(tmp_path, 1, None)
-    assert json.loads(path.read_text().splitlines()[-1])["resumedFrom"] is None
+    assert set(json.loads(path.read_text().splitlines()[-1])) == {"version", "startedAt"}
 
 
 def test_28_days_of_points_stay_small(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tidewheel_agent.supervision.process_tree import (
     sigterm_targets,
 )
 
+AGENT = TRAINING / "agent"
 TORCHRUN = Process(10, 1, ("python", "-m", "torch.distributed.run", "train.py"), True)
 
 
@@ -113,7 +114,7 @@ print(len(left), len(after))
 """
     ended = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": str(TRAINING / "agent")},
+        env={**os.environ, "PYTHONPATH": f"{AGENT}{os.pathsep}{AGENT / 'for_scripts'}"},
         capture_output=True,
         text=True,
         timeout=60,

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tidewheel_contract.documents import KeptManifestFile
+
 from ...log import log
 from ..families.found import Found
 from ..formats.files import FileState
@@ -17,7 +19,6 @@ from .generation import (
     KEPT_FOLDER,
     SLOTS,
     Generation,
-    KeptFile,
     part_name,
     read_generations,
     write_generation,
@@ -132,7 +133,7 @@ class GenerationKeeper:
 
     def _copy(self, chosen: Sequence[Found], note: Mapping[str, object]) -> Generation | None:
         last = self.generations[0] if self.generations else None
-        files: dict[str, KeptFile] = {}
+        files: dict[str, KeptManifestFile] = {}
         for found in chosen:
             for name, state in found.files.items():
                 before = last.files.get(name) if last is not None else None
@@ -144,19 +145,21 @@ class GenerationKeeper:
                     return None
                 path = self._folder / KEPT_FOLDER / part
                 has_position = found.position is not None
-                files[name] = KeptFile(
-                    part,
-                    state.size_bytes,
-                    sha256_of(path),
-                    state.modified_ns,
-                    found.name,
-                    has_position,
-                    found.needs_quiet,
+                files[name] = KeptManifestFile(
+                    part=part,
+                    bytes=state.size_bytes,
+                    sha256=sha256_of(path),
+                    modified_ns=state.modified_ns,
+                    checkpoint=found.name,
+                    has_position=has_position,
+                    is_weak=found.needs_quiet,
                 )
         slot = SLOTS[1] if last is not None and last.slot == SLOTS[0] else SLOTS[0]
         return Generation((last.sequence if last else 0) + 1, slot, files, note)
 
-    def _copy_part(self, name: str, state: FileState, before: KeptFile | None) -> str | None:
+    def _copy_part(
+        self, name: str, state: FileState, before: KeptManifestFile | None
+    ) -> str | None:
         """None when the script has changed the file meanwhile."""
         slot = SLOTS[1] if before is not None and before.part.endswith(SLOTS[0]) else SLOTS[0]
         part = part_name(name, slot)
@@ -167,5 +170,5 @@ class GenerationKeeper:
         return part if is_same else None
 
 
-def _version(file: KeptFile) -> FileState:
+def _version(file: KeptManifestFile) -> FileState:
     return FileState(file.bytes, file.modified_ns)

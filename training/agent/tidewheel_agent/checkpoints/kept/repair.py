@@ -9,18 +9,21 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tidewheel_contract.documents import ProgressNote
+from tidewheel_contract.reading import path_in
+
 from ...configuration.settings import CheckpointRules
-from ...files import write_atomically
+from ...files import change_document, read_document, write_atomically
 from ...log import log
 from ..checkpoint import find_last_checkpoint
 from ..families.found import Found
 from ..formats.files import FileState
 from ..frameworks import FrameworkCheckpoints
 from ..given_files import files_given
-from ..note import PROGRESS_FILE, read_note
+from ..note import read_note
 from ..tree import Folder, look
 from .begun_folders import begun_folders, cut_short, remove_empty_folder
 from .copy_file import copy_file, sha256_of
@@ -274,23 +277,14 @@ def _correct_note(view: _View, done: list[Repair]) -> None:
         return
     earlier = next((dict(each.note) for each in done if each.name == noted and each.note), None)
     back = FrameworkCheckpoints(view.folder).find_last(noted)
+    path = path_in(view.folder, ProgressNote)
     if earlier is not None:
-        corrected = earlier
+        write_atomically(path, json.dumps(earlier, sort_keys=True) + "\n")
     elif back is not None and note.step is not None and 0 <= back.step < note.step:
-        corrected = {**_read_json(view.folder / PROGRESS_FILE), "step": back.step}
-        corrected["checkpoint"] = back.name
-        corrected.pop("files", None)
-    else:
-        return
-    write_atomically(view.folder / PROGRESS_FILE, json.dumps(corrected, sort_keys=True) + "\n")
-
-
-def _read_json(path: Path) -> dict[str, object]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
+        known = read_document(ProgressNote, path)
+        if known is not None:
+            corrected = replace(known, step=back.step, checkpoint=back.name, files=None)
+            change_document(path, corrected)
 
 
 def _counts_steps(found: Found) -> bool:
