@@ -66,7 +66,7 @@ const EMULATORS_READ = ['functions/core/catalog', 'functions/core/catalog/types'
 
 const SMALL_LINES = 60;
 /** The number may only shrink. Most that are left have tests of their own. */
-const MOST_SMALL_FILES = 68;
+const MOST_SMALL_FILES = 41;
 /** One file for each function, verb, operation and launcher: a table imports them all. */
 const ENTRIES_OF_A_TABLE =
   /^(functions\/[^/]+\/function\.ts|cli\/verbs\/|functions\/core\/(api|catalog\/launchers)\/)/;
