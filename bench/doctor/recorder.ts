@@ -1,5 +1,5 @@
 /** What simulated events add up to, by half seconds: the agent's points come of them. */
-import type { EvidencePoint } from '../../functions/core/doctor/evidence.ts';
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 
 const BIN_SECONDS = 0.5;
 const POINT_SECONDS = 10;

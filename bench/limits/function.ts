@@ -2,6 +2,7 @@
  * One function over a long listing, in a process of its own: `function.ts PART ENDPOINT`, with a part of `acts` below.
  * Prints what its longest invocation took, as JSON.
  */
+
 import { S3Client } from '@aws-sdk/client-s3';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { withParallelLists } from '../../functions/aws/s3/parallel-lists.ts';
@@ -10,7 +11,7 @@ import type { IncomingLook } from '../../functions/core/ingest/settle.ts';
 import { settleRun } from '../../functions/core/ingest/settle-run.ts';
 import { wakeRun } from '../../functions/core/ingest/wake.ts';
 import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
-import { packingSchema } from '../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../functions/core/pipeline/packing.ts';
 import { runIdOf } from '../../functions/core/shared/keys.ts';
 import { ground } from '../../test/support/world/ground.ts';
 import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';

@@ -1,8 +1,6 @@
 /** What the agent measures of an attempt, and what is known of its job. */
 import type { EvidencePoint, ScriptLines } from '@tidewheel/contract/evidence.ts';
 
-export type { Arithmetic, EvidencePoint, ScriptLines } from '@tidewheel/contract/evidence.ts';
-
 import type { InstanceFacts } from '../catalog/catalog.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 

@@ -1,5 +1,6 @@
 /** Verdicts for a terminal. */
-import type { Evidence, EvidencePoint } from './evidence.ts';
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { savedText } from './gain.ts';
 import { ladderOf, type Rung } from './ladder.ts';
 import type { Gain, GainInterval, Verdict } from './verdict.ts';

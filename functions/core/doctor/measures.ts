@@ -1,5 +1,6 @@
 /** Means over an attempt's points: where the seconds of a step go on each host. */
-import type { Arithmetic, Evidence, EvidencePoint } from './evidence.ts';
+import type { Arithmetic, EvidencePoint } from '@tidewheel/contract/evidence.ts';
+import type { Evidence } from './evidence.ts';
 
 export interface HostMeasures {
   readonly host: number;

@@ -2,8 +2,9 @@
  * Arithmetic in fewer bits, on an accelerator whose tensor cores have it. Its forecast stands on published rates; what
  * is not known is how much of the accelerator's time is products of matrices, which alone get faster at these rates.
  */
+import type { Arithmetic } from '@tidewheel/contract/evidence.ts';
 import { type ArithmeticRates, arithmeticRates, computeCapability } from '../catalog/accelerators.ts';
-import type { Arithmetic, Evidence } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 import type { Change } from './verdict.ts';

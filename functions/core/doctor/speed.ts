@@ -1,7 +1,8 @@
 /** How fast an attempt trained, and what that cost. */
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import * as z from 'zod';
 import { seconds } from '../shared/fields.ts';
-import type { Evidence, EvidencePoint } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { median } from './measures.ts';
 
 /** Means over the hosts. A rate is absent if the loader does not report a batch size. */

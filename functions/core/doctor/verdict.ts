@@ -1,7 +1,7 @@
 /** What the doctor says: a cause, its evidence, a remedy, its gain, and what cannot be known. */
+import type { ScriptLines } from '@tidewheel/contract/evidence.ts';
 import * as z from 'zod';
 import { list } from '../shared/fields.ts';
-import type { ScriptLines } from './evidence.ts';
 
 const CAUSES = [
   'download',

@@ -26,10 +26,6 @@ import { splitProblems } from './splits.ts';
 import { isStrategy, strategiesWith, strategyTraits } from './strategies.ts';
 import { trainingSchema } from './training.ts';
 
-export { TRAINING_GROUP } from './compute-parts.ts';
-export { packingSchema } from './packing.ts';
-export { trainingSchema } from './training.ts';
-
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
 export const pipelineName = z
   .string()

@@ -1,4 +1,5 @@
 /** The data path against two independent S3 servers. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
 import { readText } from '../../../functions/core/packing/model/blob-store.ts';
@@ -8,7 +9,7 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { describesBlobStore } from '../../support/contracts/blob-store.ts';
 import { startTestEmulator } from '../../support/emulator.ts';

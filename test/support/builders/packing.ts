@@ -1,4 +1,5 @@
 /** Runs plan, pack and seal on a store, and reads the shards back. */
+
 import { Readable } from 'node:stream';
 import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
@@ -10,7 +11,8 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { KeptMemory } from '../../../functions/core/packing/shard/pack-memory.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
+import { type PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 

@@ -2,6 +2,7 @@
  * Drops a folder in bundles, with the uploading process killed at seeded moments, packs and seals it, and compares the
  * dataset with the files. All of it talks to a real S3 emulator through a proxy that counts.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, hash } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +19,7 @@ import { readSealedManifest } from '../../../functions/core/packing/model/sealed
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
-import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { clientConfiguration, startTestEmulator, TEST_KEY } from '../emulator.ts';
 import { type CountingProxy, startProxy } from './counting-proxy.ts';

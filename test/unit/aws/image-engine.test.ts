@@ -1,4 +1,5 @@
 /** The real sharp on images that are small, odd and hostile. */
+
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -6,8 +7,8 @@ import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { IMAGE_ENGINE, type ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 import type { ImageSettings } from '../../../functions/core/pipeline/packing-parts.ts';
-import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
 
 let engine: ImageEngine;
 beforeAll(() => {

@@ -1,6 +1,7 @@
 /** Evidence of a job by its means, for tests: two minutes of equal points. */
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import { instanceFacts, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
-import type { Evidence, EvidencePoint, PricedType } from '../../../functions/core/doctor/evidence.ts';
+import type { Evidence, PricedType } from '../../../functions/core/doctor/evidence.ts';
 
 function priced(type: string): PricedType {
   const facts = instanceFacts(type);

@@ -1,9 +1,8 @@
 /** What the training process does itself: work beside a loader, and pauses. */
 
-import { readPoints } from '@tidewheel/contract/evidence.ts';
+import { type EvidencePoint, readPoints } from '@tidewheel/contract/evidence.ts';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
-import type { EvidencePoint } from '../../../functions/core/doctor/evidence.ts';
 import type { Verdict } from '../../../functions/core/doctor/verdict.ts';
 import { evidenceOf } from './evidence.ts';
 

@@ -1,7 +1,7 @@
 /** Arithmetic in fewer bits: what is known of it, and what a forecast may say. */
+import type { Arithmetic } from '@tidewheel/contract/evidence.ts';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
-import type { Arithmetic } from '../../../functions/core/doctor/evidence.ts';
 import { evidenceOf, type Means } from './evidence.ts';
 
 const STEPS = 20_000;

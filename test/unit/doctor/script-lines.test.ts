@@ -1,7 +1,7 @@
 /** A remedy in the script names the line where the script makes the call. */
+import type { ScriptLines } from '@tidewheel/contract/evidence.ts';
 import { expect, it } from 'vitest';
 import { diagnose } from '../../../functions/core/doctor/diagnose.ts';
-import type { ScriptLines } from '../../../functions/core/doctor/evidence.ts';
 import { type Change, remedyOf } from '../../../functions/core/doctor/verdict.ts';
 import { evidenceOf } from './evidence.ts';
 

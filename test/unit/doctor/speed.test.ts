@@ -1,6 +1,6 @@
 /** The speed of an attempt: a run of minutes is not slower for where its points begin. */
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import { expect, it } from 'vitest';
-import type { EvidencePoint } from '../../../functions/core/doctor/evidence.ts';
 import { speedOf } from '../../../functions/core/doctor/speed.ts';
 import { evidenceOf } from './evidence.ts';
 

@@ -5,7 +5,7 @@ import { LabelTable } from '../../../functions/core/packing/labels/label-table.t
 import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
 import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,

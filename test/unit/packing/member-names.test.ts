@@ -7,7 +7,7 @@ import {
   splitKey,
 } from '../../../functions/core/packing/model/member-names.ts';
 import { columnOf } from '../../../functions/core/packing/model/sample-layout.ts';
-import { packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 
 describe('splitting a key', () => {
   it.each([

@@ -1,4 +1,5 @@
 /** Images are prepared before they are packed, by the real sharp. */
+
 import sharp from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
@@ -9,7 +10,8 @@ import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts'
 import { writeQualityReport } from '../../../functions/core/packing/quality/quality-report.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
 import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
+import { type PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { compactAll, current, packedInDrops, problems } from '../../support/builders/compaction.ts';
 import {

@@ -1,4 +1,5 @@
 /** Promises about packing that no other test names. test/README.md lists the test of each promise. */
+
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
@@ -7,7 +8,8 @@ import { assignSamples } from '../../../functions/core/packing/plan/assign-sampl
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
+import { type PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import {
   memberLines,

@@ -1,10 +1,12 @@
 /** Samples whose parts come in several drops. */
+
 import { describe, expect, it } from 'vitest';
 import { compact } from '../../../functions/core/packing/compaction/compact.ts';
 import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
 import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
 import type { OnChange } from '../../../functions/core/pipeline/dataset.ts';
-import { type PackingSettings, packingSchema } from '../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
+import { type PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
 import {
   accounts,
   contents,

@@ -1,7 +1,8 @@
 /** The doctor's evidence of an attempt: what the agent measured, the job's phases, the data, and types to choose from. */
 
+import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import { instanceFacts, interchangeableTypes, regionOfZone, trainingPrice } from '../../catalog/catalog.ts';
-import type { Evidence, EvidencePoint, PricedType } from '../../doctor/evidence.ts';
+import type { Evidence, PricedType } from '../../doctor/evidence.ts';
 import type { StartUp } from '../../placement/attempts.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import { type MeasuredAttempt, readMeasured } from '../../runs/evidence-files.ts';

@@ -2,7 +2,8 @@
 
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import { knownSizes, type TrainingType, trainingType } from '../../catalog/types/training-types.ts';
-import { type Pipeline, TRAINING_GROUP } from '../../pipeline/pipeline.ts';
+import { TRAINING_GROUP } from '../../pipeline/compute-parts.ts';
+import { type Pipeline } from '../../pipeline/pipeline.ts';
 import type { Placement } from '../../placement/placement-records.ts';
 import type { InstanceGroupRequest, ResourceConfigRequest } from '../job/request.ts';
 

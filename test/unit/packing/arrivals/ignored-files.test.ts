@@ -1,10 +1,11 @@
 /** Files that systems and tools leave are no samples, and they change nothing about those beside them. */
+
 import { describe, expect, it } from 'vitest';
 import { ignoredFiles } from '../../../../functions/core/packing/arrivals/ignored-files.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
-import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../../functions/core/pipeline/packing.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { runOf } from '../../../support/builders/compaction.ts';
 import {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Manifest, manifestSchema } from '../../../../functions/core/packing/model/manifest.ts';
 import { balance, copiesOf, MOST_COPIES } from '../../../../functions/core/packing/plan/balance.ts';
 import { verifyGeneration } from '../../../../functions/core/packing/verify/verify.ts';
-import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../../functions/core/pipeline/packing.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings, unpack } from '../../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';

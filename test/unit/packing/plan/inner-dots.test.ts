@@ -1,4 +1,5 @@
 /** Dots inside names join files to a sample only by words that say what a member is. */
+
 import { describe, expect, it } from 'vitest';
 import { planSchema } from '../../../../functions/core/packing/model/documents.ts';
 import { splitKey } from '../../../../functions/core/packing/model/member-names.ts';
@@ -6,7 +7,8 @@ import { packingKeys } from '../../../../functions/core/packing/model/packing-ke
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { sealDataset } from '../../../../functions/core/packing/seal/seal-dataset.ts';
 import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
-import { type PackingSettings, packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../../functions/core/pipeline/packing.ts';
+import { type PackingSettings } from '../../../../functions/core/pipeline/pipeline.ts';
 import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { incoming, problems, runOf } from '../../../support/builders/compaction.ts';
 import {

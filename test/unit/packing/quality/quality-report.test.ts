@@ -1,11 +1,12 @@
 /** The quality report of a generation, from real drops through the real packer. */
+
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 import { planShards } from '../../../../functions/core/packing/plan/plan-shards.ts';
 import { writeQualityReport } from '../../../../functions/core/packing/quality/quality-report.ts';
 import { SplitRule } from '../../../../functions/core/packing/splits/split-rule.ts';
-import { packingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { packingSchema } from '../../../../functions/core/pipeline/packing.ts';
 import { splitSchema } from '../../../../functions/core/pipeline/splits.ts';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../support/builders/compaction.ts';
 import { now, PIPELINE, packAll, packPipeline, settings } from '../../../support/builders/packing.ts';

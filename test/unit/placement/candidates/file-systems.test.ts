@@ -1,8 +1,9 @@
 /** The price of a file system in the choice of a pool, in the plan of a run and in its report. */
+
 import { describe, expect, it } from 'vitest';
 import { makeReport } from '../../../../functions/core/attempts/report.ts';
 import { lustreGigabytesFor } from '../../../../functions/core/catalog/file-systems.ts';
-import { trainingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { trainingSchema } from '../../../../functions/core/pipeline/training.ts';
 import { fileSystemsOf } from '../../../../functions/core/placement/candidates/file-systems.ts';
 import { choosePlacement } from '../../../../functions/core/placement/decision/choose.ts';
 import type { Placement } from '../../../../functions/core/placement/placement-records.ts';

@@ -5,7 +5,8 @@ import { catalogTypes, instanceFacts } from '../../../../functions/core/catalog/
 import accelerators from '../../../../functions/core/catalog/data/accelerators.json' with { type: 'json' };
 import { trainingType } from '../../../../functions/core/catalog/types/training-types.ts';
 import { ACCELERATOR_KINDS } from '../../../../functions/core/pipeline/compute-parts.ts';
-import { computeSchema, trainingSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { computeSchema } from '../../../../functions/core/pipeline/pipeline.ts';
+import { trainingSchema } from '../../../../functions/core/pipeline/training.ts';
 import {
   gangsOf,
   topologiesOf,
