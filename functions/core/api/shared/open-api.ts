@@ -2,7 +2,12 @@
 import * as z from 'zod';
 import { reportSchema } from '../../attempts/report.ts';
 import { writtenSchema } from '../../pipeline/tuning.ts';
-import * as placements from '../../placement/placement-records.ts';
+import {
+  placementDecisionSchema,
+  poolAssessmentSchema,
+  poolSchema,
+  topologySchema,
+} from '../../placement/placement-records.ts';
 import { pipelineRecordSchema } from '../../runs/batches.ts';
 import { runStatusSchema, timelineEntrySchema } from '../../runs/run-records.ts';
 import { problemSchema } from '../../shared/fields.ts';
@@ -16,9 +21,9 @@ type Document = Record<string, unknown>;
 const ANSWERS: Named = {
   Attempt: shown.attempt,
   Placement: shown.placement,
-  PlacementDecision: placements.placementDecisionSchema,
-  Pool: placements.poolSchema,
-  PoolAssessment: placements.poolAssessmentSchema,
+  PlacementDecision: placementDecisionSchema,
+  Pool: poolSchema,
+  PoolAssessment: poolAssessmentSchema,
   Problem: problemSchema,
   Progress: shown.progress,
   Refusal: refusalSchema,
@@ -29,7 +34,7 @@ const ANSWERS: Named = {
   RunSummary: shown.runSummary,
   AttemptSummary: shown.attemptSummary,
   TimelineEntry: timelineEntrySchema,
-  Topology: placements.topologySchema,
+  Topology: topologySchema,
   Pipeline: pipelineRecordSchema,
 };
 const BODIES: Named = { Declaration: writtenSchema };
