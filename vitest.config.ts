@@ -12,7 +12,11 @@ const project = (
 ) => ({
   test: {
     name,
-    include: [`test/${name}/**/*.test.ts`, `emulators/tests/${name}/**/*.test.ts`],
+    include: [
+      `test/${name}/**/*.test.ts`,
+      `emulators/tests/${name}/**/*.test.ts`,
+      ...(name === 'unit' ? ['packages/*/tests/**/*.test.ts'] : []),
+    ],
     testTimeout: timeoutMs,
     hookTimeout: Math.max(timeoutMs, 10_000),
     maxWorkers: '100%',

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiOwner, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { LocalClients } from '@tidewheel/emulators/region/clients.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { stringify } from 'yaml';
-import { bucketKeys } from '../functions/core/shared/keys.ts';
 
 export interface Counting {
   readonly name: string;

@@ -1,8 +1,9 @@
-/** The operations of the HTTP API for a caller. Their types follow from the schemas in functions/core/api; no schema is loaded. */
+/** The operations of the HTTP API for a caller. Their types follow from the schemas in functions/api; no schema is loaded. */
+
+import type { problemSchema } from '@tidewheel/kit/fields.ts';
 import type * as z from 'zod';
-import type { OPERATIONS as described } from '../functions/core/api/operation-table.ts';
-import type { PathNames } from '../functions/core/api/shared/operation.ts';
-import type { problemSchema } from '../functions/core/shared/fields.ts';
+import type { OPERATIONS as described } from '../functions/api/operation-table.ts';
+import type { PathNames } from '../functions/api/shared/operation.ts';
 
 type Described = (typeof described)[number];
 

@@ -1,6 +1,6 @@
 /**
  * The page, built as a browser takes it: for the servers on loopback (cli/page), and for the function that serves it from a
- * stack (functions/page).
+ * stack (functions/handlers/page).
  */
 const { createHash } = require('node:crypto');
 const fs = require('node:fs/promises');
@@ -61,11 +61,11 @@ const compressed = (path, type, content) => ({
   gzip: zlib.gzipSync(content, { level: 9 }),
 });
 
-/** Puts the files into the bundle of functions/page. Plugins of esbuild see the modules of every function. */
+/** Puts the files into the bundle of functions/handlers/page. Plugins of esbuild see the modules of every function. */
 const builtPage = {
   name: 'built-page',
   setup(bundling) {
-    bundling.onLoad({ filter: /[/\\]functions[/\\]page[/\\]page-files\.ts$/ }, async () => {
+    bundling.onLoad({ filter: /[/\\]handlers[/\\]page[/\\]page-files\.ts$/ }, async () => {
       const [document, ...others] = await buildPage();
       const files = others.map((file) => ({
         ...file,

@@ -1,7 +1,7 @@
 /** Contents of roles.yml: a role for each function, and the policies of the roles that the service gives to pipelines. */
 
-import { PIPELINE_TAG } from '../functions/core/launch/pipeline-role.ts';
-import { describedFunctions } from '../functions/functions.ts';
+import { describedFunctions } from '../functions/handlers/functions.ts';
+import { PIPELINE_TAG } from '../functions/launch/pipeline-role.ts';
 import { arnOf, CONDITIONS, onlyIf, ref, roleId, sub, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';
 

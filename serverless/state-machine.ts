@@ -1,6 +1,6 @@
 /** Contents of state-machine.yml: the state machine of runs, and its role. */
 
-import { describedFunctions } from '../functions/functions.ts';
+import { describedFunctions } from '../functions/handlers/functions.ts';
 import { machine } from '../statemachines/run.ts';
 import { arn, arnOf, lambdaId, pascalCase, ref, STACK, type Value } from './describe/cloudformation.ts';
 import * as allow from './describe/permissions.ts';

@@ -3,7 +3,7 @@
  * compile error. Timeouts follow from the functions; retries are named by the class of the error.
  */
 
-import { type FunctionName, functions } from '../functions/functions.ts';
+import { type FunctionName, functions } from '../functions/handlers/functions.ts';
 import { pascalCase } from '../serverless/describe/cloudformation.ts';
 
 /** CloudFormation replaces names in braces (DefinitionSubstitutions). */

@@ -52,7 +52,7 @@ function packageInto(folder: string): void {
 function measureBundle(folder: string, name: string, rounds: number) {
   const into = path.join(folder, name);
   execFileSync('python3', ['-m', 'zipfile', '-e', `${into}.zip`, into]);
-  const bundle = path.join(into, 'functions', name, 'handler.mjs');
+  const bundle = path.join(into, 'functions', 'handlers', name, 'handler.mjs');
   return {
     function: name,
     kilobytes: Math.round(statSync(bundle).size / 1_000),

@@ -1,7 +1,7 @@
 /** A campaign to be played: a job, a deadline and its pools, and what the simulator makes of the same. */
 
+import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
-import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../functions/core/catalog/catalog.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import { drawTraces, TICK_SECONDS, type Trace } from '../../test/support/market/traces.ts';
 import { tidewheel } from '../sim/tidewheel.ts';

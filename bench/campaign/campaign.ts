@@ -2,12 +2,15 @@
  * A campaign played through the local region: the real state machine and Lambdas in the emulator, the local SageMaker and
  * Spot market, and a training script that only counts, all on one virtual clock.
  */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
@@ -17,10 +20,8 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import type { RunReport } from '../../functions/core/attempts/report.ts';
-import { pipelineSchema } from '../../functions/core/pipeline/pipeline.ts';
-import type { AttemptRecord } from '../../functions/core/runs/run-records.ts';
-import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import type { AttemptRecord } from '../../functions/records/run-records.ts';
+import type { RunReport } from '../../functions/run/attempts/report.ts';
 import { endOf } from '../work-folder.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 

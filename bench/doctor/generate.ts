@@ -1,8 +1,8 @@
 /** Workloads with a known cause. A healthy training is drawn first; then one part of it is made the limit. */
 
+import { arithmeticRates } from '@tidewheel/catalog/speeds.ts';
+import type { Cause } from '@tidewheel/doctor/verdict.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { arithmeticRates } from '../../functions/core/catalog/accelerators.ts';
-import type { Cause } from '../../functions/core/doctor/verdict.ts';
 import { priced } from './simulate.ts';
 import type { Workload } from './workload.ts';
 

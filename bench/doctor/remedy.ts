@@ -1,6 +1,7 @@
 /** A workload with a remedy taken. What a remedy is worth comes from the workload, not from the forecast. */
-import { arithmeticRates } from '../../functions/core/catalog/accelerators.ts';
-import type { Change } from '../../functions/core/doctor/verdict.ts';
+
+import { arithmeticRates } from '@tidewheel/catalog/speeds.ts';
+import type { Change } from '@tidewheel/doctor/verdict.ts';
 import { type Played, play, priced, speedRatio } from './simulate.ts';
 import type { Workload } from './workload.ts';
 

@@ -1,6 +1,7 @@
 /** How often the doctor is right over seeds. */
-import { diagnose } from '../../functions/core/doctor/diagnose.ts';
-import type { Cause, Verdict } from '../../functions/core/doctor/verdict.ts';
+
+import { diagnose } from '@tidewheel/doctor/diagnose.ts';
+import type { Cause, Verdict } from '@tidewheel/doctor/verdict.ts';
 import { caseOf } from './generate.ts';
 import { playWith } from './remedy.ts';
 import { play } from './simulate.ts';

@@ -1,10 +1,10 @@
 /** Plays a workload: hosts in step, each with a loader, cores, a network card and an accelerator. */
 
+import { instanceFacts, trainingPrice } from '@tidewheel/catalog/catalog.ts';
+import { acceleratorSpeed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
 import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
+import type { Evidence, PricedType } from '@tidewheel/doctor/diagnose.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { acceleratorSpeed, VCPU_SPEED } from '../../functions/core/catalog/accelerators.ts';
-import { instanceFacts, trainingPrice } from '../../functions/core/catalog/catalog.ts';
-import type { Evidence, PricedType } from '../../functions/core/doctor/evidence.ts';
 import { Clock, Server } from './clock.ts';
 import { Loader } from './loader.ts';
 import { pointsOf, Recorder } from './recorder.ts';

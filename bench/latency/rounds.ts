@@ -6,10 +6,10 @@ import {
   ListTrainingJobsCommand,
   type TrainingJobSummary,
 } from '@aws-sdk/client-sagemaker';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import * as z from 'zod';
-import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import { declareCounting } from '../counting-pipeline.ts';
 
 const PIPELINE = 'latency';

@@ -1,7 +1,7 @@
 /** What every case of `npm run bench:limits` is and reports, and what cases share. */
 import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import * as z from 'zod';
-import { type FunctionName, functions } from '../../functions/functions.ts';
+import { type FunctionName, functions } from '../../functions/handlers/functions.ts';
 import type { FunctionDescription } from '../../serverless/describe/function-description.ts';
 import type { PricedRequests } from './prices.ts';
 

@@ -1,6 +1,6 @@
 /** Drops of data in the simulated region: the service's own rules and state machine, by a virtual clock. */
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
-import { type FunctionName, functions } from '../../functions/functions.ts';
+import { type FunctionName, functions } from '../../functions/handlers/functions.ts';
 import { type Drop, trainDrops } from '../../test/support/world/drops.ts';
 import { type CaseOptions, type CaseResult, describedAs } from './case.ts';
 import { type ItemFiles, requestsOfOneItem } from './one-item.ts';

@@ -4,15 +4,15 @@
  */
 
 import { S3Client } from '@aws-sdk/client-s3';
+import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { withParallelLists } from '../../functions/aws/s3/parallel-lists.ts';
-import { reconcile } from '../../functions/core/attempts/reconcile.ts';
-import type { IncomingLook } from '../../functions/core/ingest/settle.ts';
-import { settleRun } from '../../functions/core/ingest/settle-run.ts';
-import { wakeRun } from '../../functions/core/ingest/wake.ts';
-import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
-import { packingSchema } from '../../functions/core/pipeline/packing.ts';
-import { runIdOf } from '../../functions/core/shared/keys.ts';
+import { reconcile } from '../../functions/run/attempts/reconcile.ts';
+import type { IncomingLook } from '../../functions/run/ingest/settle.ts';
+import { settleRun } from '../../functions/run/ingest/settle-run.ts';
+import { wakeRun } from '../../functions/run/ingest/wake.ts';
 import { ground } from '../../test/support/world/ground.ts';
 import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';
 import { STAMP } from '../packing/listing.ts';

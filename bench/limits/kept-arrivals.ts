@@ -1,15 +1,13 @@
 /** A bucket whose arrivals are sealed in one generation, all but the last: what its planner and its audit wrote. */
 
 import { hash } from 'node:crypto';
-import { compress } from '../../functions/core/packing/model/compressed-lines.ts';
-import { DOCUMENT_VERSION } from '../../functions/core/packing/model/documents.ts';
-import { LineBuffer } from '../../functions/core/packing/model/line-buffer.ts';
-import { listedRangesBody, RangeCollector } from '../../functions/core/packing/model/listed-ranges.ts';
-import { type Manifest, type SealedLine } from '../../functions/core/packing/model/manifest.ts';
-import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
-import { LINES_IN_PART } from '../../functions/core/packing/seal/audit.ts';
-import { DEFAULT_FORMAT } from '../../functions/core/pipeline/shard-formats.ts';
-import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { DEFAULT_FORMAT } from '@tidewheel/declaration/packing-settings.ts';
+import { DOCUMENT_VERSION, type Manifest, packingKeys, type SealedLine } from '@tidewheel/packing/dataset.ts';
+import { compress } from '../../packages/packing/documents/compressed-lines.ts';
+import { LineBuffer } from '../../packages/packing/documents/line-buffer.ts';
+import { listedRangesBody, RangeCollector } from '../../packages/packing/documents/listed-ranges.ts';
+import { LINES_IN_PART } from '../../packages/packing/seal/audit.ts';
 import { type Corpus, corpusEtag, STAMP } from '../packing/listing.ts';
 import { PIPELINE } from './case.ts';
 

@@ -1,9 +1,9 @@
 /** Every request for a million files of 10 KB, from the notification of the first to the sealed dataset. */
 
-import { type IncomingLook } from '../../functions/core/ingest/settle.ts';
-import { settleRun } from '../../functions/core/ingest/settle-run.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
-import type { ListedObject } from '../../functions/core/shared/ports.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { ListedObject } from '@tidewheel/kit/object-store.ts';
+import { type IncomingLook } from '../../functions/run/ingest/settle.ts';
+import { settleRun } from '../../functions/run/ingest/settle-run.ts';
 import { PUTS_A_SECOND, passArrivals, STEP_SECONDS } from '../../test/support/world/arrivals-queue.ts';
 import { created, type Ground, ground } from '../../test/support/world/ground.ts';
 import type { CaseOptions, CaseResult } from './case.ts';

@@ -1,8 +1,9 @@
 /** The checksums that the made-up S3 keeps of objects, and those that it is sent. */
+
 import { hash } from 'node:crypto';
 import type http from 'node:http';
-import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
-import { SUM_KINDS, type SumKind } from '../../functions/core/packing/model/blob-store.ts';
+import { sumOf } from '@tidewheel/packing/checksums.ts';
+import { SUM_KINDS, type SumKind } from '@tidewheel/packing/store.ts';
 import type { Reply } from './exchange.ts';
 
 /**

@@ -1,8 +1,9 @@
 /** UploadPartCopy of the made-up S3. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html */
+
 import { createHash } from 'node:crypto';
 import type http from 'node:http';
-import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
-import type { SumKind } from '../../functions/core/packing/model/blob-store.ts';
+import { sumOf } from '@tidewheel/packing/checksums.ts';
+import type { SumKind } from '@tidewheel/packing/store.ts';
 import { type Call, failure, type Reply } from './exchange.ts';
 
 interface Part {

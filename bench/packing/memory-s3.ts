@@ -3,13 +3,14 @@
  * Objects are made up from their number, so that millions need no memory. Pages, conditions, ranges, multipart
  * uploads and checksums are as on S3; signatures are not checked.
  */
+
 import { createHash } from 'node:crypto';
 import type http from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { serveLocally } from '@tidewheel/emulators/access/local-server.ts';
-import { SUM_KINDS } from '../../functions/core/packing/model/blob-store.ts';
+import { SUM_KINDS } from '@tidewheel/packing/store.ts';
 import { attributesAnswer, checksumHeaders, isAsSummed, type StoredChecksum } from './checksum-headers.ts';
 import { copiedBytes, copyAnswer, type OpenUpload, ofOtherBytes } from './copy-part.ts';
 import { type Damage, spoil } from './damaged-answer.ts';

@@ -1,13 +1,12 @@
 /** Packs one pipeline's arrivals with our engine, in a process of its own. */
 
-import { readText } from '../../functions/core/packing/model/blob-store.ts';
-import { itemSchema } from '../../functions/core/packing/model/documents.ts';
-import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
-import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
-import { packItem } from '../../functions/core/packing/shard/pack-item.ts';
-import { KeptMemory } from '../../functions/core/packing/shard/pack-memory.ts';
-import { packingSchema } from '../../functions/core/pipeline/packing.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { itemSchema } from '@tidewheel/packing/dataset.ts';
+import { KeptMemory, packItem } from '@tidewheel/packing/pack.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
+import { readText } from '@tidewheel/packing/store.ts';
 import { openBenchStore } from '../bench-store.ts';
 import { openUndici } from './undici-transport.ts';
 

@@ -1,6 +1,7 @@
 /** What the agent measured on the hosts of a run, as it writes it, and what the doctor makes of it. */
-import type { Diagnosis } from '../../functions/core/runs/diagnosis.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Diagnosis } from '../../functions/records/diagnosis.ts';
 import type { Ground } from '../../test/support/world/ground.ts';
 
 const CORES = 4;

@@ -1,8 +1,9 @@
 /** What the screens beside the runs show: a packed dataset, a market's history, and the reports of a month. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PoolOutcome } from '@tidewheel/placement/market.ts';
 import sharp from 'sharp';
-import { makeReport } from '../../functions/core/attempts/report.ts';
-import type { PoolOutcome } from '../../functions/core/placement/market-history.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { makeReport } from '../../functions/run/attempts/report.ts';
 import { packAll, settings } from '../../test/support/builders/packing.ts';
 import {
   attemptOf,

@@ -1,5 +1,5 @@
 /** A region in memory for the page: ten thousand runs, one with a hundred thousand points, one that trains. */
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import {
   attemptOf,
   declarationOf,

@@ -1,13 +1,14 @@
 /** npm run bench:scripts: training scripts of others under the agent, killed at drawn moments. */
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
 import { writeAgent } from '../../functions/aws/lambda/agent.ts';
-import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { inWorkFolder } from '../work-folder.ts';
 import { type CampaignOptions, playCampaign, type Trials, unprepared } from './campaign.ts';
 import { CATALOGUE } from './catalogue.ts';

@@ -1,5 +1,5 @@
 /** A training script of others, and how it is tried. */
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 
 /** A package as its index has it. */
 export interface Release {

@@ -1,8 +1,8 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
 import { Worker } from 'node:worker_threads';
-import { termsOf } from '../../functions/core/placement/policy/controller.ts';
-import { LATTICE_OPTIONS } from '../../functions/core/placement/policy/lattice.ts';
-import { tableBytes } from '../../functions/core/placement/policy/value-function.ts';
+import { termsOf } from '../../packages/placement/policy/controller.ts';
+import { LATTICE_OPTIONS } from '../../packages/placement/policy/lattice.ts';
+import { tableBytes } from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Row } from './rate.ts';
 import { together } from './short-ticks.ts';

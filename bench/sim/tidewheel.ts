@@ -1,15 +1,11 @@
-/** Tidewheel's own policy in the simulator: the code of functions/core/placement/policy and nothing else. */
+/** Tidewheel's own policy in the simulator: the code of packages/placement/policy and nothing else. */
 
-import { fittedRegimes, type RegimeTable } from '../../functions/core/placement/belief/regimes.ts';
-import { controller, tableFor, termsOf } from '../../functions/core/placement/policy/controller.ts';
-import shipped from '../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
-import { type MarketModel, marketModel } from '../../functions/core/placement/policy/market-model.ts';
-import {
-  type Horizon,
-  type PlanTable,
-  planFrom,
-} from '../../functions/core/placement/policy/value-function.ts';
-import { type ZoneChoice, zoneChoice } from '../../functions/core/placement/policy/zone-choice.ts';
+import { fittedRegimes, type RegimeTable } from '../../packages/placement/belief/regimes.ts';
+import { controller, tableFor, termsOf } from '../../packages/placement/policy/controller.ts';
+import shipped from '../../packages/placement/policy/lattice-600.json' with { type: 'json' };
+import { type MarketModel, marketModel } from '../../packages/placement/policy/market-model.ts';
+import { type Horizon, type PlanTable, planFrom } from '../../packages/placement/policy/value-function.ts';
+import { type ZoneChoice, zoneChoice } from '../../packages/placement/policy/zone-choice.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Strategy } from './world.ts';
 

@@ -10,8 +10,8 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
-import type { StackView } from '../../functions/core/deployment/account-view.ts';
-import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
+import type { StackView } from '../../functions/check/account-view.ts';
+import { awsErrorClass } from '../../functions/records/aws-error-class.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
 import { NotAllowedError } from './exit.ts';
 

@@ -1,10 +1,10 @@
 /** `--set NAME=VALUE`: a part of a declaration, as the API takes it. */
 
+import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
+import { writtenValue } from '@tidewheel/declaration/read.ts';
+import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import { nearest } from '@tidewheel/kit/nearest.ts';
 import * as z from 'zod';
-import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
-import { trainingSchema } from '../../functions/core/pipeline/training.ts';
-import { writtenValue } from '../../functions/core/pipeline/written-numbers.ts';
 
 type Part = { [field: string]: unknown };
 

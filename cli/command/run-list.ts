@@ -1,12 +1,12 @@
 /** Runs as the command line sees them: the parts of the API's answers that it reads, and which run a person means. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { nearest } from '@tidewheel/kit/nearest.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
-import { parseRunId } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from './api-calls.ts';
 import type { Context } from './context.ts';
 

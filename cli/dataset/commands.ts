@@ -1,29 +1,25 @@
 /** The commands of `tidewheel data`, one function each. A function returns the exit code. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { readStored } from '@tidewheel/declaration/read.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
-import { parse } from 'yaml';
-import * as z from 'zod';
-import { compact } from '../../functions/core/packing/compaction/compact.ts';
-import {
-  type CompactionInput,
-  chooseCompaction,
-} from '../../functions/core/packing/compaction/plan-compaction.ts';
-import { type BlobStore, readText } from '../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
-import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { type CompactionInput, chooseCompaction, compact } from '@tidewheel/packing/compact.ts';
 import {
   blobVersions,
   type DatasetVersion,
+  listGenerations,
+  type Manifest,
+  ManifestError,
   newestVersion,
   readVersion,
-} from '../../functions/core/packing/model/versions.ts';
-import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
-import { datasetSettings } from '../../functions/core/pipeline/dataset.ts';
-import { readStored } from '../../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { likelyReaders } from '../../functions/core/placement/candidates/likely-readers.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+} from '@tidewheel/packing/dataset.ts';
+import { pruneGenerations } from '@tidewheel/packing/maintain.ts';
+import { type BlobStore, readText } from '@tidewheel/packing/store.ts';
+import { likelyReaders } from '@tidewheel/placement/estimate.ts';
+import { parse } from 'yaml';
+import * as z from 'zod';
 import { compare, contents, retract } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';

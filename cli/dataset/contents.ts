@@ -1,24 +1,19 @@
 /** The commands of `tidewheel data` about single objects: `contents`, `compare` and `retract`. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
-import { compact } from '../../functions/core/packing/compaction/compact.ts';
-import type { CompactionInput } from '../../functions/core/packing/compaction/plan-compaction.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { readPlan } from '../../functions/core/packing/model/committed-plan.ts';
-import { readSealedManifest } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { type CompactionInput, compact } from '@tidewheel/packing/compact.ts';
 import {
   blobVersions,
   type DatasetVersion,
   newestVersion,
+  readPlan,
+  readSealedManifest,
   readVersion,
-} from '../../functions/core/packing/model/versions.ts';
-import { unfinishedRuns } from '../../functions/core/packing/versions/prune-generations.ts';
-import {
-  compareContents,
-  type HeldObject,
-  versionContents,
-} from '../../functions/core/packing/versions/version-contents.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+} from '@tidewheel/packing/dataset.ts';
+import { unfinishedRuns } from '@tidewheel/packing/maintain.ts';
+import { compareContents, type HeldObject, versionContents } from '@tidewheel/packing/report.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import {
   complain,
   counted,

@@ -1,18 +1,20 @@
 /** The commands of `tidewheel data` that look at samples: `show`, `sample` and `find`. */
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
 import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
-import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { contentOf, type MemberLine } from '../../functions/core/packing/model/documents.ts';
-import { contactSheet, textOf } from '../../functions/core/packing/quality/contact-sheet.ts';
+import { contentOf, type MemberLine } from '@tidewheel/packing/dataset.ts';
 import {
+  contactSheet,
   readSampleMember,
   type StoredSample,
   spreadSamples,
   storedSamples,
-} from '../../functions/core/packing/versions/read-samples.ts';
-import { belowIncoming } from '../../functions/core/shared/keys.ts';
+  textOf,
+} from '@tidewheel/packing/report.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
+import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
 import { versionOf } from './contents.ts';
 import { complain, found, incomingKey, type Outcome, type PrintLine, shownSampleKey } from './words.ts';
 

@@ -1,7 +1,7 @@
 /** Opens a dataset's bucket for a command. Common mistakes get an error with the remedy. */
+import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import { S3Error } from '../../functions/aws/s3/errors.ts';
 import { openBlobStore } from '../../functions/aws/s3/open-store.ts';
-import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
 
 /** @throws Error with a remedy if the bucket cannot be reached */

@@ -1,11 +1,10 @@
 /** The commands of `tidewheel data` about quality: `report` and `release`. */
+
+import type { HoldSettings } from '@tidewheel/declaration/packing-settings.ts';
+import { blobVersions, newestVersion, packingKeys, reportedHeld } from '@tidewheel/packing/dataset.ts';
+import { writeQualityReport } from '@tidewheel/packing/report.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
-import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
-import { reportedHeld } from '../../functions/core/packing/quality/held.ts';
-import { writeQualityReport } from '../../functions/core/packing/quality/quality-report.ts';
-import type { HoldSettings } from '../../functions/core/pipeline/packing-parts.ts';
 import { complain, found, type Outcome, type PrintLine } from './words.ts';
 
 interface Asked {

@@ -1,15 +1,15 @@
 /** `tidewheel data repair`: accepts, seals again or gives up a damaged generation. */
 
+import { bucketKeys, parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
-import type { PruneRequest } from '../../functions/core/packing/versions/prune-generations.ts';
+import { blobVersions, newestVersion } from '@tidewheel/packing/dataset.ts';
 import {
   giveUpGeneration,
+  type PruneRequest,
   type RepairRequest,
   repairGeneration,
-} from '../../functions/core/packing/versions/repair-generation.ts';
-import { bucketKeys, parseGeneration } from '../../functions/core/shared/keys.ts';
+} from '@tidewheel/packing/maintain.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;

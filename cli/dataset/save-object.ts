@@ -1,7 +1,8 @@
 /** One object into a file, in pieces: a model may be larger than memory. */
+
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
+import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 
 const PIECE_BYTES = 16 * 2 ** 20;
 

@@ -1,14 +1,13 @@
 /** The report of `tidewheel data verify`. */
 
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
-import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
-import { listGenerations, ManifestError } from '../../functions/core/packing/model/sealed-arrivals.ts';
+import { listGenerations, type Manifest, ManifestError, packingKeys } from '@tidewheel/packing/dataset.ts';
 import {
   type RetractedObjects,
   retractedObjects,
-} from '../../functions/core/packing/verify/retracted-members.ts';
-import { type VerifyReport, verifyGeneration } from '../../functions/core/packing/verify/verify.ts';
+  type VerifyReport,
+  verifyGeneration,
+} from '@tidewheel/packing/maintain.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { otherDatasets } from './open.ts';
 import { describeRetractions, type RetractedKeys, retractedKeys, tellRetracted } from './verify-retracted.ts';
 import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';

@@ -1,11 +1,8 @@
 /** What `tidewheel data verify` says of retracted objects. */
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
-import type {
-  RetractedMember,
-  RetractedObjects,
-  RetractionReport,
-} from '../../functions/core/packing/verify/retracted-members.ts';
+
+import type { Manifest } from '@tidewheel/packing/dataset.ts';
+import type { RetractedMember, RetractedObjects, RetractionReport } from '@tidewheel/packing/maintain.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { counted, type PrintLine, shownSampleKey } from './words.ts';
 
 export interface RetractedKeys {

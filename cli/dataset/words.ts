@@ -1,7 +1,8 @@
 /** What the commands of `tidewheel data` print, and the keys that they are given. */
+
+import { belowIncoming, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
 import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
-import { belowIncoming, bucketKeys } from '../../functions/core/shared/keys.ts';
 
 /** Prints a line for a person. */
 export type PrintLine = (line: string) => void;

@@ -1,12 +1,13 @@
 /** The demo: the digits pipeline, its source and its images, put into the bucket as a user would. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { DEFAULT_LAUNCHER, type DeclaredLauncher } from '@tidewheel/declaration/launchers.ts';
 import type { DefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { filesBelow } from '@tidewheel/kit/files.ts';
 import { parse, stringify } from 'yaml';
-import { DEFAULT_LAUNCHER, type DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { digitImages } from './digits.ts';
 
 export const DEMO_PIPELINE = 'digits';

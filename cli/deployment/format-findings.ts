@@ -1,5 +1,5 @@
 /** The list that a person reads: what would fail first, what passed last. */
-import type { Finding } from '../../functions/core/deployment/finding.ts';
+import type { Finding } from '../../functions/check/finding.ts';
 
 const ORDER = ['fails', 'limited', 'notSeen', 'passed'] as const satisfies readonly Finding['kind'][];
 const MARKS: Readonly<Record<Finding['kind'], string>> = {

@@ -9,12 +9,12 @@ import * as account from '../../functions/aws/shared/account-clients.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
 import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
-import type { AccountView, StackView } from '../../functions/core/deployment/account-view.ts';
-import type { TestObjectDeps } from '../../functions/core/deployment/arrivals.ts';
-import type { CheckDeps } from '../../functions/core/deployment/check-deployment.ts';
-import { deploymentOf, readDeclarations } from '../../functions/core/deployment/declarations.ts';
-import type { DeploymentRules as AllowedDeployment } from '../../functions/core/ingest/allowed.ts';
-import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
+import type { AccountView, StackView } from '../../functions/check/account-view.ts';
+import type { TestObjectDeps } from '../../functions/check/arrivals.ts';
+import type { CheckDeps } from '../../functions/check/check-deployment.ts';
+import { deploymentOf, readDeclarations } from '../../functions/check/declarations.ts';
+import { awsErrorClass } from '../../functions/records/aws-error-class.ts';
+import type { DeploymentRules as AllowedDeployment } from '../../functions/run/ingest/allowed.ts';
 import { networkRemedy } from './surroundings.ts';
 
 export interface OpenDeployment extends Omit<CheckDeps, 'testObject'>, AllowedDeployment {

@@ -1,7 +1,7 @@
 /** What to change in the region, endpoint or credentials of a command whose call did not arrive. */
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { S3Error } from '../../functions/aws/s3/errors.ts';
-import { awsErrorClass } from '../../functions/core/shared/aws-error-class.ts';
+import { awsErrorClass } from '../../functions/records/aws-error-class.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

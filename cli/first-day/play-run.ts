@@ -1,9 +1,10 @@
 /** Plays one step's run: declares a pipeline, drops its data, waits for the report, and removes everything again. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { asWritten } from '@tidewheel/declaration/pipeline.ts';
+import { manifestsOf } from '@tidewheel/packing/dataset.ts';
+import { type BlobStore, listPages, readText } from '@tidewheel/packing/store.ts';
 import { stringify } from 'yaml';
-import { type BlobStore, listPages, readText } from '../../functions/core/packing/model/blob-store.ts';
-import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
-import { asWritten } from '../../functions/core/pipeline/tuning.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { factsOf, type RunFacts } from './run-facts.ts';
 import type { Hosts, TrialRun } from './steps.ts';
 

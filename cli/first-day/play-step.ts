@@ -1,15 +1,15 @@
 /** Plays one step of any kind and says how it went. */
 
+import { launchersOf } from '@tidewheel/declaration/launchers.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Declaration } from '@tidewheel/declaration/read.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
 import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
 import { ec2In } from '../../functions/aws/shared/compute-clients.ts';
-import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
-import type { Finding } from '../../functions/core/deployment/finding.ts';
-import { launcherChecks } from '../../functions/core/deployment/launcher-checks.ts';
-import { readAllowedDeclaration } from '../../functions/core/ingest/allowed.ts';
-import type { Declaration } from '../../functions/core/pipeline/declaration.ts';
-import { launchersOf } from '../../functions/core/pipeline/launchers.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
+import { checkDeployment } from '../../functions/check/check-deployment.ts';
+import type { Finding } from '../../functions/check/finding.ts';
+import { launcherChecks } from '../../functions/check/launcher-checks.ts';
+import { readAllowedDeclaration } from '../../functions/run/ingest/allowed.ts';
 import type { OpenDeployment } from '../deployment/open-deployment.ts';
 import { declarationOf, type Ground, playRun } from './play-run.ts';
 import type { StepResult } from './results.ts';

@@ -1,5 +1,5 @@
 /** The steps of the first hour on a real account: what each proves, the most that it may cost, and what should happen. */
-import { LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
+import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import type { RunFacts } from './run-facts.ts';
 
 /** Where hosts of EC2 run; a person names it. */

@@ -2,11 +2,11 @@
  * The files that `npm run generate` writes. They are checked in, so that people read and review what is deployed and
  * published; a test compares them with what their sources say now.
  */
-import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
-import { openApiDocument } from '../../functions/core/api/shared/open-api.ts';
-import { pipelineJsonSchema } from '../../functions/core/pipeline/declaration.ts';
-import { STRATEGIES, type StrategyTraits, strategyTraits } from '../../functions/core/pipeline/strategies.ts';
-import { functionsDocument } from '../../functions/functions.ts';
+import { STRATEGIES, type StrategyTraits, strategyTraits } from '@tidewheel/declaration/launchers.ts';
+import { pipelineJsonSchema } from '@tidewheel/declaration/read.ts';
+import { OPERATIONS } from '../../functions/api/operation-table.ts';
+import { openApiDocument } from '../../functions/api/shared/open-api.ts';
+import { functionsDocument } from '../../functions/handlers/functions.ts';
 import { alarmsDocument } from '../../serverless/alarms.ts';
 import { toYaml } from '../../serverless/describe/cloudformation.ts';
 import { rolesDocument } from '../../serverless/roles.ts';
@@ -21,10 +21,10 @@ const json = (document: unknown): string => `${JSON.stringify(document, null, 2)
 
 /** @returns the text of each file, by its path in the project */
 export const generatedFiles = (): Readonly<Record<string, string>> => ({
-  'serverless/functions.yml': toYaml(functionsDocument(), writtenFrom('functions/*/function.ts')),
+  'serverless/functions.yml': toYaml(functionsDocument(), writtenFrom('functions/handlers/*/function.ts')),
   'serverless/roles.yml': toYaml(
     rolesDocument,
-    writtenFrom('functions/*/function.ts and serverless/roles.ts'),
+    writtenFrom('functions/handlers/*/function.ts and serverless/roles.ts'),
   ),
   'serverless/state-machine.yml': toYaml(stateMachineDocument, writtenFrom('serverless/state-machine.ts')),
   'serverless/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
@@ -63,7 +63,7 @@ ${table.join('\n')}
 
 const HEADER = `"""What the agent must know of each strategy.
 
-\`npm run generate\` writes this file from functions/core/pipeline/strategies.ts: change that one.
+\`npm run generate\` writes this file from packages/declaration/schema/strategies.ts: change that one.
 """
 
 from __future__ import annotations

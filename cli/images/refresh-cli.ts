@@ -1,13 +1,12 @@
 /**
- * Renews functions/core/catalog/image-table.json from a checkout of github.com/aws/deep-learning-containers:
+ * Renews packages/catalog/facts/image-table.json from a checkout of github.com/aws/deep-learning-containers:
  *   git clone --depth 1 https://github.com/aws/deep-learning-containers /tmp/dlc
  *   npm run images:refresh -- /tmp/dlc
  */
+
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
-import * as z from 'zod';
 import {
   accountsOf,
   type ImageRow,
@@ -15,13 +14,15 @@ import {
   imageRow,
   refresh,
   TRAINING_REPOSITORIES,
-} from '../../functions/core/catalog/image-catalogue.ts';
+} from '@tidewheel/catalog/images.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import * as z from 'zod';
 
-const TABLE = join(import.meta.dirname, '../../functions/core/catalog/image-table.json');
+const TABLE = join(import.meta.dirname, '../../packages/catalog/facts/image-table.json');
 
 const USAGE = `npm run images:refresh -- FOLDER
 
-Renews the table of AWS's training images (functions/core/catalog/image-table.json) from FOLDER, a checkout of
+Renews the table of AWS's training images (packages/catalog/facts/image-table.json) from FOLDER, a checkout of
 github.com/aws/deep-learning-containers, and prints what changed.`;
 
 function main(args: readonly string[]): Promise<number> {

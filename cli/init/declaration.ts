@@ -1,5 +1,5 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
-import { HYPERPARAMETERS } from '../../functions/core/pipeline/script/placeholders.ts';
+import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
 import type { ScriptFacts } from './script.ts';
 

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 import { type Signing, signedHeaders } from '@tidewheel/kit/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
-import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/core/page/headers.ts';
+import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/api/page/headers.ts';
 import type { PageFile } from './page-files.ts';
 
 export interface PageServerDeps extends Pick<Signing, 'region' | 'credentials'> {

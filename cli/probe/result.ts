@@ -1,13 +1,13 @@
 /** The table of a probe and what it recommends. */
 import {
+  type MeasuredMean,
   type ProbedCell,
   type ProbeVerdict,
   probeVerdict,
   type Ranked,
   scaled,
   unitSeconds,
-} from '../../functions/core/doctor/probe/probe-verdict.ts';
-import type { MeasuredMean } from '../../functions/core/doctor/probe/step-blocks.ts';
+} from '@tidewheel/doctor/probe.ts';
 import { safe, tableText } from '../command/format.ts';
 import type { Ended, EndedCell } from './cells.ts';
 

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DescribeTrainingJobCommand, ListTrainingJobsCommand } from '@aws-sdk/client-sagemaker';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { stringify } from 'yaml';
 import * as z from 'zod';
-import { bucketKeys, runIdOf } from '../../functions/core/shared/keys.ts';
 import { markdownTable } from './table.ts';
 
 export const SMALL_FILES = ['small-files', 'small-files-packed'] as const;

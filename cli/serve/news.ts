@@ -1,13 +1,12 @@
 /** The changes in the service since the last look, as lines for the screen. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
+import { type AttemptOutcome, nameOfPool } from '@tidewheel/placement/records.ts';
 import { metricTexts } from '../../client/amounts.ts';
-import type { RunReport } from '../../functions/core/attempts/report.ts';
-import type { AttemptOutcome } from '../../functions/core/placement/attempts.ts';
-import { nameOfPool } from '../../functions/core/placement/placement-records.ts';
-import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
-import { type AttemptRecord, type RunRecord } from '../../functions/core/runs/run-records.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+import type { PipelineRecord } from '../../functions/records/batches.ts';
+import { type AttemptRecord, type RunRecord } from '../../functions/records/run-records.ts';
+import type { RunReport } from '../../functions/run/attempts/report.ts';
 import { usdCell } from '../show/tables.ts';
 
 export interface ServiceView {

@@ -1,9 +1,9 @@
 /** What one `npm start` works with. */
+import type { DeclaredLauncher } from '@tidewheel/declaration/launchers.ts';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
-import type { DeclaredLauncher } from '../../functions/core/pipeline/launchers.ts';
-import type { Stores } from '../../functions/core/runs/stores.ts';
-import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { Stores } from '../../functions/records/stores.ts';
 import type { Screen } from '../show/screen.ts';
 
 export interface Session {

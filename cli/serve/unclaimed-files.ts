@@ -2,15 +2,15 @@
 
 import { sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quoted, shownKey } from '@tidewheel/kit/quoted.ts';
-import { pipelineName } from '../../functions/core/pipeline/pipeline.ts';
 import {
   bucketKeys,
   PIPELINES_PREFIX,
   pipelineOfDeclaration,
   testObjectKey,
-} from '../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../functions/core/shared/ports.ts';
+} from '@tidewheel/contract/bucket-keys.ts';
+import { pipelineName } from '@tidewheel/declaration/pipeline.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { quoted, shownKey } from '@tidewheel/kit/quoted.ts';
 import type { Session } from './session.ts';
 
 const LOOK_MILLISECONDS = 5_000;

@@ -1,10 +1,10 @@
 /** Follows the runs of every pipeline: three queries a look, however many runs there are, and a read for each that ended. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
-import { readReport } from '../../functions/core/attempts/report.ts';
-import type { PipelineRecord } from '../../functions/core/runs/batches.ts';
-import type { AttemptRecord, RunRecord } from '../../functions/core/runs/run-records.ts';
-import { runIdOf } from '../../functions/core/shared/keys.ts';
+import type { PipelineRecord } from '../../functions/records/batches.ts';
+import type { AttemptRecord, RunRecord } from '../../functions/records/run-records.ts';
+import { readReport } from '../../functions/run/attempts/report.ts';
 import { type NewsLine, newsWriter, type ServiceView } from './news.ts';
 import type { Session } from './session.ts';
 

@@ -3,13 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
+import type { PlacementDecision, Progress } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
 import { metricTexts } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
-import type { RunReport } from '../../functions/core/attempts/report.ts';
-import type { Progress } from '../../functions/core/placement/attempts.ts';
-import type { PlacementDecision } from '../../functions/core/placement/placement-records.ts';
+import type { RunReport } from '../../functions/run/attempts/report.ts';
 import type { Screen } from './screen.ts';
 import { placementLines, reportLines } from './tables.ts';
 

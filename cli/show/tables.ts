@@ -1,15 +1,16 @@
 /** The placement's table and the report, as text. */
+
+import { launcherSuffix } from '@tidewheel/catalog/launchers.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
-import pc from 'picocolors';
-import { metricTexts } from '../../client/amounts.ts';
-import type { RunReport } from '../../functions/core/attempts/report.ts';
-import { launcherSuffix } from '../../functions/core/catalog/launchers/registry.ts';
 import {
   type Placement,
   type PlacementDecision,
   type PoolAssessment,
   samePool,
-} from '../../functions/core/placement/placement-records.ts';
+} from '@tidewheel/placement/records.ts';
+import pc from 'picocolors';
+import { metricTexts } from '../../client/amounts.ts';
+import type { RunReport } from '../../functions/run/attempts/report.ts';
 
 export const usdCell = (value: number): string =>
   value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`;

@@ -1,9 +1,9 @@
 /** What a person needs to reach the region with tools of their own. */
 import { join } from 'node:path';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import pc from 'picocolors';
-import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 
 export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
 

@@ -1,5 +1,7 @@
 /** Reads the command line of `npm start`, and sees whether a region can start there, before anything else is loaded. */
+
 import { join, resolve } from 'node:path';
+import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
@@ -7,7 +9,6 @@ import { readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
-import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
 import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');

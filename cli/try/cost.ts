@@ -1,10 +1,5 @@
 /** What the training would cost on Spot, as far as the catalog and the pace on this machine say. Pure. */
-import {
-  ec2OnDemandUsd,
-  ec2SpotUsd,
-  snapshotDates,
-  zonesOfRegion,
-} from '../../functions/core/catalog/catalog.ts';
+import { ec2OnDemandUsd, ec2SpotUsd, snapshotDates, zonesOfRegion } from '@tidewheel/catalog/catalog.ts';
 import type { Phase } from './phase.ts';
 
 export interface Cost {

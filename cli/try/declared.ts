@@ -2,13 +2,12 @@
 
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { type Pipeline, trainingSchema } from '@tidewheel/declaration/pipeline.ts';
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
+import { SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { SHARDS_CHANNEL } from '../../functions/core/pipeline/script/placeholders.ts';
-import { trainingSchema } from '../../functions/core/pipeline/training.ts';
 import { declarationAt } from '../command/declared.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
 

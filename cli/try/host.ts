@@ -1,14 +1,14 @@
 /** One machine for a script: a folder laid out as /opt/ml, a Python environment of its own, and the agent in front. */
+
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
 import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
 import { OPT_ML } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
-import { encodeHyperparameters } from '../../functions/core/launch/job/hyperparameters.ts';
-import { scriptParameters } from '../../functions/core/launch/job/script-document.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { entryPointOf } from '../../functions/core/pipeline/training.ts';
+import { encodeHyperparameters } from '../../functions/launch/job/hyperparameters.ts';
+import { scriptParameters } from '../../functions/launch/job/script-document.ts';
 
 /** What is the same for every start of the script. */
 export interface Trial {

@@ -1,5 +1,5 @@
 /** What the lines of one start say: of the script, of the agent, and of the hooks of automatic checkpoints. Pure. */
-import { boundedSearch } from '../../functions/core/shared/bounded-search.ts';
+import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 
 const OF_TIDEWHEEL = /^\[tidewheel|^tidewheel: |^\S+ \[?tidewheel/;
 const NOT_STARTED = /^\[tidewheel\] (installing requirements\.txt|cannot start: )/;

@@ -1,13 +1,14 @@
 /** Declares a pipeline as its file says, and makes its source equal to a folder. */
+
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { writtenPipeline } from '@tidewheel/declaration/pipeline.ts';
+import { readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { type Difference, differingFields } from '../../client/differences.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { readDeclaration, readStored } from '../../functions/core/pipeline/declaration.ts';
-import { writtenPipeline } from '../../functions/core/pipeline/tuning.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
 import type { LocalDeclaration } from '../command/declared.ts';
 import { safe } from '../command/format.ts';

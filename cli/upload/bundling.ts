@@ -1,15 +1,12 @@
 /** Whether and how the files of a drop are bundled: as their pipeline declares. */
 
 import { hash } from 'node:crypto';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { readStored } from '@tidewheel/declaration/read.ts';
+import { prefixUri } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { isAllowed } from '../../functions/core/packing/arrivals/bundle-index.ts';
-import { MOST_MEMBER_BYTES } from '../../functions/core/packing/arrivals/bundle-place.ts';
-import { splitKey } from '../../functions/core/packing/model/member-names.ts';
-import { compareKeys } from '../../functions/core/packing/model/order.ts';
-import { readStored } from '../../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { prefixUri } from '../../functions/core/pipeline/prefix.ts';
-import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
+import { compareKeys, isAllowed, MOST_MEMBER_BYTES, splitKey } from '@tidewheel/packing/bundles.ts';
 import type { Context } from '../command/context.ts';
 import { countText } from '../command/format.ts';
 import { storedDeclaration } from './apply.ts';

@@ -1,9 +1,9 @@
 /** Uploads small files as bundles. Killed anywhere, the next call makes the same bundles of what is not noted yet. */
+
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { type BundledFile, makeBundle } from '../../functions/core/packing/arrivals/bundle-index.ts';
-import { bundleKeys } from '../../functions/core/packing/arrivals/bundle-place.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import { type BundledFile, bundleKeys, makeBundle } from '@tidewheel/packing/bundles.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { DropProgress, DroppedFiles } from './drop-folder.ts';
 import type { LocalFile } from './local-files.ts';

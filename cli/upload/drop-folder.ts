@@ -1,7 +1,7 @@
 /** Uploads a folder's files as arrivals: many at once, each once. */
 
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { LocalFile } from './local-files.ts';
 import { putFile } from './put-file.ts';

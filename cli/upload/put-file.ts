@@ -1,8 +1,9 @@
 /** Puts one file of this machine into the bucket: at once, or in parts where it is large. */
+
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { sumOf } from '../../functions/core/packing/formats/running-sum.ts';
-import type { BlobStore, UploadedPart } from '../../functions/core/packing/model/blob-store.ts';
+import { sumOf } from '@tidewheel/packing/checksums.ts';
+import type { BlobStore, UploadedPart } from '@tidewheel/packing/store.ts';
 import type { LocalFile } from './local-files.ts';
 
 const PART_BYTES = 32 * 1024 * 1024;

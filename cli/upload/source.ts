@@ -1,8 +1,9 @@
 /** Makes `<pipeline>/source/` equal to a folder of code. */
+
 import { readFile } from 'node:fs/promises';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import { bytesText } from '../../client/amounts.ts';
-import { type BlobStore, listPages } from '../../functions/core/packing/model/blob-store.ts';
 import { dataFilesBelow, type LocalFile } from './local-files.ts';
 import { etagOfBody } from './put-file.ts';
 

@@ -1,14 +1,15 @@
 /** `tidewheel check`: what would fail, before it costs anything: of a declaration, of the deployment, and by a first trial. */
+
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readingHints } from '@tidewheel/declaration/pipeline.ts';
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, type Problem, problemText } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
-import { checkDeployment } from '../../functions/core/deployment/check-deployment.ts';
-import type { Finding } from '../../functions/core/deployment/finding.ts';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { readingHints } from '../../functions/core/pipeline/reading-hints.ts';
+import { checkDeployment } from '../../functions/check/check-deployment.ts';
+import type { Finding } from '../../functions/check/finding.ts';
 import type { Context } from '../command/context.ts';
 import { declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';

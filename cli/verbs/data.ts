@@ -1,8 +1,8 @@
 /** `tidewheel data`: the generations of a dataset. */
 
+import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
 import { noSuchPipeline, pipelineNames } from '../command/run-list.ts';

@@ -1,28 +1,27 @@
 /** `tidewheel doctor`: what holds a training back. It changes a declaration only if asked. */
+
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
+import { diagnose, type Evidence, readEvidence } from '@tidewheel/doctor/diagnose.ts';
+import {
+  type DeclaredField,
+  declaredFields,
+  editDeclaration,
+  formatVerdicts,
+  isDeclared,
+  type Verdict,
+} from '@tidewheel/doctor/verdict.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
-import { evidenceOfAttempt, runsPerMonth } from '../../functions/core/attempts/doctor/attempt-evidence.ts';
-import {
-  type DeclaredField,
-  declaredFields,
-  editDeclaration,
-  isDeclared,
-} from '../../functions/core/doctor/declared-change.ts';
-import { diagnose } from '../../functions/core/doctor/diagnose.ts';
-import type { Evidence } from '../../functions/core/doctor/evidence.ts';
-import { formatVerdicts } from '../../functions/core/doctor/format-verdicts.ts';
-import { readEvidence } from '../../functions/core/doctor/read-evidence.ts';
-import type { Verdict } from '../../functions/core/doctor/verdict.ts';
-import { readDeclaration, readStored } from '../../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import { parseRunId } from '../../functions/core/shared/keys.ts';
+import { evidenceOfAttempt, runsPerMonth } from '../../functions/run/attempts/doctor/attempt-evidence.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE, runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';

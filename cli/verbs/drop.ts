@@ -1,12 +1,13 @@
 /** `tidewheel drop`: uploads a folder as arrivals, in parallel, and goes on where an earlier call was cut short. */
+
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import * as z from 'zod';
 import { bytesText, durationText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';

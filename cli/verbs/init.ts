@@ -1,12 +1,13 @@
 /** `tidewheel init`: writes a declaration from what lies in a folder. */
+
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import * as z from 'zod';
-import { readDeclaration } from '../../functions/core/pipeline/declaration.ts';
-import { pipelineNameProblem } from '../../functions/core/pipeline/pipeline.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';

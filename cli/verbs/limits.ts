@@ -1,9 +1,10 @@
 /** `tidewheel limits`: another deadline or budget for an open run, and what placement would do with it. */
+
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 

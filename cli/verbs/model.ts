@@ -1,9 +1,9 @@
 /** `tidewheel model`: the models of a pipeline's runs: list them, fetch one. */
 import path from 'node:path';
+import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
-import { bucketKeys, parseRunId } from '../../functions/core/shared/keys.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';

@@ -1,11 +1,12 @@
 /** `tidewheel plan`: what a run would do, cost and miss. Starts nothing. */
+
 import path from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
-import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { ApiError } from '../command/api-calls.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';

@@ -1,9 +1,10 @@
 /** `tidewheel run`: starts the run of the open batch, as declared, with changes, or as an earlier run. */
+
 import { randomUUID } from 'node:crypto';
+import { readStored } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
-import { readStored } from '../../functions/core/pipeline/declaration.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';

@@ -1,14 +1,15 @@
 /** `tidewheel try`: what interruptions would do to a script, seen on this machine before any money is spent. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { entryPointOf } from '@tidewheel/declaration/pipeline.ts';
 import { makeAddressBook } from '@tidewheel/emulators/sagemaker/hosts/addresses.ts';
 import { canShowOptMl, NOT_SHOWN } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import * as z from 'zod';
 import { writeAgent } from '../../functions/aws/lambda/agent.ts';
-import { entryPointOf } from '../../functions/core/pipeline/training.ts';
 import { defineVerb } from '../command/verb.ts';
 import { tryCost } from '../try/cost.ts';
 import { isFile, isFolder, readTraining } from '../try/declared.ts';

@@ -1,9 +1,10 @@
 /** `tidewheel why`: why each attempt went where it went. */
+
+import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
-import { DECLARED_LAUNCHERS } from '../../functions/core/pipeline/launchers.ts';
-import { formatDecision } from '../../functions/core/placement/explain/format-decision.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
 import { EXIT } from '../command/exit.ts';
 import { runMeant } from '../command/run-list.ts';

@@ -1,7 +1,7 @@
 /** What a run that settles waits for, in words: a minute without a sign of life looks like a fault. */
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { readStored } from '@tidewheel/declaration/read.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { readStored } from '../../functions/core/pipeline/declaration.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
 import { momentText } from '../command/format.ts';
 import type { WatchedRun } from './view.ts';
 

@@ -19,7 +19,7 @@ const RUN = new RegExp(`^${QUOTED} ${QUOTED} --host$`, 'm');
 
 const unquote = (text = ''): string => text.slice(1, -1).replaceAll(String.raw`'\''`, "'");
 
-/** undefined for a script that functions/core/launch/ec2/user-data.ts has not made. */
+/** undefined for a script that functions/launch/ec2/user-data.ts has not made. */
 export function readUserData(base64: string): BootPlan | undefined {
   const script = Buffer.from(base64, 'base64').toString('utf8');
   const [, agentUri, agentFolder] = FETCH.exec(script) ?? [];

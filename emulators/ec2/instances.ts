@@ -7,7 +7,7 @@ import {
   paginateDescribeInstances,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { JOB_TAG } from '../../functions/core/shared/keys.ts';
+import { JOB_TAG } from '@tidewheel/contract/bucket-keys.ts';
 
 export interface LocalInstance {
   readonly instanceId: string;

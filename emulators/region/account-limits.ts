@@ -1,5 +1,5 @@
 /** A profile's limits as the options of the servers that play them. */
-import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { EmulatorOptions } from '../aws/ministack.ts';
 import type { LocalEc2Options } from '../ec2/local-ec2.ts';
 import { type ByAccelerators, type LimitProfile, limitsOf } from '../limits/profiles.ts';

@@ -1,7 +1,7 @@
 /** What Service Quotas says of a profile: the same figures that the region keeps to. */
+
 import { createHash } from 'node:crypto';
-import { TRAINING_TYPES } from '../../functions/core/catalog/types/training-types.ts';
-import { vcpuQuotaOf } from '../../functions/core/catalog/types/vcpu-quotas.ts';
+import { TRAINING_TYPES, vcpuQuotaOf } from '@tidewheel/declaration/instance-types.ts';
 import type { AccountQuota, AccountQuotas } from '../aws/ministack.ts';
 import { type LimitProfile, limitsOf } from '../limits/profiles.ts';
 import { marketLimits, sageMakerLimits } from './account-limits.ts';

@@ -97,7 +97,7 @@ function packageOf(options: DeployOptions, digest: string, build: string): Promi
 }
 
 const bundlesIn = async (build: string): Promise<number> =>
-  (await readdir(join(build, '.build', 'functions'))).length;
+  (await readdir(join(build, '.build', 'functions', 'handlers'))).length;
 
 async function resourcesDone({ cloudFormation: client }: LocalClients): Promise<number> {
   let count = 0;

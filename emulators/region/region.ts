@@ -1,8 +1,9 @@
 /** One machine as an AWS region: the emulator, a SageMaker, EC2's machines and a Spot market beside it, and the stack deployed into it. */
+
 import { join, resolve } from 'node:path';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { makePrivate } from '@tidewheel/kit/files.ts';
-import { instanceFacts } from '../../functions/core/catalog/catalog.ts';
-import { parseRunId } from '../../functions/core/shared/keys.ts';
 import { ACCESS_KEY_FILE, type AccessKey, accessKeyIn } from '../access/access-key.ts';
 import { type Emulator, startEmulator } from '../aws/ministack.ts';
 import type { VirtualClock } from '../clock/virtual-clock.ts';
@@ -270,7 +271,7 @@ async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
 
 // A probe compares types, so its hosts have clocks of their own. All other jobs go by the region's clock.
 
-/** Attempt and installation, behind the run in a job's name (functions/core/launch/job/job-name.ts). */
+/** Attempt and installation, behind the run in a job's name (functions/launch/job/job-name.ts). */
 const BEHIND_RUN = /-a[1-9]\d*-[0-9a-f]{6}$/;
 
 /** @returns undefined for a job that is no probe, and for an unknown type */

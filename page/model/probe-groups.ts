@@ -1,12 +1,12 @@
 /** Probes as they may be compared: those that trained on the same version of the data, named by what differs. */
-import type { Operations } from '../../client/operations.ts';
 import {
   type ProbedCell,
   type ProbeVerdict,
   probeVerdict,
   type Ranked,
   unitSeconds,
-} from '../../functions/core/doctor/probe/probe-verdict.ts';
+} from '@tidewheel/doctor/probe.ts';
+import type { Operations } from '../../client/operations.ts';
 import { differences } from './compared-runs.ts';
 
 export type Probe = Operations['listProbes']['answer']['probes'][number];

@@ -10,7 +10,7 @@ import { render } from 'preact';
 import { Refusal } from '../parts/text.tsx';
 import { useAccess } from '../state/api.ts';
 
-/** As functions/core/page/serve.ts writes it into the document. */
+/** As functions/api/page/serve.ts writes it into the document. */
 interface Issuer {
   readonly issuer: string;
   /** Addresses of its endpoints. */

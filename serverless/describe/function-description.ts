@@ -1,4 +1,4 @@
-/** How a Lambda function is described: `functions/<name>/function.ts`, beside its handler. */
+/** How a Lambda function is described: `functions/handlers/<name>/function.ts`, beside its handler. */
 import { arn, arnOf, type CONDITIONS, ref, STACK, type Value } from './cloudformation.ts';
 import type { PolicyStatement } from './permissions.ts';
 
@@ -41,7 +41,7 @@ export const notifiedMarker = {
   TIDEWHEEL_NOTIFIED_MARKER: "${self:custom.notifiedMarker.${param:notify, 'objects'}}",
 };
 
-/** What declarations may name; `functions/aws/shared/config.ts` reads it, `functions/core/ingest/allowed.ts` says it. */
+/** What declarations may name; `functions/aws/shared/config.ts` reads it, `functions/run/ingest/allowed.ts` says it. */
 export const allowedNames = {
   TIDEWHEEL_ACCOUNT: ref('AWS::AccountId'),
   TIDEWHEEL_SUBNETS: "${param:subnets, ''}",
@@ -51,7 +51,7 @@ export const allowedNames = {
   TIDEWHEEL_PACKAGE_INDEX_ARN: "${param:packageIndexSecret, ''}",
 };
 
-/** Who may call the API for people, by claims of their tokens (`functions/core/api/shared/people.ts`). */
+/** Who may call the API for people, by claims of their tokens (`functions/api/shared/people.ts`). */
 export const people = {
   TIDEWHEEL_OPERATORS: "${param:oidcOperators, ''}",
   TIDEWHEEL_VIEWERS: "${param:oidcViewers, ''}",

@@ -1,6 +1,6 @@
 /** Words for what a role may do: each is a statement of an IAM policy, or a list of them. */
-import { AWS_IMAGE_ACCOUNTS } from '../../functions/core/catalog/image-accounts.ts';
-import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
+import { AWS_IMAGE_ACCOUNTS } from '@tidewheel/catalog/images.ts';
+import { PIPELINE_TAG } from '../../functions/launch/pipeline-role.ts';
 import { arn, arnOf, ROLE_PATHS, ref, STACK, sub, type Value } from './cloudformation.ts';
 
 export interface PolicyStatement {

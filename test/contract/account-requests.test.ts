@@ -14,7 +14,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { accountView } from '../../functions/aws/account/account-view.ts';
 import { readStack } from '../../functions/aws/account/stack.ts';
-import { NEEDED_RIGHTS } from '../../functions/core/deployment/roles.ts';
+import { NEEDED_RIGHTS } from '../../functions/check/roles.ts';
 import { loadModel } from './botocore.ts';
 import { resolve } from './intrinsics.ts';
 import { packaged } from './packaged.ts';

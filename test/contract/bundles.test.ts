@@ -22,7 +22,7 @@ beforeAll(async () => {
     const name = file.replace(/\.zip$/, '');
     const into = path.join(folder, name);
     await run(PYTHON, ['-m', 'zipfile', '-e', path.join(made.folder, file), into]);
-    bundles.set(name, path.join(into, 'functions', name, 'handler.mjs'));
+    bundles.set(name, path.join(into, 'functions', 'handlers', name, 'handler.mjs'));
   }
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

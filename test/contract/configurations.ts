@@ -1,8 +1,8 @@
 /** Launches that cover what a pipeline can declare and a placement can choose, each with a name that says what it is. */
 
-import type { TrainingJobInput } from '../../functions/core/launch/sagemaker/training-job.ts';
-import type { Pipeline } from '../../functions/core/pipeline/pipeline.ts';
-import type { Pool } from '../../functions/core/placement/placement-records.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Pool } from '@tidewheel/placement/records.ts';
+import type { TrainingJobInput } from '../../functions/launch/sagemaker/training-job.ts';
 import { generationAt } from '../support/builders/generations.ts';
 import { declaration, launch, placement } from '../support/builders/launch.ts';
 

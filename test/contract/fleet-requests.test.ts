@@ -1,8 +1,8 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
+import { efaCards } from '@tidewheel/catalog/speeds.ts';
 import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
 import { consoleRequest } from '../../functions/aws/ec2/ec2-fleet-service.ts';
-import { efaCards } from '../../functions/core/catalog/network-cards.ts';
 import { type Choice, planOf } from '../support/builders/fleet.ts';
 import { loadModel } from './botocore.ts';
 

@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hostRequests, REQUESTS_FOLDER, type Round } from '../../functions/core/launch/ec2/host-requests.ts';
-import { hostReportSchema, jobDocumentSchema } from '../../functions/core/launch/job/job-document.ts';
+import { hostRequests, REQUESTS_FOLDER, type Round } from '../../functions/launch/ec2/host-requests.ts';
+import { hostReportSchema, jobDocumentSchema } from '../../functions/launch/job/job-document.ts';
 import { planOf } from '../support/builders/fleet.ts';
 import { generationAt } from '../support/builders/generations.ts';
 

@@ -1,15 +1,11 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
 import { TrainingInstanceType } from '@aws-sdk/client-sagemaker';
+import { EC2_TYPES, TRAINING_TYPES } from '@tidewheel/declaration/instance-types.ts';
 import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { EC2_TYPES } from '../../functions/core/catalog/types/known-types.ts';
-import { TRAINING_TYPES } from '../../functions/core/catalog/types/training-types.ts';
-import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
-import { requestProblems } from '../../functions/core/launch/sagemaker/request-problems.ts';
-import {
-  buildTrainingJob,
-  type TrainingJobInput,
-} from '../../functions/core/launch/sagemaker/training-job.ts';
+import type { CreateTrainingJobRequest } from '../../functions/launch/job/request.ts';
+import { requestProblems } from '../../functions/launch/sagemaker/request-problems.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../functions/launch/sagemaker/training-job.ts';
 import { launch } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';

@@ -1,4 +1,5 @@
 /** Requests of the market and the catalog and their answers, against AWS's own description of both. */
+
 import {
   DescribeInstanceTypesCommand,
   DescribeSpotPriceHistoryCommand,
@@ -6,14 +7,14 @@ import {
   GetSpotPlacementScoresCommand,
 } from '@aws-sdk/client-ec2';
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
+import { catalogTypes } from '@tidewheel/catalog/catalog.ts';
 import { requestViolations, type ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
 import { ec2Market } from '../../functions/aws/market/ec2-market.ts';
 import { describeHardware } from '../../functions/aws/market/instance-types.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/market/price-list.ts';
-import { catalogTypes } from '../../functions/core/catalog/catalog.ts';
-import { entry } from '../unit/catalog/instance-type-entry.ts';
+import { entry } from '../support/builders/instance-type-entry.ts';
 import { loadModel } from './botocore.ts';
 
 const ec2 = loadModel('ec2/2016-11-15');

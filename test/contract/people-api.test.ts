@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
+import { OPERATIONS } from '../../functions/api/operation-table.ts';
 import { ofType, packaged, type Template } from './packaged.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,7 @@
 /** The rules between fields of CreateTrainingJob, which no service model holds, as AWS documents or enforces them. */
-import type { CreateTrainingJobRequest } from '../../functions/core/launch/job/request.ts';
-import { AGENT_FILE } from '../../functions/core/shared/keys.ts';
+
+import { AGENT_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import type { CreateTrainingJobRequest } from '../../functions/launch/job/request.ts';
 
 interface Rule {
   readonly name: string;

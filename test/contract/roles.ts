@@ -1,6 +1,6 @@
 /** The roles of the packaged template, and what AWS's policy evaluation says of a call under one of them. */
 import { runSimulation } from '@cloud-copilot/iam-simulate';
-import { PIPELINE_TAG } from '../../functions/core/launch/pipeline-role.ts';
+import { PIPELINE_TAG } from '../../functions/launch/pipeline-role.ts';
 import { ACCOUNT, resolve } from './intrinsics.ts';
 import { ofType, type Template } from './packaged.ts';
 

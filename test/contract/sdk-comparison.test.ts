@@ -4,7 +4,7 @@
  * that is listed and gone.
  */
 import { describe, expect, it } from 'vitest';
-import { buildTrainingJob } from '../../functions/core/launch/sagemaker/training-job.ts';
+import { buildTrainingJob } from '../../functions/launch/sagemaker/training-job.ts';
 import { declaration, launch, placement } from '../support/builders/launch.ts';
 
 const IMAGE = '763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.3.0-gpu-py311';

@@ -6,7 +6,7 @@ import {
   wholeMatch,
 } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { buildTrainingJob } from '../../functions/core/launch/sagemaker/training-job.ts';
+import { buildTrainingJob } from '../../functions/launch/sagemaker/training-job.ts';
 import { launch } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 

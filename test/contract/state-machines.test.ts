@@ -155,7 +155,10 @@ describe.each(files)('%s', (file) => {
   it('calls a function of this project in every task', () => {
     const lost = offenders((task) => {
       const called = task.Parameters?.FunctionName ?? task.Resource ?? '';
-      return /^\$\{\w+Arn\}$/.test(called) && existsSync(join('functions', folderOf(called), 'handler.ts'));
+      return (
+        /^\$\{\w+Arn\}$/.test(called) &&
+        existsSync(join('functions/handlers', folderOf(called), 'handler.ts'))
+      );
     });
     expect(lost).toEqual([]);
   });

@@ -59,8 +59,9 @@ describe('the packaged template', () => {
   });
 
   it('holds one function for every handler', () => {
-    const folders = readdirSync('functions').filter(
-      (name) => statSync(join('functions', name, 'handler.ts'), { throwIfNoEntry: false }) !== undefined,
+    const folders = readdirSync('functions/handlers').filter(
+      (name) =>
+        statSync(join('functions/handlers', name, 'handler.ts'), { throwIfNoEntry: false }) !== undefined,
     );
     const names = all('AWS::Lambda::Function').map(([, resource]) => functionName(resource));
     expect(names.toSorted()).toEqual(folders.toSorted());

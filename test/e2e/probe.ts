@@ -2,10 +2,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
 import { PROJECT_FOLDER, type TestRegion } from '../support/region.ts';
 
 const run = promisify(execFile);

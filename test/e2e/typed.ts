@@ -1,7 +1,7 @@
 /** A pipeline without data whose script starts as its author typed it, with arguments that a shell or a launcher would change. */
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { parse, stringify } from 'yaml';
-import { bucketKeys, s3Uri } from '../../functions/core/shared/keys.ts';
 
 export const TYPED = 'typed';
 

@@ -1,14 +1,15 @@
 /** Damages one generation of the newest version, and repairs it, or gives it up where that cannot be. */
-import type { Manifest } from '../../functions/core/packing/model/manifest.ts';
-import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
-import { manifestsOf } from '../../functions/core/packing/model/sealed-arrivals.ts';
-import { sealedLines } from '../../functions/core/packing/model/sealed-lines.ts';
-import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
+
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import {
-  giveUpGeneration,
-  repairGeneration,
-} from '../../functions/core/packing/versions/repair-generation.ts';
-import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
+  blobVersions,
+  type Manifest,
+  manifestsOf,
+  newestVersion,
+  packingKeys,
+  sealedLines,
+} from '@tidewheel/packing/dataset.ts';
+import { giveUpGeneration, repairGeneration } from '@tidewheel/packing/maintain.ts';
 import { incoming } from '../support/builders/compaction.ts';
 import { PIPELINE } from '../support/builders/packing.ts';
 import type { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';

@@ -1,26 +1,24 @@
 /** One random history of a pipeline's data: the service's own steps, killed at random, and what lies in the bucket after each. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
-import { compact } from '../../functions/core/packing/compaction/compact.ts';
+import { compareKeys } from '@tidewheel/packing/bundles.ts';
+import { type CompactionInput, compact, readCompactionPlan } from '@tidewheel/packing/compact.ts';
 import {
-  type CompactionInput,
-  readCompactionPlan,
-} from '../../functions/core/packing/compaction/plan-compaction.ts';
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import { decompress, linesOf } from '../../functions/core/packing/model/compressed-lines.ts';
-import { parseArrival, planSchema } from '../../functions/core/packing/model/documents.ts';
-import { compareKeys } from '../../functions/core/packing/model/order.ts';
-import { packingKeys } from '../../functions/core/packing/model/packing-keys.ts';
-import { blobVersions, newestVersion } from '../../functions/core/packing/model/versions.ts';
-import { planShards } from '../../functions/core/packing/plan/plan-shards.ts';
-import { deletePacked } from '../../functions/core/packing/seal/delete-packed.ts';
-import { sealDataset } from '../../functions/core/packing/seal/seal-dataset.ts';
-import { pruneGenerations } from '../../functions/core/packing/versions/prune-generations.ts';
-import { versionContents } from '../../functions/core/packing/versions/version-contents.ts';
-import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
-import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../functions/core/shared/keys.ts';
+  blobVersions,
+  newestVersion,
+  packingKeys,
+  parseArrival,
+  planSchema,
+} from '@tidewheel/packing/dataset.ts';
+import { deletePacked, pruneGenerations } from '@tidewheel/packing/maintain.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { versionContents } from '@tidewheel/packing/report.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
+import { decompress, linesOf } from '../../packages/packing/documents/compressed-lines.ts';
 import { seedBundle } from '../support/builders/bundles.ts';
 import { current, incoming, problems, runOf } from '../support/builders/compaction.ts';
 import { PIPELINE, planAndPack } from '../support/builders/packing.ts';

@@ -1,8 +1,7 @@
 /** What the history of a seed is about. */
 
+import type { OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
-import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
-import type { PackingSettings } from '../../functions/core/pipeline/pipeline.ts';
 import { settings } from '../support/builders/packing.ts';
 
 const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet'] as const;

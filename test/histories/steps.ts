@@ -1,6 +1,7 @@
 /** What happens in a history, as the model reads it. */
-import type { BlobStore } from '../../functions/core/packing/model/blob-store.ts';
-import type { OnDelete } from '../../functions/core/pipeline/dataset.ts';
+
+import type { OnDelete } from '@tidewheel/declaration/pipeline.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 
 export interface Step {
   readonly kind:

@@ -9,7 +9,7 @@ const plugins: Plugin[] = createRequire(import.meta.url)('../../serverless/small
 /** @param name of its folder */
 export async function bundledFunction(name: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [path.join(PROJECT, `functions/${name}/handler.ts`)],
+    entryPoints: [path.join(PROJECT, `functions/handlers/${name}/handler.ts`)],
     bundle: true,
     write: false,
     minify: true,

@@ -1,7 +1,7 @@
 /** Compares what the API answers with its own schemas. */
 import { expect } from 'vitest';
-import { OPERATIONS } from '../../functions/core/api/operation-table.ts';
-import { type ApiResponse, refusalSchema } from '../../functions/core/api/shared/answers.ts';
+import { OPERATIONS } from '../../functions/api/operation-table.ts';
+import { type ApiResponse, refusalSchema } from '../../functions/api/shared/answers.ts';
 
 /** The body has every field that its schema requires, and none that the schema does not know. */
 export function expectAsDescribed(route: string, { status, body }: ApiResponse): void {

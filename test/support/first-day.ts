@@ -2,7 +2,7 @@
 import type { Ground } from '../../cli/first-day/play-run.ts';
 import type { StepDeps } from '../../cli/first-day/play-step.ts';
 import type { RunFacts } from '../../cli/first-day/run-facts.ts';
-import type { AccountView } from '../../functions/core/deployment/account-view.ts';
+import type { AccountView } from '../../functions/check/account-view.ts';
 import { account, stack } from './builders/account.ts';
 import { ANY_NETWORK } from './builders/allowed.ts';
 import { MemoryBlobStore } from './fakes/memory-blob-store.ts';

@@ -1,7 +1,7 @@
 /** Keys as people and programs name them, and of the worst kind for one who has to guess where the next ones lie. */
 
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
-import { compareKeys } from '../../functions/core/packing/model/order.ts';
+import { compareKeys } from '@tidewheel/packing/bundles.ts';
 
 const digits = (number: number, width: number): string => String(number).padStart(width, '0');
 const hex = (seed: number): string => seededUint32(seed)().toString(16).padStart(8, '0');

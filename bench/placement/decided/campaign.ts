@@ -3,21 +3,19 @@
  * one type in one or more zones.
  */
 
-import { place } from '../../../functions/core/attempts/place.ts';
-import { reviseAttempt } from '../../../functions/core/attempts/revise-attempt.ts';
-import { whyStop } from '../../../functions/core/attempts/stop-rules.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { type MarketSampleStore, type MarketSource, questionKey } from '@tidewheel/placement/market.ts';
+import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import type {
   TrainingJobDescription,
   TrainingService,
-} from '../../../functions/core/launch/job/training-service.ts';
-import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
-import { questionKey } from '../../../functions/core/placement/market/score-plan.ts';
-import type { MarketSampleStore } from '../../../functions/core/placement/market-history.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+} from '../../../functions/launch/job/training-service.ts';
+import type { AttemptRecord } from '../../../functions/records/run-records.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
+import { place } from '../../../functions/run/attempts/place.ts';
+import { reviseAttempt } from '../../../functions/run/attempts/revise-attempt.ts';
+import { whyStop } from '../../../functions/run/attempts/stop-rules.ts';
 import { launchersOver } from '../../../test/support/builders/launchers.ts';
 import {
   AT,

@@ -1,5 +1,5 @@
 /** DescribeInstanceTypes, as far as the catalog's snapshot knows; what it does not know is left out, never made up. */
-import { catalogTypes, type InstanceFacts, instanceFacts } from '../../../functions/core/catalog/catalog.ts';
+import { catalogTypes, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { zonesOffering } from '../model/offers.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';

@@ -1,5 +1,5 @@
 /** DescribeSpotPriceHistory: change points, newest first, the one in force at StartTime included. */
-import { catalogTypes } from '../../../functions/core/catalog/catalog.ts';
+import { catalogTypes } from '@tidewheel/catalog/catalog.ts';
 import { isKnownType, type MarketZone, zoneOf, zonesOf, zonesOffering } from '../model/offers.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';

@@ -2,6 +2,7 @@
  * EC2's quotas of vCPUs: refuses instant fleets and RunInstances that would pass them. Other fleets, and launches whose
  * type only a launch template names, are not counted.
  */
+
 import {
   DescribeFleetsCommand,
   type EC2Client,
@@ -9,8 +10,8 @@ import {
   paginateDescribeInstances,
   type Reservation,
 } from '@aws-sdk/client-ec2';
-import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
-import { vcpuQuotaOf } from '../../../functions/core/catalog/types/vcpu-quotas.ts';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { vcpuQuotaOf } from '@tidewheel/declaration/instance-types.ts';
 import { Ec2Error } from './ec2-error.ts';
 import type { Ec2Query } from './query.ts';
 import type { Ec2Answer } from './service.ts';

@@ -1,5 +1,5 @@
 /** DescribeAvailabilityZones and DescribeInstanceTypeOfferings. */
-import { catalogTypes } from '../../../functions/core/catalog/catalog.ts';
+import { catalogTypes } from '@tidewheel/catalog/catalog.ts';
 import { type MarketZone, REGIONS, zonesOf, zonesOffering } from '../model/offers.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { applyFilters, type Fields } from './filters.ts';

@@ -5,7 +5,7 @@ import {
   ec2SpotUsd,
   instanceFacts,
   offeredZoneIds,
-} from '../../../functions/core/catalog/catalog.ts';
+} from '@tidewheel/catalog/catalog.ts';
 
 /** Those the catalog has prices for. */
 export const REGIONS = [

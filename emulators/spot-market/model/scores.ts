@@ -4,7 +4,7 @@
  * is documented: fewer than three types always score low, and a pool without capacity does too.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
-import { instanceFacts } from '../../../functions/core/catalog/catalog.ts';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { type MarketPool, zonesOffering } from './offers.ts';
 import { between } from './seeded-by-name.ts';
 

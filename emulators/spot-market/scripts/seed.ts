@@ -2,7 +2,7 @@
  * Capacity that comes and goes in spells, from a seed: up and down times are exponential, as real traces roughly are.
  * All sizes of a family in a zone rise and fall together, for they share hosts; zones are independent.
  */
-import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import { type CapacityPlan, type MarketSecond, PLENTY } from '../model/capacity-plan.ts';
 import type { MarketPool } from '../model/offers.ts';
 import { between, exponential, uniform } from '../model/seeded-by-name.ts';

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
+import { AGENT_FILE, HOOK_FILES } from '@tidewheel/contract/bucket-keys.ts';
 import { filesBelow } from '@tidewheel/kit/files.ts';
 import { packAgent } from '../../../functions/aws/lambda/agent.ts';
-import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
-import { AGENT_FILE, HOOK_FILES } from '../../../functions/core/shared/keys.ts';
+import { AGENT_PATH } from '../../../functions/launch/job/job-parts.ts';
 import { projectPython } from '../../../test/support/emulator.ts';
 import { channelOf, type Ground } from '../../../test/support/local-sagemaker.ts';
 

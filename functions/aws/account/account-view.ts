@@ -11,8 +11,8 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { AccountView, QueueReader } from '../../core/deployment/account-view.ts';
-import type { TestObjectDeps } from '../../core/deployment/arrivals.ts';
+import type { AccountView, QueueReader } from '../../check/account-view.ts';
+import type { TestObjectDeps } from '../../check/arrivals.ts';
 import { look } from './look.ts';
 import { type TrainingClients, trainingView } from './training-view.ts';
 

@@ -1,6 +1,6 @@
 /** Turns a call into a look: an error of AWS becomes the reason why nothing was seen. */
-import type { AwsAnswer } from '../../core/deployment/finding.ts';
-import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
+import type { AwsAnswer } from '../../check/finding.ts';
+import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { describeError } from '../shared/aws-errors.ts';
 
 /** @param action in IAM's words, such as lambda:GetAccountSettings */

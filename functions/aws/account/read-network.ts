@@ -12,7 +12,7 @@ import {
   type RouteTable,
   type VpcEndpoint,
 } from '@aws-sdk/client-ec2';
-import type { Endpoint, Network, Route, SecurityGroup, Subnet } from '../../core/deployment/account-view.ts';
+import type { Endpoint, Network, Route, SecurityGroup, Subnet } from '../../check/account-view.ts';
 
 interface Names {
   readonly subnetIds: readonly string[];

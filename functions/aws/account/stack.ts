@@ -4,7 +4,7 @@ import {
   DescribeStacksCommand,
   ListStackResourcesCommand,
 } from '@aws-sdk/client-cloudformation';
-import type { StackView } from '../../core/deployment/account-view.ts';
+import type { StackView } from '../../check/account-view.ts';
 
 /** @returns undefined when there is no such stack */
 export async function readStack(client: CloudFormationClient, name: string): Promise<StackView | undefined> {

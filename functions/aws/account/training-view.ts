@@ -24,7 +24,7 @@ import type {
   RoleQuestion,
   SimulatedDecision,
   TrainingView,
-} from '../../core/deployment/account-view.ts';
+} from '../../check/account-view.ts';
 import { ecrIn, secretsManagerIn, serviceQuotasIn, ssmIn } from '../shared/account-clients.ts';
 import { s3In } from '../shared/clients.ts';
 import { ec2In, iam } from '../shared/compute-clients.ts';

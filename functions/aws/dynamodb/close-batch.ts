@@ -1,9 +1,9 @@
 /** The close of a batch: it changes a run and its pipeline, both or neither. */
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { notifiedSinceOf } from '../../core/runs/batches.ts';
-import { type Item } from '../../core/runs/stored-records.ts';
-import type { RunStore } from '../../core/runs/stores.ts';
+import { notifiedSinceOf } from '../../records/batches.ts';
+import { type Item } from '../../records/stored-records.ts';
+import type { RunStore } from '../../records/stores.ts';
 import { pipelineKey } from './pipelines.ts';
 import { type Key, type StoredTable, updateOf } from './table.ts';
 

@@ -1,7 +1,6 @@
-import * as z from 'zod';
-import { hardwareSchema } from '../../core/catalog/hardware.ts';
-import { listPricesSchema } from '../../core/catalog/price-list.ts';
-import { familyOf } from '../../core/catalog/types/instance-family.ts';
+import { hardwareSchema } from '@tidewheel/catalog/hardware.ts';
+import { listPricesSchema } from '@tidewheel/catalog/prices.ts';
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import {
   type HardwareStore,
   type ListPriceStore,
@@ -14,8 +13,9 @@ import {
   requestedScoreSchema,
   SAMPLE_DAYS,
   type ScoreQuestionStore,
-} from '../../core/placement/market-history.ts';
-import { readable } from '../../core/runs/stored-records.ts';
+} from '@tidewheel/placement/market.ts';
+import * as z from 'zod';
+import { readable } from '../../records/stored-records.ts';
 import { expires, type StoredTable } from './table.ts';
 
 const QUESTIONS = 'QUESTIONS';

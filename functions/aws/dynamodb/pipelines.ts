@@ -1,6 +1,6 @@
-import { type PipelineRecord, pipelineRecordSchema } from '../../core/runs/batches.ts';
-import { recordOf } from '../../core/runs/stored-records.ts';
-import type { PipelineStore } from '../../core/runs/stores.ts';
+import { type PipelineRecord, pipelineRecordSchema } from '../../records/batches.ts';
+import { recordOf } from '../../records/stored-records.ts';
+import type { PipelineStore } from '../../records/stores.ts';
 import { type Key, LIST_INDEX, type StoredTable } from './table.ts';
 
 const ALL_PIPELINES = 'PIPELINES';

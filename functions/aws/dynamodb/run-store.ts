@@ -1,10 +1,10 @@
 import { RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import type * as z from 'zod';
-import { requestToRecord } from '../../core/runs/requests.ts';
-import { FINISHED, type RunRecord, type RunRequest, runRecordSchema } from '../../core/runs/run-records.ts';
-import { reopened, stopToRecord } from '../../core/runs/steering.ts';
-import { recordOf } from '../../core/runs/stored-records.ts';
-import type { RunStore, Tell } from '../../core/runs/stores.ts';
+import { requestToRecord } from '../../records/requests.ts';
+import { FINISHED, type RunRecord, type RunRequest, runRecordSchema } from '../../records/run-records.ts';
+import { reopened, stopToRecord } from '../../records/steering.ts';
+import { recordOf } from '../../records/stored-records.ts';
+import type { RunStore, Tell } from '../../records/stores.ts';
 import { closeBatch, runKey } from './close-batch.ts';
 import { LIST_INDEX, OPEN_INDEX, type StoredTable } from './table.ts';
 

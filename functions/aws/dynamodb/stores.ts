@@ -3,10 +3,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
+import { time } from '@tidewheel/kit/fields.ts';
+import { placementDecisionSchema, type StoredDecision } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { placementDecisionSchema, type StoredDecision } from '../../core/placement/placement-records.ts';
-import { attemptRecordSchema, timelineEntrySchema } from '../../core/runs/run-records.ts';
-import { recordOf } from '../../core/runs/stored-records.ts';
+import { attemptRecordSchema, timelineEntrySchema } from '../../records/run-records.ts';
+import { recordOf } from '../../records/stored-records.ts';
 import type {
   AttemptStore,
   PlacementStore,
@@ -14,8 +15,7 @@ import type {
   Stores,
   TestObjectStore,
   TimelineStore,
-} from '../../core/runs/stores.ts';
-import { time } from '../../core/shared/fields.ts';
+} from '../../records/stores.ts';
 import {
   hardwareStore,
   listPriceStore,

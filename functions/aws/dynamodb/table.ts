@@ -11,8 +11,8 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import type * as z from 'zod';
-import { type Item, RECORD_VERSION, readable, recordOf } from '../../core/runs/stored-records.ts';
-import type { Tell } from '../../core/runs/stores.ts';
+import { type Item, RECORD_VERSION, readable, recordOf } from '../../records/stored-records.ts';
+import type { Tell } from '../../records/stores.ts';
 
 export interface Key {
   readonly pk: string;

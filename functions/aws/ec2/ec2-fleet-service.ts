@@ -2,14 +2,14 @@
 
 import { stripVTControlCharacters } from 'node:util';
 import { type EC2Client, GetConsoleOutputCommand } from '@aws-sdk/client-ec2';
-import type { FleetService } from '../../core/launch/ec2/fleet-service.ts';
-import { hostsWithoutReport } from '../../core/launch/ec2/fleet-silence.ts';
-import { describeFleet, STOP_GRACE_SECONDS } from '../../core/launch/ec2/fleet-state.ts';
-import { hostRequests } from '../../core/launch/ec2/host-requests.ts';
-import { isTerminal } from '../../core/launch/job/job-state.ts';
-import { platformFaultOf } from '../../core/launch/job/platform-fault.ts';
-import type { StopOutcome, TrainingJobDescription } from '../../core/launch/job/training-service.ts';
-import type { StopMode } from '../../core/runs/run-records.ts';
+import type { FleetService } from '../../launch/ec2/fleet-service.ts';
+import { hostsWithoutReport } from '../../launch/ec2/fleet-silence.ts';
+import { describeFleet, STOP_GRACE_SECONDS } from '../../launch/ec2/fleet-state.ts';
+import { hostRequests } from '../../launch/ec2/host-requests.ts';
+import { isTerminal } from '../../launch/job/job-state.ts';
+import { platformFaultOf } from '../../launch/job/platform-fault.ts';
+import type { StopOutcome, TrainingJobDescription } from '../../launch/job/training-service.ts';
+import type { StopMode } from '../../records/run-records.ts';
 import { describeError } from '../shared/aws-errors.ts';
 import { endHosts, jobsOf, listLeftovers, releaseFleet } from './fleet-hosts.ts';
 import { launchFleet } from './fleet-launch.ts';

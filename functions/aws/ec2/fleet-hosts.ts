@@ -11,10 +11,10 @@ import {
   type Tag,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { ROUND_TAG } from '../../core/launch/ec2/fleet-request.ts';
-import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
-import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
-import { JOB_TAG } from '../../core/shared/keys.ts';
+import { JOB_TAG } from '@tidewheel/contract/bucket-keys.ts';
+import { ROUND_TAG } from '../../launch/ec2/fleet-request.ts';
+import type { FleetInstance } from '../../launch/ec2/fleet-view.ts';
+import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { rethrow } from '../shared/aws-errors.ts';
 
 async function describe(client: EC2Client, Filters: Filter[]): Promise<Instance[]> {

@@ -1,4 +1,5 @@
 /** Launches an attempt's fleet: first its template and group, then the whole gang or nothing. */
+
 import {
   type _InstanceType,
   CreateFleetCommand,
@@ -7,19 +8,19 @@ import {
   CreatePlacementGroupCommand,
   type EC2Client,
 } from '@aws-sdk/client-ec2';
-import { isEc2Type } from '../../core/catalog/types/known-types.ts';
-import type { FleetPlan } from '../../core/launch/ec2/fleet.ts';
+import { isEc2Type } from '@tidewheel/declaration/instance-types.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { FleetPlan } from '../../launch/ec2/fleet.ts';
 import {
   createFleetResult,
   explainedError,
   isNotSeenYet,
   type RequestedGang,
-} from '../../core/launch/ec2/fleet-result.ts';
-import { refusalFiles } from '../../core/launch/ec2/host-requests.ts';
-import type { FleetRequest } from '../../core/launch/ec2/request.ts';
-import { type CreateOutcome, refusalOf } from '../../core/launch/job/training-service.ts';
-import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
-import type { ObjectStore } from '../../core/shared/ports.ts';
+} from '../../launch/ec2/fleet-result.ts';
+import { refusalFiles } from '../../launch/ec2/host-requests.ts';
+import type { FleetRequest } from '../../launch/ec2/request.ts';
+import { type CreateOutcome, refusalOf } from '../../launch/job/training-service.ts';
+import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { describeError, isAnswer } from '../shared/aws-errors.ts';
 import { fleetHosts, terminateHosts } from './fleet-hosts.ts';
 import { folderOf } from './fleet-memory.ts';

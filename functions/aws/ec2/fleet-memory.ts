@@ -1,13 +1,12 @@
 /** The bucket's record of an attempt on EC2: its job, its hosts' reports, and the requests to them. */
+
 import type { EC2Client } from '@aws-sdk/client-ec2';
+import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
-import {
-  hostRequests,
-  membersSchema,
-  type RoundState,
-  roundSchema,
-} from '../../core/launch/ec2/host-requests.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { FleetInstance } from '../../launch/ec2/fleet-view.ts';
+import { hostRequests, membersSchema, type RoundState, roundSchema } from '../../launch/ec2/host-requests.ts';
 import {
   HOSTS_FOLDER,
   type HostReport,
@@ -15,11 +14,9 @@ import {
   JOB_DOCUMENT,
   jobDocumentSchema,
   type StoredJob,
-} from '../../core/launch/job/job-document.ts';
-import { jobSaltOf, parseJobName } from '../../core/launch/job/job-name.ts';
-import { readHostFiles } from '../../core/runs/host-files.ts';
-import { bucketKeys, parseRunId } from '../../core/shared/keys.ts';
-import type { Clock, ObjectStore } from '../../core/shared/ports.ts';
+} from '../../launch/job/job-document.ts';
+import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
+import { readHostFiles } from '../../records/host-files.ts';
 import { fleetHosts } from './fleet-hosts.ts';
 
 export interface FleetMemory {

@@ -1,12 +1,12 @@
 /** Replaces lost hosts in the steps that `nextRefillStep` decides. After a death, the next look continues. */
 
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { fleetRequest } from '../../core/launch/ec2/fleet-request.ts';
-import type { FleetInstance } from '../../core/launch/ec2/fleet-view.ts';
-import { hostRequests, type Round } from '../../core/launch/ec2/host-requests.ts';
-import { nextRefillStep, type RefillStep } from '../../core/launch/ec2/refill.ts';
-import type { CreateOutcome } from '../../core/launch/job/training-service.ts';
-import type { RefillOutcome } from '../../core/launch/launcher.ts';
+import { fleetRequest } from '../../launch/ec2/fleet-request.ts';
+import type { FleetInstance } from '../../launch/ec2/fleet-view.ts';
+import { hostRequests, type Round } from '../../launch/ec2/host-requests.ts';
+import { nextRefillStep, type RefillStep } from '../../launch/ec2/refill.ts';
+import type { CreateOutcome } from '../../launch/job/training-service.ts';
+import type { RefillOutcome } from '../../launch/launcher.ts';
 import { terminateHosts } from './fleet-hosts.ts';
 import { instanceTypeOf, launchFailure, requestFleet } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleet } from './fleet-memory.ts';

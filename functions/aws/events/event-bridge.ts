@@ -11,7 +11,7 @@ import {
   ValidationException,
 } from '@aws-sdk/client-scheduler';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { Notifier, Schedules } from '../../core/shared/ports.ts';
+import type { Notifier, Schedules } from '../../records/ports.ts';
 
 export interface ScheduleTarget {
   readonly groupName: string;

@@ -1,4 +1,5 @@
 /** The PipelineRole port on IAM. */
+
 import {
   AddRoleToInstanceProfileCommand,
   AttachRolePolicyCommand,
@@ -12,6 +13,7 @@ import {
   ListAttachedRolePoliciesCommand,
   NoSuchEntityException,
 } from '@aws-sdk/client-iam';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import {
   PIPELINE_TAG,
@@ -20,8 +22,7 @@ import {
   type RoleKind,
   type RoleNames,
   roleNames,
-} from '../../core/launch/pipeline-role.ts';
-import type { Clock } from '../../core/shared/ports.ts';
+} from '../../launch/pipeline-role.ts';
 import { rethrow } from '../shared/aws-errors.ts';
 
 interface RoleDeps {

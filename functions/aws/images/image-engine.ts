@@ -2,17 +2,18 @@
  * The image engine of packing: sharp (https://sharp.pixelplumbing.com). sharp is native, so it lies beside the bundle, in
  * a Lambda layer or in node_modules. Only a plan that prepares images loads it.
  */
+
 import nodeModule from 'node:module';
-import type { Sharp, default as SharpDefault } from 'sharp';
-import { imageLook } from '../../core/packing/media/image-look.ts';
+import type { ImageSettings } from '@tidewheel/declaration/packing-settings.ts';
 import {
   DEFAULT_QUALITY,
   type ImageEngine,
+  imageLook,
   type PreparedImage,
   staysInBounds,
   WITH_FORMATS,
-} from '../../core/packing/model/image-preparation.ts';
-import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
+} from '@tidewheel/packing/images.ts';
+import type { Sharp, default as SharpDefault } from 'sharp';
 import { prepareMask } from './mask-engine.ts';
 
 type SharpModule = typeof SharpDefault;

@@ -1,7 +1,8 @@
 /** Resizes a mask like its image. No pixel gets a value that the mask does not have. */
+
+import type { ImageSettings } from '@tidewheel/declaration/packing-settings.ts';
+import { type PreparedImage, staysInBounds } from '@tidewheel/packing/images.ts';
 import type { Sharp, default as SharpDefault } from 'sharp';
-import { type PreparedImage, staysInBounds } from '../../core/packing/model/image-preparation.ts';
-import type { ImageSettings } from '../../core/pipeline/packing-parts.ts';
 import { type Indexed, readIndexed, withPalette } from './png-palette.ts';
 
 /** The colour spaces of a PNG, with bytes a channel. Reading in another space would convert its numbers. */

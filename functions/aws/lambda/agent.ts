@@ -1,11 +1,18 @@
 /** Publishes the agent and the hooks: Python files of the function's package as zips, once per content. */
+
 import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import {
+  AGENT_FILE,
+  AGENT_FILES,
+  type AgentFile,
+  bucketKeys,
+  HOOK_FILES,
+} from '@tidewheel/contract/bucket-keys.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { zipOf } from '@tidewheel/kit/zip.ts';
-import { AGENT_FILE, AGENT_FILES, type AgentFile, bucketKeys, HOOK_FILES } from '../../core/shared/keys.ts';
-import type { ObjectStore } from '../../core/shared/ports.ts';
 
 /** Folders of training/ that serverless.yml packs. */
 const FOLDERS: Readonly<Record<AgentFile, string>> = {

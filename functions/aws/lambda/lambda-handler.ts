@@ -8,7 +8,7 @@ import { InvalidInputError, TransientError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import type { Context } from 'aws-lambda';
 import type * as z from 'zod';
-import type { Diagnosis } from '../../core/runs/diagnosis.ts';
+import type { Diagnosis } from '../../records/diagnosis.ts';
 import { isRetryableAwsError } from '../shared/aws-errors.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });

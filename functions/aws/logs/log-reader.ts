@@ -5,7 +5,7 @@ import {
   paginateDescribeLogStreams,
   ResourceNotFoundException,
 } from '@aws-sdk/client-cloudwatch-logs';
-import type { LogLine, LogRange, LogReader } from '../../core/runs/run-log.ts';
+import type { LogLine, LogRange, LogReader } from '../../records/run-log.ts';
 import { perRegion, retry } from '../shared/clients.ts';
 
 /** Of FilterLogEvents. */

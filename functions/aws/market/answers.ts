@@ -1,6 +1,7 @@
 /** Returns failures of the market's APIs as values, and keeps answers for a while. */
-import type { MarketAnswer, MarketFailure } from '../../core/placement/model/market-source.ts';
-import type { Clock } from '../../core/shared/ports.ts';
+
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { MarketAnswer, MarketFailure } from '@tidewheel/placement/market.ts';
 
 const THROTTLES = new Set([
   'RequestLimitExceeded',

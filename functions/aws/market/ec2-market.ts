@@ -1,4 +1,5 @@
 /** MarketSource on EC2's Spot APIs and the catalog's snapshot. Every failure is a value with a remedy. */
+
 import {
   DescribeAvailabilityZonesCommand,
   type EC2Client,
@@ -13,7 +14,8 @@ import {
   scoredFamily,
   snapshotDates,
   trainingPrice,
-} from '../../core/catalog/catalog.ts';
+} from '@tidewheel/catalog/catalog.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import type {
   MarketAnswer,
   MarketSource,
@@ -21,8 +23,7 @@ import type {
   PlacementScore,
   SpotPrice,
   Zone,
-} from '../../core/placement/model/market-source.ts';
-import type { Clock } from '../../core/shared/ports.ts';
+} from '@tidewheel/placement/market.ts';
 import { answered, reuse } from './answers.ts';
 
 export interface MarketDeps {

@@ -1,6 +1,7 @@
 /** EC2's data on the hardware of instance types. */
+
 import { type EC2Client, paginateDescribeInstanceTypes } from '@aws-sdk/client-ec2';
-import type { MarketAnswer } from '../../core/placement/model/market-source.ts';
+import type { MarketAnswer } from '@tidewheel/placement/market.ts';
 import { answered } from './answers.ts';
 
 /** EC2's limit for the values of a filter. https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Filter.html */

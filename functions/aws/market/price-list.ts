@@ -1,4 +1,5 @@
 /** Reads prices of training instances, EC2 On-Demand and transfer between regions from the AWS Price List. */
+
 import { type PricingClient, paginateGetProducts } from '@aws-sdk/client-pricing';
 import {
   BETWEEN_REGIONS,
@@ -7,8 +8,8 @@ import {
   priceOf,
   type TransferPrice,
   transferPriceOf,
-} from '../../core/catalog/price-list.ts';
-import type { MarketAnswer } from '../../core/placement/model/market-source.ts';
+} from '@tidewheel/catalog/prices.ts';
+import type { MarketAnswer } from '@tidewheel/placement/market.ts';
 import { answered } from './answers.ts';
 
 interface Question {

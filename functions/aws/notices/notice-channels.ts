@@ -8,12 +8,12 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import type { NoticeQueue } from '../../core/notices/drain-notices.ts';
-import type { Delivery, NoticeChannels } from '../../core/notices/send-notices.ts';
-import type { Clock } from '../../core/shared/ports.ts';
+import type { NoticeQueue } from '../../notices/drain-notices.ts';
+import type { Delivery, NoticeChannels } from '../../notices/send-notices.ts';
 
 export interface ChannelClients {
   readonly sns: SNSClient;

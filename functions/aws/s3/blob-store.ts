@@ -1,4 +1,4 @@
-/** The packing port over S3: see functions/core/packing/model/blob-store.ts for what each call promises. */
+/** The packing port over S3: see packages/packing/documents/blob-store.ts for what each call promises. */
 import {
   type BlobStore,
   type CopiedPart,
@@ -17,7 +17,7 @@ import {
   type Upload,
   type UploadedPart,
   type WholeCheck,
-} from '../../core/packing/model/blob-store.ts';
+} from '@tidewheel/packing/store.ts';
 import { compositeIn, crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
 import { copyPart } from './copy-part.ts';
 import { deleteMany } from './delete-many.ts';

@@ -1,11 +1,10 @@
 /** Checks the checksum that S3 keeps of an object, on whole reads. https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity.html */
+
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
-import { crc32c } from '../../core/packing/formats/crc32c.ts';
-import { Crc64Nvme } from '../../core/packing/formats/crc64-nvme.ts';
-import { crc32ToBase64 } from '../../core/packing/formats/running-sum.ts';
-import type { KeptSums, WholeCheck } from '../../core/packing/model/blob-store.ts';
+import { Crc64Nvme, crc32c, crc32ToBase64 } from '@tidewheel/packing/checksums.ts';
+import type { KeptSums, WholeCheck } from '@tidewheel/packing/store.ts';
 
 /** CRC-32 of the body as S3's `x-amz-checksum-crc32` wants it. */
 export const crc32Of = (body: Uint8Array): string => crc32ToBase64(crc32(body));

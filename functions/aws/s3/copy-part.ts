@@ -1,5 +1,5 @@
 /** UploadPartCopy: the store copies a range of one of its objects itself. */
-import type { CopiedPart, OpenUpload, PartSource } from '../../core/packing/model/blob-store.ts';
+import type { CopiedPart, OpenUpload, PartSource } from '@tidewheel/packing/store.ts';
 import { classify, ofObject } from './errors.ts';
 import type { Requester, S3Request } from './requester.ts';
 import { encodeKey } from './sigv4.ts';

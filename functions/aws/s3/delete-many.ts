@@ -2,7 +2,7 @@
  * DeleteObjects: up to a thousand keys in one request, each with a fate of its own. The request must bring a checksum of its body.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
  */
-import type { KeyFailure } from '../../core/packing/model/blob-store.ts';
+import type { KeyFailure } from '@tidewheel/packing/store.ts';
 import { crc32Of } from './checksum.ts';
 import { classify, isRetryable, S3Error } from './errors.ts';
 import type { Requester } from './requester.ts';

@@ -1,6 +1,5 @@
 /** The errors of S3's data path. Their class decides whether the same request is worth another try. */
-
-import { UnreadableBlobError } from '../../core/packing/model/blob-store.ts';
+import { UnreadableBlobError } from '@tidewheel/packing/store.ts';
 
 export interface S3Failure {
   readonly operation: string;

@@ -2,8 +2,9 @@
  * Compares an object with the composite checksum of its multipart upload, which is made of the checksums of the parts.
  * S3 tells their sizes only by GetObjectAttributes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAttributes.html
  */
-import { keptSum, startSum } from '../../core/packing/formats/running-sum.ts';
-import { type KeptSums, SUM_KINDS, type WholeCheck } from '../../core/packing/model/blob-store.ts';
+
+import { keptSum, startSum } from '@tidewheel/packing/checksums.ts';
+import { type KeptSums, SUM_KINDS, type WholeCheck } from '@tidewheel/packing/store.ts';
 import { type CompositeSum, isComposedOf, type Summing } from './checksum.ts';
 import type { Requester } from './requester.ts';
 import { type Answer, bodyText } from './transport.ts';

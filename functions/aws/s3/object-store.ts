@@ -1,4 +1,5 @@
 /** ObjectStore on S3, for the control plane's small objects. */
+
 import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -13,7 +14,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { ListedObject, ObjectStore, StoredBytes } from '../../core/shared/ports.ts';
+import type { ListedObject, ObjectStore, StoredBytes } from '@tidewheel/kit/object-store.ts';
 import { isKeyCount } from './xml.ts';
 
 export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {

@@ -4,9 +4,9 @@
  */
 
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { BlobStore } from '../../core/packing/model/blob-store.ts';
-import { listInParallel } from '../../core/packing/plan/parallel-listing.ts';
-import type { ListedObject, ObjectStore } from '../../core/shared/ports.ts';
+import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { listInParallel } from '@tidewheel/packing/plan.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
 import { type OpenStore, openBlobStore } from './open-store.ts';

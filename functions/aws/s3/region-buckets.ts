@@ -8,8 +8,8 @@ import {
   type S3Client,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import type { ObjectToCopy, RegionBucket } from '../../core/launch/regions/region-bucket.ts';
-import { bucketKeys } from '../../core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectToCopy, RegionBucket } from '../../launch/regions/region-bucket.ts';
 import { s3ObjectStore } from './object-store.ts';
 
 /** CopyObject takes 5 GB. A larger object is copied part by part. */

@@ -1,5 +1,5 @@
 /** Scans S3's few XML answers without a tree: a listing of 1,000 keys takes well under a millisecond. */
-import type { KeyFailure, ListedBlob, ListPage, UploadedPart } from '../../core/packing/model/blob-store.ts';
+import type { KeyFailure, ListedBlob, ListPage, UploadedPart } from '@tidewheel/packing/store.ts';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map(
   Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }),

@@ -6,16 +6,16 @@ import {
   type SageMakerClient,
   StopTrainingJobCommand,
 } from '@aws-sdk/client-sagemaker';
-import { isTerminal } from '../../core/launch/job/job-state.ts';
-import type { CreateTrainingJobRequest } from '../../core/launch/job/request.ts';
+import { isTerminal } from '../../launch/job/job-state.ts';
+import type { CreateTrainingJobRequest } from '../../launch/job/request.ts';
 import {
   type CreateOutcome,
   refusalOf,
   type StopOutcome,
   type TrainingJobDescription,
   type TrainingService,
-} from '../../core/launch/job/training-service.ts';
-import { awsErrorClass } from '../../core/shared/aws-error-class.ts';
+} from '../../launch/job/training-service.ts';
+import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { describeError, isAnswer, rethrow } from '../shared/aws-errors.ts';
 
 export function makeTrainingService(client: SageMakerClient): TrainingService {

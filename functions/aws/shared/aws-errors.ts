@@ -1,7 +1,7 @@
 /** Translates SDK errors: a retryable one becomes a TransientError, which the state machine retries. */
 
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { awsErrorClass, isRetryableAwsError } from '../../core/shared/aws-error-class.ts';
+import { awsErrorClass, isRetryableAwsError } from '../../records/aws-error-class.ts';
 
 export { isRetryableAwsError };
 

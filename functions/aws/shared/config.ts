@@ -3,9 +3,9 @@
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import type { PeopleRoles } from '../../core/api/shared/people.ts';
-import type { Allowed } from '../../core/ingest/allowed.ts';
-import type { RoleKind } from '../../core/launch/pipeline-role.ts';
+import type { PeopleRoles } from '../../api/shared/people.ts';
+import type { RoleKind } from '../../launch/pipeline-role.ts';
+import type { Allowed } from '../../run/ingest/allowed.ts';
 
 const policyArn = z.string().startsWith('arn:');
 const rolePath = z.string().regex(/^\/(.+\/)?$/);

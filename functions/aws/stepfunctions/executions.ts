@@ -11,7 +11,7 @@ import {
   TaskDoesNotExist,
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
-import type { Executions } from '../../core/shared/ports.ts';
+import type { Executions } from '../../records/ports.ts';
 
 /** Error of the Fail state of this name, in statemachines/run.asl.json. */
 const RETRIES_EXHAUSTED = 'RetriesExhausted';

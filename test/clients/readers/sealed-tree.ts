@@ -1,10 +1,11 @@
 /** A tree of images and of lines, packed and sealed in a format, in a folder as a training job finds it. */
+
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import sharp from 'sharp';
-import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { memberLines, PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';

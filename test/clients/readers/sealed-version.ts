@@ -2,12 +2,13 @@
  * The channel of a version that holds two generations: the first was joined from a drop, its corrections, an addition
  * and a retraction; the second is a later drop.
  */
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { compact } from '../../../functions/core/packing/compaction/compact.ts';
-import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { compact } from '@tidewheel/packing/compact.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
 import { current, incoming, linesIn, runOf } from '../../support/builders/compaction.ts';
 import { now, PIPELINE, packPipeline, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';

@@ -1,5 +1,5 @@
 /** The words in which calls.ts says what is called, on which resource. */
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { ACCOUNT, REGION } from '../intrinsics.ts';
 import type { Call } from '../roles.ts';
 

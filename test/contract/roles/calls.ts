@@ -2,8 +2,9 @@
  * What each function calls on AWS, read from the domain function it serves and the adapters below it. Every call is
  * tried on the role that the template gives it.
  */
-import { PIPELINE_TAG } from '../../../functions/core/launch/pipeline-role.ts';
-import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
+
+import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import { PIPELINE_TAG } from '../../../functions/launch/pipeline-role.ts';
 import { ACCOUNT } from '../intrinsics.ts';
 import type { Call } from '../roles.ts';
 import {

@@ -1,8 +1,8 @@
 /** The policy of docs/deploy.md for people who only drop data, tried as it is printed there. */
 import { readFileSync } from 'node:fs';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { type Call, isAllowed, type Role } from '../roles.ts';
 import { list, object, RUN, read, role, write } from './call-words.ts';
 

@@ -1,5 +1,5 @@
 /** What hosts do, what no role may do, and what only its owner may do. All are tried on the roles of the template. */
-import { bucketKeys, runIdOf } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import type { Call } from '../roles.ts';
 import {
   away,

@@ -1,5 +1,5 @@
 /** What `plan` calls on AWS: it looks at the account, and starts nothing. */
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Call } from '../roles.ts';
 import {
   askMarket,

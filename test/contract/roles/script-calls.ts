@@ -1,5 +1,5 @@
 /** What AWS calls for a training job or a host under a pipeline's role, which the user's script may call, too. */
-import { AGENT_FILES, bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
+import { AGENT_FILES, bucketKeys, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
 import { REGION } from '../intrinsics.ts';
 import type { Call } from '../roles.ts';
 import {

@@ -1,20 +1,21 @@
 /** `tidewheel doctor` as a person runs it: a process of its own, on what an agent left in the bucket of a stack. */
+
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { evidenceOf } from '../../support/builders/evidence.ts';
 import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { undocumented } from '../../support/documented.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { createStack } from '../../support/stack.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
-import { evidenceOf } from '../../unit/doctor/evidence.ts';
 import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
 
 const RUN = 'digits-000001';

@@ -2,11 +2,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { contextOf } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { dropInto } from '../../../cli/verbs/drop.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';

@@ -1,14 +1,15 @@
 /** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
+
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { playPhase } from '../../../cli/try/phase.ts';
 import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
-import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
 import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';

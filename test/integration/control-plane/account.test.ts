@@ -13,10 +13,10 @@ import { accountQuotas } from '@tidewheel/emulators/region/account-quotas.ts';
 import { defaultVpc, openDefaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accountView } from '../../../functions/aws/account/account-view.ts';
-import type { AccountView } from '../../../functions/core/deployment/account-view.ts';
-import { concurrencyFindings } from '../../../functions/core/deployment/check-deployment.ts';
-import { networkFindings } from '../../../functions/core/deployment/network.ts';
-import { trainingQuotaFindings } from '../../../functions/core/deployment/training-quotas.ts';
+import type { AccountView } from '../../../functions/check/account-view.ts';
+import { concurrencyFindings } from '../../../functions/check/check-deployment.ts';
+import { networkFindings } from '../../../functions/check/network.ts';
+import { trainingQuotaFindings } from '../../../functions/check/training-quotas.ts';
 import { declaration } from '../../support/builders/launch.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 

@@ -1,10 +1,11 @@
 /** The adapters on the emulator keep the contracts that the fakes keep (test/unit/support/fakes.test.ts). */
+
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
 import { LARGE_DECISION } from '../../support/builders/large-decision.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { AT, runOf } from '../../support/builders/records.ts';

@@ -1,4 +1,5 @@
 /** What the stack would have made, made by hand in an emulator: bucket, table, state machine, schedule group. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
@@ -11,13 +12,13 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { documents as documentOptions } from '../../../functions/aws/shared/clients.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import type { SchedulesGround } from '../../support/contracts/schedules.ts';
 import { clientConfiguration } from '../../support/emulator.ts';

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-cloudwatch-logs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cloudWatchLogs } from '../../../functions/aws/logs/log-reader.ts';
-import type { LogReader } from '../../../functions/core/runs/run-log.ts';
+import type { LogReader } from '../../../functions/records/run-log.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 const GROUP = '/aws/sagemaker/TrainingJobs';

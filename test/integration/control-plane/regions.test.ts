@@ -1,17 +1,18 @@
 /** What travels between the data bucket and another region's, through the emulator's S3. */
+
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
-import type { RegionBucket } from '../../../functions/core/launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../../../functions/launch/regions/region-bucket.ts';
 import {
   copyInputsToRegion,
   copyResultsBack,
   type RegionCopy,
-} from '../../../functions/core/launch/regions/region-copy.ts';
-import { readProgress } from '../../../functions/core/runs/progress.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+} from '../../../functions/launch/regions/region-copy.ts';
+import { readProgress } from '../../../functions/records/progress.ts';
 import { progressOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 

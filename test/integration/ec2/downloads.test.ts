@@ -5,9 +5,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { type Sleepers, startSleepers } from '@tidewheel/emulators/clock/sleepers.ts';
 import { emulatorFollower, VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
+import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import type { AttemptOutcome } from '../../../functions/core/placement/attempts.ts';
+import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import {
   type Ground,

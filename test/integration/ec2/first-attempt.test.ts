@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { hostProfiles } from '../../../functions/aws/iam/pipeline-roles.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { makeEc2Launcher, makeEc2Starter } from '../../../functions/core/launch/ec2/ec2-launcher.ts';
+import { makeEc2Launcher, makeEc2Starter } from '../../../functions/launch/ec2/ec2-launcher.ts';
 import { fleetInput } from '../../support/builders/fleet.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 

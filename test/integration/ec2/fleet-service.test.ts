@@ -1,4 +1,5 @@
 /** The EC2 launcher against the emulator's EC2 and S3: real requests, real answers, instances without machines. */
+
 import {
   DescribeInstancesCommand,
   DescribeLaunchTemplatesCommand,
@@ -8,15 +9,15 @@ import {
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import { STOP_GRACE_SECONDS } from '../../../functions/core/launch/ec2/fleet-state.ts';
-import { hostRequests } from '../../../functions/core/launch/ec2/host-requests.ts';
-import type { HostReport } from '../../../functions/core/launch/job/job-document.ts';
-import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
+import { STOP_GRACE_SECONDS } from '../../../functions/launch/ec2/fleet-state.ts';
+import { hostRequests } from '../../../functions/launch/ec2/host-requests.ts';
+import type { HostReport } from '../../../functions/launch/job/job-document.ts';
+import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 

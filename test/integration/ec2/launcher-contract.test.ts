@@ -1,12 +1,13 @@
 /** The EC2 launcher keeps the launchers' contract on the emulator's EC2 and S3; the test speaks for the hosts. */
+
 import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
-import { makeEc2Launcher, makeEc2Starter } from '../../../functions/core/launch/ec2/ec2-launcher.ts';
-import { HOSTS_FOLDER, type HostReport } from '../../../functions/core/launch/job/job-document.ts';
-import { jobSaltOf, parseJobName } from '../../../functions/core/launch/job/job-name.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { makeEc2Launcher, makeEc2Starter } from '../../../functions/launch/ec2/ec2-launcher.ts';
+import { HOSTS_FOLDER, type HostReport } from '../../../functions/launch/job/job-document.ts';
+import { jobSaltOf, parseJobName } from '../../../functions/launch/job/job-name.ts';
 import { fleetInput } from '../../support/builders/fleet.ts';
 import { HOST_PROFILE, knownRole } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';

@@ -1,14 +1,15 @@
 /** The local EC2 alone: what an instance's machine gets, and every way in which the two end together. */
+
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DescribeInstancesCommand, EC2Client, TerminateInstancesCommand } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';

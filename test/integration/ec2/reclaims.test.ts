@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
+import { reportRun } from '../../../functions/run/attempts/report-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import {
   type Ground,

@@ -11,8 +11,8 @@ import {
 } from '@tidewheel/emulators/spot-market/model/instance-events.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { cloudWatchLogs } from '../../../functions/aws/logs/log-reader.ts';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
+import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
+import { reportRun } from '../../../functions/run/attempts/report-run.ts';
 import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import {
   type Ground,

@@ -1,9 +1,10 @@
 /** Hosts that run a small program in the agent's place, so that a test of the machines alone is short. */
+
 import { DescribeInstancesCommand, type EC2Client } from '@aws-sdk/client-ec2';
+import { AGENT_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { expect } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
-import { AGENT_FILE } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 
 /** In the agent's place: says where it is, and goes when EC2 announces the end; a stubborn one stays. */

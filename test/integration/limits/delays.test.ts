@@ -1,15 +1,16 @@
 /** A run in a region with an account's limits and delays: the service as it is deployed, on a virtual clock. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DescribeRegionsCommand, EC2Client, GetSpotPlacementScoresCommand } from '@aws-sdk/client-ec2';
 import { ListTagsCommand, SageMakerClient } from '@aws-sdk/client-sagemaker';
+import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Played, playCampaigns } from '../../../bench/campaign/campaign.ts';
 import type { Campaign } from '../../../bench/campaign/campaign-case.ts';
-import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '../../../functions/core/catalog/catalog.ts';
 import { PYTHON } from '../../support/region.ts';
 
 const HOUR = 3_600;

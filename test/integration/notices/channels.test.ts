@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { noticeChannels, noticeQueue } from '../../../functions/aws/notices/notice-channels.ts';
-import type { NoticeChannels } from '../../../functions/core/notices/send-notices.ts';
+import type { NoticeChannels } from '../../../functions/notices/send-notices.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
 const NOW = new Date('2026-11-25T10:00:00Z');

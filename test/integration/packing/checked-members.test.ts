@@ -2,6 +2,7 @@
  * Large objects, uploaded by boto3 and by AWS's SDK, are compared with what S3 keeps of them. CRC-64/NVME is left to the
  * faster server of large-members.test.ts.
  */
+
 import { execFile } from 'node:child_process';
 import { createHash, hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,16 +11,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { type ChecksumAlgorithm, S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { keptSum, sumOf } from '@tidewheel/packing/checksums.ts';
+import { type Manifest, memberLines, packingKeys, readSealedManifest } from '@tidewheel/packing/dataset.ts';
+import { verifyGeneration } from '@tidewheel/packing/maintain.ts';
+import { joinChunks } from '@tidewheel/packing/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
-import { keptSum, sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
-import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
-import type { Manifest } from '../../../functions/core/packing/model/manifest.ts';
-import { memberLines } from '../../../functions/core/packing/model/member-lines.ts';
-import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
-import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { packPipeline, settings } from '../../support/builders/packing.ts';
 import { clientConfiguration, projectPython, startTestEmulator, TEST_KEY } from '../../support/emulator.ts';
 import { openTestBucket } from '../../support/test-bucket.ts';

@@ -1,20 +1,21 @@
 /** `tidewheel data` against a real S3 server. */
+
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { endingOf } from '../../../cli/command/exit.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { datasetOf } from '../../../functions/core/dataset/dataset.ts';
-import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { datasetOf } from '../../../functions/records/dataset.ts';
 import { packAll, packPipeline, planAndPack, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import { differences, documentedShapes } from '../../support/documented.ts';

@@ -3,11 +3,11 @@
  * shortens and dawdles by the same seed, has checksums or none, and lists empty pages. However often, the sealed bytes must be those of an undisturbed run.
  */
 import { crc32 } from 'node:zlib';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
 import { regularCorpus } from '../../../bench/packing/listing.ts';
 import { type Fault, type MemoryS3, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';

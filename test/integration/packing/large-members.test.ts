@@ -1,14 +1,13 @@
 /** The real client packs large members against a server that has S3's rules for parts, copies and checksums. */
+
 import { createHash } from 'node:crypto';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { manifestsOf, memberLines, packingKeys } from '@tidewheel/packing/dataset.ts';
 import { describe, expect, it } from 'vitest';
 import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
 import { corpusBody, regularCorpus } from '../../../bench/packing/listing.ts';
 import { type Fault, type Faults, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { memberLines } from '../../../functions/core/packing/model/member-lines.ts';
-import { packingKeys } from '../../../functions/core/packing/model/packing-keys.ts';
-import { manifestsOf } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packPipeline, RUN, readTar, settings } from '../../support/builders/packing.ts';
 
 const MEBIBYTE = 1024 * 1024;

@@ -1,18 +1,18 @@
 /** Independent readers open shards that were packed through MiniStack. */
+
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { type Manifest, type MemberLine, manifestSchema } from '@tidewheel/packing/dataset.ts';
+import { joinChunks } from '@tidewheel/packing/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
-import { joinChunks } from '../../../functions/core/packing/model/blob-store.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { decompress, linesOf } from '../../../packages/packing/documents/compressed-lines.ts';
 import { HOSTILE_KEYS } from '../../support/contracts/blob-store.ts';
 import { projectPython, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 import { openTestBucket } from '../../support/test-bucket.ts';

@@ -9,7 +9,7 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { SplitRule } from '../../../functions/core/packing/splits/split-rule.ts';
+import { SplitRule } from '../../../packages/packing/splits/split-rule.ts';
 import { compactAll, packedInDrops } from '../../support/builders/compaction.ts';
 import { PIPELINE, settings } from '../../support/builders/packing.ts';
 import {

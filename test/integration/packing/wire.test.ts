@@ -1,16 +1,15 @@
 /** The data path against two independent S3 servers. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { readPlan, readSealedManifest } from '@tidewheel/packing/dataset.ts';
+import { verifyGeneration } from '@tidewheel/packing/maintain.ts';
+import { packItem } from '@tidewheel/packing/pack.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
+import { readText } from '@tidewheel/packing/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenStore } from '../../../functions/aws/s3/open-store.ts';
-import { readText } from '../../../functions/core/packing/model/blob-store.ts';
-import { readPlan } from '../../../functions/core/packing/model/committed-plan.ts';
-import { readSealedManifest } from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { describesBlobStore } from '../../support/contracts/blob-store.ts';
 import { startTestEmulator } from '../../support/emulator.ts';
 import { openTestBucket } from '../../support/test-bucket.ts';

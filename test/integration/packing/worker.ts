@@ -1,13 +1,13 @@
 /** Plans, packs and seals one run, in a process that a test may kill at any moment. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { itemSchema } from '@tidewheel/packing/dataset.ts';
+import { packItem } from '@tidewheel/packing/pack.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
+import { readText } from '@tidewheel/packing/store.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { readText } from '../../../functions/core/packing/model/blob-store.ts';
-import { itemSchema } from '../../../functions/core/packing/model/documents.ts';
-import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import { packItem } from '../../../functions/core/packing/shard/pack-item.ts';
-import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { TEST_KEY } from '../../support/emulator.ts';
 
 const [endpoint = '', bucket = '', pipeline = '', runId = '', settings = '{}'] = process.argv.slice(2);

@@ -1,9 +1,10 @@
 /** The page in a real browser, over the API's own answers. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/page-files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/page-server.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { question } from '../../support/builders/placement.ts';

@@ -1,12 +1,13 @@
 /** `tidewheel why` as a person runs it: a process of its own, on what `place` has stored in the table. */
+
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { place } from '../../../functions/core/attempts/place.ts';
-import { pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
+import { place } from '../../../functions/run/attempts/place.ts';
 import { hoursLater, market, vpc } from '../../support/builders/placement.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';

@@ -6,9 +6,9 @@ import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../benc
 import { decidedTogether } from '../../../bench/sim/short-ticks.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
 import { simulate } from '../../../bench/sim/world.ts';
-import { fittedRegimes } from '../../../functions/core/placement/belief/regimes.ts';
-import { drawLattice } from '../../../functions/core/placement/policy/lattice.ts';
-import shipped from '../../../functions/core/placement/policy/lattice-600.json' with { type: 'json' };
+import { fittedRegimes } from '../../../packages/placement/belief/regimes.ts';
+import { drawLattice } from '../../../packages/placement/policy/lattice.ts';
+import shipped from '../../../packages/placement/policy/lattice-600.json' with { type: 'json' };
 import { evenly } from '../../support/builders/evenly.ts';
 import type { Setting } from '../../support/market/job.ts';
 import { drawTrace } from '../../support/market/traces.ts';

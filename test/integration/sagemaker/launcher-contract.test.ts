@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AGENT_FILES, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
@@ -10,8 +11,7 @@ import { makeTrainingService } from '../../../functions/aws/sagemaker/training-s
 import {
   makeSageMakerLauncher,
   makeSageMakerStarter,
-} from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
-import { AGENT_FILES, bucketKeys } from '../../../functions/core/shared/keys.ts';
+} from '../../../functions/launch/sagemaker/sagemaker-launcher.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 import { knownRole, TRAINING_ROLE } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';

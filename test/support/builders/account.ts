@@ -5,8 +5,8 @@ import type {
   Network,
   Quota,
   StackView,
-} from '../../../functions/core/deployment/account-view.ts';
-import type { AwsAnswer } from '../../../functions/core/deployment/finding.ts';
+} from '../../../functions/check/account-view.ts';
+import type { AwsAnswer } from '../../../functions/check/finding.ts';
 
 export const seen = <T>(value: T): AwsAnswer<T> => ({ kind: 'seen', value });
 

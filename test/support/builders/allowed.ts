@@ -1,5 +1,5 @@
 /** What a deployment lets declarations name. */
-import type { Allowed } from '../../../functions/core/ingest/allowed.ts';
+import type { Allowed } from '../../../functions/run/ingest/allowed.ts';
 
 /** Every network, and of the rest what each deployment allows. */
 export const ANY_NETWORK: Allowed = {

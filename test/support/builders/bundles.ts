@@ -1,7 +1,6 @@
 /** Bundles of small files, as `tidewheel drop --bundle` writes them. */
 
-import { type BundledFile, makeBundle } from '../../../functions/core/packing/arrivals/bundle-index.ts';
-import { bundleKeys } from '../../../functions/core/packing/arrivals/bundle-place.ts';
+import { type BundledFile, bundleKeys, makeBundle } from '@tidewheel/packing/bundles.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { PIPELINE } from './packing.ts';
 

@@ -1,25 +1,23 @@
 /** Small generations of one pipeline, and the content of a dataset independent of its shards. */
 
-import { type Compacted, compact } from '../../../functions/core/packing/compaction/compact.ts';
-import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import { type MemberLine } from '../../../functions/core/packing/model/documents.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { type Compacted, compact } from '@tidewheel/packing/compact.ts';
 import {
-  type Manifest,
-  type SealedLine,
-  sealedLine,
-} from '../../../functions/core/packing/model/manifest.ts';
-import {
+  blobVersions,
   listGenerations,
+  type Manifest,
   ManifestError,
+  type MemberLine,
   manifestsOf,
+  newestVersion,
+  type SealedLine,
   sealedGenerations,
-} from '../../../functions/core/packing/model/sealed-arrivals.ts';
-import { blobVersions, newestVersion } from '../../../functions/core/packing/model/versions.ts';
-import { retractedObjects } from '../../../functions/core/packing/verify/retracted-members.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+  sealedLine,
+} from '@tidewheel/packing/dataset.ts';
+import { retractedObjects, verifyGeneration } from '@tidewheel/packing/maintain.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
+import { decompress, linesOf } from '../../../packages/packing/documents/compressed-lines.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { PIPELINE, packAll, SMALL } from './packing.ts';
 

@@ -1,5 +1,5 @@
-import { blobVersions } from '../../../functions/core/packing/model/versions.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { blobVersions } from '@tidewheel/packing/dataset.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 
 /** The same bucket as the control plane's ObjectStore, which a launch uses. */

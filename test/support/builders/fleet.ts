@@ -1,6 +1,6 @@
 /** A launch on EC2 that is right, to be varied by the tests. */
-import { buildFleet, type FleetInput, type FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import type { Placement } from '../../../functions/core/placement/placement-records.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
+import { buildFleet, type FleetInput, type FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
 import { declaration, launch, placement } from './launch.ts';
 import { HOST_PROFILE } from './launchers.ts';
 

@@ -1,5 +1,5 @@
 /** Files of records, framed by code that shares nothing with the encoders but the checksum. */
-import { crc32c, maskedCrc32c } from '../../../functions/core/packing/formats/crc32c.ts';
+import { crc32c, maskedCrc32c } from '@tidewheel/packing/checksums.ts';
 
 const uint32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);

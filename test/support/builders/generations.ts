@@ -1,5 +1,5 @@
 /** Sealed generations, as training sees them. */
-import type { GenerationShards } from '../../../functions/core/dataset/dataset.ts';
+import type { GenerationShards } from '../../../functions/records/dataset.ts';
 
 export const generationAt = (
   shardsPrefix: string,

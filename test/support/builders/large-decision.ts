@@ -1,5 +1,5 @@
 /** A decision about 80 types in six zones of eight regions: its market alone is about as large as an item may be. */
-import type { StoredDecision } from '../../../functions/core/placement/placement-records.ts';
+import type { StoredDecision } from '@tidewheel/placement/records.ts';
 import { AT } from './records.ts';
 
 export const decisionWith = (prices: number): StoredDecision => ({

@@ -1,8 +1,8 @@
 /** A declaration, a placement and a launch that are right, to be varied by the tests. */
 
-import type { TrainingJobInput } from '../../../functions/core/launch/sagemaker/training-job.ts';
-import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import type { Placement } from '../../../functions/core/placement/placement-records.ts';
+import { type Pipeline, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
+import type { TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
 import { generationAt } from './generations.ts';
 
 type Raw = Record<string, unknown>;

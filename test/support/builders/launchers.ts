@@ -1,13 +1,13 @@
 /** Both launchers over services that a test gives: fakes, or adapters on an emulator. */
-import { makeEc2Launcher, makeEc2Starter } from '../../../functions/core/launch/ec2/ec2-launcher.ts';
-import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
-import type { Launchers, Starters } from '../../../functions/core/launch/launcher.ts';
-import type { PipelineRole } from '../../../functions/core/launch/pipeline-role.ts';
+import { makeEc2Launcher, makeEc2Starter } from '../../../functions/launch/ec2/ec2-launcher.ts';
+import type { FleetService } from '../../../functions/launch/ec2/fleet-service.ts';
+import type { Launchers, Starters } from '../../../functions/launch/launcher.ts';
+import type { PipelineRole } from '../../../functions/launch/pipeline-role.ts';
 import {
   makeSageMakerLauncher,
   makeSageMakerStarter,
   type SageMaker,
-} from '../../../functions/core/launch/sagemaker/sagemaker-launcher.ts';
+} from '../../../functions/launch/sagemaker/sagemaker-launcher.ts';
 
 export const TRAINING_ROLE = 'arn:aws:iam::123456789012:role/tidewheel-training';
 export const HOST_PROFILE = 'arn:aws:iam::123456789012:instance-profile/hosts';

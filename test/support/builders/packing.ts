@@ -1,19 +1,17 @@
 /** Runs plan, pack and seal on a store, and reads the shards back. */
 
 import { Readable } from 'node:stream';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { itemSchema, type MemberLine, manifestSchema } from '@tidewheel/packing/dataset.ts';
+import { KeptMemory, type PackItemDeps, packItem } from '@tidewheel/packing/pack.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { type SealResult, sealDataset } from '@tidewheel/packing/seal.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
-import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
-import { decompress, linesOf } from '../../../functions/core/packing/model/compressed-lines.ts';
-import { itemSchema, type MemberLine } from '../../../functions/core/packing/model/documents.ts';
-import { manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
-import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { type SealResult, sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import { type PackItemDeps, packItem } from '../../../functions/core/packing/shard/pack-item.ts';
-import { KeptMemory } from '../../../functions/core/packing/shard/pack-memory.ts';
-import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
-import { type PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { decompress, linesOf } from '../../../packages/packing/documents/compressed-lines.ts';
 import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 
 export const PIPELINE = 'digits';

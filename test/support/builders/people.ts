@@ -1,5 +1,5 @@
 /** Who may call the API with a token. */
-import type { PeopleRoles } from '../../../functions/core/api/shared/people.ts';
+import type { PeopleRoles } from '../../../functions/api/shared/people.ts';
 
 export const PEOPLE: PeopleRoles = {
   operators: [{ claim: 'cognito:groups', value: 'ml-operators' }],

@@ -1,10 +1,11 @@
 /** What holds of a run's source for any packer, any number of times, at once or after a death: run on the fake and on S3. */
+
 import { createHash } from 'node:crypto';
+import { bucketKeys, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { describe, expect, it } from 'vitest';
-import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
-import { bucketKeys, SOURCE_FILE } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+import { pinSource } from '../../../functions/launch/source/pin-source.ts';
 
 class Death extends Error {
   override readonly name = 'Death';

@@ -1,15 +1,10 @@
 /** Pieces of a placement question that tests vary. */
 
-import { trainingSchema } from '../../../functions/core/pipeline/training.ts';
-import type { AttemptOutcome, Progress } from '../../../functions/core/placement/attempts.ts';
-import type { PlacementInput } from '../../../functions/core/placement/decision/situation.ts';
-import type {
-  MarketView,
-  OnDemandPrice,
-  SpotPrice,
-} from '../../../functions/core/placement/model/market-source.ts';
-import type { Placement, Pool } from '../../../functions/core/placement/placement-records.ts';
-import type { AttemptRecord } from '../../../functions/core/runs/run-records.ts';
+import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
+import type { PlacementInput } from '@tidewheel/placement/choose.ts';
+import type { MarketView, OnDemandPrice, SpotPrice } from '@tidewheel/placement/market.ts';
+import type { AttemptOutcome, Placement, Pool, Progress } from '@tidewheel/placement/records.ts';
+import type { AttemptRecord } from '../../../functions/records/run-records.ts';
 
 export const CLOSED_AT = '2026-11-20T00:00:00.000Z';
 

@@ -1,9 +1,9 @@
 /** Quality reports of packed drops. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { type QualityReport, writeQualityReport } from '@tidewheel/packing/report.ts';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
-import { writeQualityReport } from '../../../functions/core/packing/quality/quality-report.ts';
-import type { QualityReport } from '../../../functions/core/packing/quality/report-document.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import { runOf } from './compaction.ts';
 import { PIPELINE } from './packing.ts';

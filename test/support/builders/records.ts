@@ -1,9 +1,8 @@
 /** Records that are right, to be varied by tests. */
 
-import { type Pipeline, pipelineSchema } from '../../../functions/core/pipeline/pipeline.ts';
-import type { AttemptOutcome, Progress } from '../../../functions/core/placement/attempts.ts';
-import type { Placement, StoredDecision } from '../../../functions/core/placement/placement-records.ts';
-import type { AttemptRecord, RunRecord, RunRequest } from '../../../functions/core/runs/run-records.ts';
+import { type Pipeline, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import type { AttemptOutcome, Placement, Progress, StoredDecision } from '@tidewheel/placement/records.ts';
+import type { AttemptRecord, RunRecord, RunRequest } from '../../../functions/records/run-records.ts';
 
 export const AT = '2026-11-20T00:00:00.000Z';
 

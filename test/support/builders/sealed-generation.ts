@@ -1,7 +1,8 @@
 /** A sealed generation as a run finds it: its manifest, and a version of the dataset that names it. */
-import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
-import { bucketKeys, parseRunId } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
+
+import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { addSealed, objectVersions } from '@tidewheel/packing/dataset.ts';
 
 interface SealedShard {
   readonly name: string;

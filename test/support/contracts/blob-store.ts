@@ -1,14 +1,14 @@
 /** What every BlobStore promises: run for the fake in the unit tests, for real servers in the integration tests. */
 
-import { expect, it } from 'vitest';
-import { sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
+import { sumOf } from '@tidewheel/packing/checksums.ts';
 import {
   type BlobStore,
   joinChunks,
   listPages,
   type OpenUpload,
   SUM_KINDS,
-} from '../../../functions/core/packing/model/blob-store.ts';
+} from '@tidewheel/packing/store.ts';
+import { expect, it } from 'vitest';
 
 /** Keys that break careless clients; each must come back from a listing, and be readable, as it is. */
 export const HOSTILE_KEYS: readonly string[] = [

@@ -3,7 +3,7 @@
  * once, with `waits` it runs until it is stopped, with `token` it waits for a task token.
  */
 import { describe, expect, it } from 'vitest';
-import type { Executions } from '../../../functions/core/shared/ports.ts';
+import type { Executions } from '../../../functions/records/ports.ts';
 
 export interface ExecutionsGround {
   readonly executions: Executions;

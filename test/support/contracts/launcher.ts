@@ -1,11 +1,11 @@
 /** What every launcher does: run on the fakes, on the adapters over the emulators, and on a launcher that is being added. */
 import { expect, it, describe as suite } from 'vitest';
-import { jobNameOf, jobSaltOf } from '../../../functions/core/launch/job/job-name.ts';
-import type { JobInput } from '../../../functions/core/launch/job/job-parts.ts';
-import { isTerminal } from '../../../functions/core/launch/job/job-state.ts';
-import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
-import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
-import type { Launcher, PreparedJob, Starter } from '../../../functions/core/launch/launcher.ts';
+import { jobNameOf, jobSaltOf } from '../../../functions/launch/job/job-name.ts';
+import type { JobInput } from '../../../functions/launch/job/job-parts.ts';
+import { isTerminal } from '../../../functions/launch/job/job-state.ts';
+import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
+import type { TrainingJobDescription } from '../../../functions/launch/job/training-service.ts';
+import type { Launcher, PreparedJob, Starter } from '../../../functions/launch/launcher.ts';
 
 export interface LauncherGround {
   readonly launcher: Launcher;

@@ -1,6 +1,6 @@
 /** What every ObjectStore does: run on the fake and on S3. */
+import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { describe, expect, it } from 'vitest';
-import type { ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
 
 async function all(listing: AsyncIterable<ListedObject>): Promise<ListedObject[]> {
   const objects: ListedObject[] = [];

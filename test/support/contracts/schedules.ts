@@ -1,6 +1,6 @@
 /** What every Schedules does: run on the fake and on EventBridge Scheduler. */
 import { describe, expect, it } from 'vitest';
-import type { Schedules } from '../../../functions/core/shared/ports.ts';
+import type { Schedules } from '../../../functions/records/ports.ts';
 
 export interface SchedulesGround {
   readonly schedules: Schedules;

@@ -1,6 +1,6 @@
 /** What every store does: run on the fakes and on DynamoDB. Each test uses pipelines of its own. */
 import { describe } from 'vitest';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
 import { attemptStoreContract } from './stores/attempts.ts';
 import { marketHistoryContract } from './stores/market-history.ts';
 import { pipelineStoreContract } from './stores/pipelines.ts';

@@ -1,12 +1,12 @@
 /** Uploads a folder as `tidewheel drop` does, in a process that can be killed: `drop-worker.ts BUCKET PIPELINE FOLDER bundle|plain`. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { openJournal } from '../../../cli/serve/taken-files.ts';
 import { groupFiles } from '../../../cli/upload/bundling.ts';
 import { dropBundles } from '../../../cli/upload/drop-bundles.ts';
 import { dropFiles } from '../../../cli/upload/drop-folder.ts';
 import { dataFilesBelow } from '../../../cli/upload/local-files.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 
 const [bucket = '', pipeline = '', folder = '', how = 'bundle', bundleBytes] = process.argv.slice(2);
 await using opened = await openBlobStore({ bucket });

@@ -1,5 +1,5 @@
 /** Time that passes only when a test says so. */
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 
 export interface FakeClock extends Clock {
   advance(seconds: number): void;

@@ -1,5 +1,5 @@
 /** Step Functions' naming and task tokens, without the machine: a test says what an execution does. */
-import type { ExecutionStatus, Executions } from '../../../functions/core/shared/ports.ts';
+import type { ExecutionStatus, Executions } from '../../../functions/records/ports.ts';
 
 export interface MemoryExecutions extends Executions {
   readonly started: Map<string, unknown>;

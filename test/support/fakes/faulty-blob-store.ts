@@ -1,7 +1,7 @@
 /** A store whose calls fail by a seed: before they take effect, or after it, when only the answer is lost. */
 
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 
 export class Killed extends Error {
   override readonly name = 'Killed';

@@ -1,21 +1,21 @@
 /** EC2 fleets that follow a script against a fake clock, described by the service's own rules. */
 
-import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
+import type { FleetService } from '../../../functions/launch/ec2/fleet-service.ts';
 import {
   describeFleet,
   type FleetInstance,
   type FleetView,
   STOP_GRACE_SECONDS,
-} from '../../../functions/core/launch/ec2/fleet-state.ts';
-import { currentHosts } from '../../../functions/core/launch/ec2/fleet-view.ts';
-import type { Round, RoundState } from '../../../functions/core/launch/ec2/host-requests.ts';
-import { nextRefillStep } from '../../../functions/core/launch/ec2/refill.ts';
-import { type HostReport, type JobDocument } from '../../../functions/core/launch/job/job-document.ts';
-import { isTerminal } from '../../../functions/core/launch/job/job-state.ts';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import type { RefillOutcome } from '../../../functions/core/launch/launcher.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+} from '../../../functions/launch/ec2/fleet-state.ts';
+import { currentHosts } from '../../../functions/launch/ec2/fleet-view.ts';
+import type { Round, RoundState } from '../../../functions/launch/ec2/host-requests.ts';
+import { nextRefillStep } from '../../../functions/launch/ec2/refill.ts';
+import { type HostReport, type JobDocument } from '../../../functions/launch/job/job-document.ts';
+import { isTerminal } from '../../../functions/launch/job/job-state.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
+import type { RefillOutcome } from '../../../functions/launch/launcher.ts';
 
 export interface ScriptedFleet {
   /** Of the launch. */

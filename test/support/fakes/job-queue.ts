@@ -1,6 +1,6 @@
 /** A job queue in memory: jobs wait, start, run, and end when a test or `terminate` says so. */
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
 import type { JobQueue, QueuedJob, QueueRequest } from '../launcher-template/template-launcher.ts';
 
 interface MemoryJobQueue extends JobQueue {

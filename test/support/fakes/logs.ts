@@ -1,5 +1,5 @@
 /** Lines of jobs in memory, by the prefix of their streams. */
-import type { LogLine, LogReader } from '../../../functions/core/runs/run-log.ts';
+import type { LogLine, LogReader } from '../../../functions/records/run-log.ts';
 
 export function memoryLogs() {
   const lines = new Map<string, LogLine[]>();

@@ -1,7 +1,8 @@
 /** The history of the market, without a database. */
-import type { Hardware } from '../../../functions/core/catalog/hardware.ts';
-import type { ListPrices } from '../../../functions/core/catalog/price-list.ts';
-import { familyOf } from '../../../functions/core/catalog/types/instance-family.ts';
+
+import type { Hardware } from '@tidewheel/catalog/hardware.ts';
+import type { ListPrices } from '@tidewheel/catalog/prices.ts';
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import type {
   HardwareStore,
   ListPriceStore,
@@ -11,7 +12,7 @@ import type {
   PoolOutcomeStore,
   RequestedScore,
   ScoreQuestionStore,
-} from '../../../functions/core/placement/market-history.ts';
+} from '@tidewheel/placement/market.ts';
 import { answer, nothing, put } from './records.ts';
 
 export const marketSampleStore = (samples: Map<string, MarketSample>): MarketSampleStore => ({

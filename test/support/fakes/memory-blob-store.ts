@@ -1,6 +1,8 @@
 /** The packing port in memory, with S3's rules for conditions, order and multipart uploads. */
+
 import { createHash } from 'node:crypto';
-import { keptSum, sumOf } from '../../../functions/core/packing/formats/running-sum.ts';
+import { compareKeys } from '@tidewheel/packing/bundles.ts';
+import { keptSum, sumOf } from '@tidewheel/packing/checksums.ts';
 import type {
   BlobStore,
   CopiedPart,
@@ -20,8 +22,7 @@ import type {
   Upload,
   UploadedPart,
   WholeCheck,
-} from '../../../functions/core/packing/model/blob-store.ts';
-import { compareKeys } from '../../../functions/core/packing/model/order.ts';
+} from '@tidewheel/packing/store.ts';
 
 interface Held {
   readonly body: Uint8Array;

@@ -1,4 +1,4 @@
-import type { BlobStore } from '../../../functions/core/packing/model/blob-store.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 
 /** A store of which some calls answer otherwise. */
 export function misbehaving(store: BlobStore, other: Partial<BlobStore>): BlobStore {

@@ -1,5 +1,5 @@
 /** Keeps the service's notices. */
-import type { Notice, Notifier } from '../../../functions/core/shared/ports.ts';
+import type { Notice, Notifier } from '../../../functions/records/ports.ts';
 
 interface RunNotice {
   readonly runId: string;

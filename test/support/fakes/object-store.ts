@@ -1,7 +1,9 @@
 /** The bucket in memory, with S3's order (UTF-8 bytes), conditions and whole-second dates. */
+
 import { createHash } from 'node:crypto';
-import { compareKeys } from '../../../functions/core/packing/model/order.ts';
-import type { Clock, ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { compareKeys } from '@tidewheel/packing/bundles.ts';
 
 interface Held {
   readonly bytes: Uint8Array;

@@ -1,12 +1,7 @@
 /** One kind of record of the table, as items: each read parses it, as the adapter does. */
 import type * as z from 'zod';
-import {
-  type Item,
-  RECORD_VERSION,
-  readable,
-  recordOf,
-} from '../../../functions/core/runs/stored-records.ts';
-import type { Tell } from '../../../functions/core/runs/stores.ts';
+import { type Item, RECORD_VERSION, readable, recordOf } from '../../../functions/records/stored-records.ts';
+import type { Tell } from '../../../functions/records/stores.ts';
 
 /** What a database does to a record: it is copied, and what is undefined is not there. */
 export function stored<T>(value: T): T {

@@ -1,5 +1,5 @@
 /** The pipelines' schedules as a map. */
-import type { Schedules } from '../../../functions/core/shared/ports.ts';
+import type { Schedules } from '../../../functions/records/ports.ts';
 
 export interface MemorySchedules extends Schedules {
   readonly expressions: Map<string, string>;

@@ -1,22 +1,22 @@
 /** The service's memory without a database: the same conditions, and values that no caller shares. */
 
 import { RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
-import { type StoredDecision } from '../../../functions/core/placement/placement-records.ts';
+import type { StoredDecision } from '@tidewheel/placement/records.ts';
 import {
   notifiedSinceOf,
   type PipelineRecord,
   pipelineRecordSchema,
-} from '../../../functions/core/runs/batches.ts';
-import { requestToRecord } from '../../../functions/core/runs/requests.ts';
+} from '../../../functions/records/batches.ts';
+import { requestToRecord } from '../../../functions/records/requests.ts';
 import {
   attemptRecordSchema,
   FINISHED,
   type RunRecord,
   runRecordSchema,
   type TimelineEntry,
-} from '../../../functions/core/runs/run-records.ts';
-import { reopened, stopToRecord } from '../../../functions/core/runs/steering.ts';
-import type { Item } from '../../../functions/core/runs/stored-records.ts';
+} from '../../../functions/records/run-records.ts';
+import { reopened, stopToRecord } from '../../../functions/records/steering.ts';
+import type { Item } from '../../../functions/records/stored-records.ts';
 import type {
   AttemptStore,
   PipelineStore,
@@ -25,7 +25,7 @@ import type {
   Stores,
   TestObjectStore,
   TimelineStore,
-} from '../../../functions/core/runs/stores.ts';
+} from '../../../functions/records/stores.ts';
 import {
   hardwareStore,
   listPriceStore,

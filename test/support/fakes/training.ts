@@ -1,12 +1,12 @@
 /** A training service that follows a script against a fake clock: names are taken once, statuses come and go, stop takes time. */
 
-import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
 import type {
   CreateOutcome,
   TrainingJobDescription,
   TrainingService,
-} from '../../../functions/core/launch/job/training-service.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+} from '../../../functions/launch/job/training-service.ts';
 
 /** A status from `at` seconds after the creation on. */
 export interface ScriptedStatus {

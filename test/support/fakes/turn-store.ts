@@ -1,6 +1,6 @@
 /** Lists sorted keys by a clock of turns: all requests in flight are answered in one turn, as S3 answers in equal time. */
-import type { ListedBlob, ListOptions } from '../../../functions/core/packing/model/blob-store.ts';
-import { compareKeys } from '../../../functions/core/packing/model/order.ts';
+import { compareKeys } from '@tidewheel/packing/bundles.ts';
+import type { ListedBlob, ListOptions } from '@tidewheel/packing/store.ts';
 import { MemoryBlobStore } from './memory-blob-store.ts';
 
 const BLOB = { size: 1, etag: 'e', lastModified: '2026-11-22T00:00:00Z' };

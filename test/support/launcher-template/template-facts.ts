@@ -1,10 +1,7 @@
-/** The facts about a launcher for placement: copy this file to functions/core/catalog/launchers/<name>.ts. */
-import { hostDownload } from '../../../functions/core/catalog/launchers/disk.ts';
-import {
-  ASSUMED_SPOT_NOTE,
-  ASSUMED_SPOT_SHARE,
-  type LauncherFacts,
-} from '../../../functions/core/catalog/launchers/launcher-facts.ts';
+/** The facts about a launcher for placement: copy this file to packages/catalog/launchers/<name>.ts. */
+
+import { hostDownload } from '@tidewheel/catalog/data-on-hosts.ts';
+import { ASSUMED_SPOT_NOTE, ASSUMED_SPOT_SHARE, type LauncherFacts } from '@tidewheel/catalog/launchers.ts';
 
 export const jobQueue: LauncherFacts = {
   serviceName: 'the job queue',

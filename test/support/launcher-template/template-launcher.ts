@@ -1,21 +1,21 @@
 /**
  * A launcher over a queue that runs containers on instances of the account. Only its adapter is missing: copy this file
- * to functions/core/launch/<name>/ and change what the service does differently. Words in brackets are AWS Batch's:
+ * to functions/launch/<name>/ and change what the service does differently. Words in brackets are AWS Batch's:
  * https://docs.aws.amazon.com/batch/latest/userguide/job_states.html
  */
 
 import { posix } from 'node:path';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
-import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../../../functions/core/launch/job/job-document.ts';
-import { AGENT_PATH, type JobInput, jobParts } from '../../../functions/core/launch/job/job-parts.ts';
-import { hasStarted, isTerminal } from '../../../functions/core/launch/job/job-state.ts';
+import { HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../../../functions/launch/job/job-document.ts';
+import { AGENT_PATH, type JobInput, jobParts } from '../../../functions/launch/job/job-parts.ts';
+import { hasStarted, isTerminal } from '../../../functions/launch/job/job-state.ts';
 import type {
   CreateOutcome,
   StatusTransition,
   TrainingJobDescription,
-} from '../../../functions/core/launch/job/training-service.ts';
-import type { Launcher, Starter } from '../../../functions/core/launch/launcher.ts';
-import { bucketKeys, s3Uri } from '../../../functions/core/shared/keys.ts';
+} from '../../../functions/launch/job/training-service.ts';
+import type { Launcher, Starter } from '../../../functions/launch/launcher.ts';
 
 /** The submitted job (SubmitJob: jobName, containerOverrides, timeout). */
 export interface QueueRequest {

@@ -1,9 +1,5 @@
 /** What placement asks of a market, answered at once. */
-import type {
-  MarketAnswer,
-  MarketSource,
-  MarketView,
-} from '../../../functions/core/placement/model/market-source.ts';
+import type { MarketAnswer, MarketSource, MarketView } from '@tidewheel/placement/market.ts';
 
 const known = <T>(value: T): Promise<MarketAnswer<T>> => Promise.resolve({ kind: 'known', value, notes: [] });
 

@@ -1,7 +1,7 @@
 /** Capacity of a zone over time, drawn from the fitted chain. Real traces are no part of this project. */
 
 import { pick, type Seed, seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { fittedRegimes, longRun, transition } from '../../../functions/core/placement/belief/regimes.ts';
+import { fittedRegimes, longRun, transition } from '../../../packages/placement/belief/regimes.ts';
 
 /** Whether there is capacity for the whole gang, tick by tick; none after the last. */
 export type Trace = readonly boolean[];

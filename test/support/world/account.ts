@@ -1,11 +1,11 @@
 /** The account of the simulated region: its limits, and what everything in it has used. */
 
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
-import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
+import type { JobDocument } from '../../../functions/launch/job/job-document.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
 import type { FleetScript } from '../fakes/fleets.ts';
 import type { JobScript } from '../fakes/training.ts';
 import type { Data } from './asl.ts';

@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
-import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
-import type { ApiResponse } from '../../../functions/core/api/shared/answers.ts';
-import type { ApiDeps } from '../../../functions/core/api/shared/operation.ts';
-import { answerPlan, type PlanDeps } from '../../../functions/core/plan/answer-plan.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { OPERATIONS } from '../../../functions/api/operation-table.ts';
+import { planRun } from '../../../functions/api/operations/plan-run.ts';
+import { answerPlan, type PlanDeps } from '../../../functions/api/plan/answer-plan.ts';
+import type { ApiResponse } from '../../../functions/api/shared/answers.ts';
+import type { ApiDeps } from '../../../functions/api/shared/operation.ts';
 
 export interface ApiServer {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** Ports that fail by chance: an error or the death of the process, before or after the call took effect. */
+
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { ListedObject, ObjectStore } from '../../../functions/core/shared/ports.ts';
+import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { forever } from './loop.ts';
 import type { Random } from './random.ts';
 

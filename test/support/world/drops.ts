@@ -1,6 +1,7 @@
 /** Drops of data in an account with limits, from the declaration to the model. Nothing fails by chance. */
-import { type AttemptRecord, FINISHED } from '../../../functions/core/runs/run-records.ts';
-import { bucketKeys, runIdOf } from '../../../functions/core/shared/keys.ts';
+
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { type AttemptRecord, FINISHED } from '../../../functions/records/run-records.ts';
 import type { JobScript } from '../fakes/training.ts';
 import type { Conditions, Usage } from './account.ts';
 import { created } from './ground.ts';

@@ -1,10 +1,10 @@
 /** Lists the violated invariants at the end of a history. */
 
-import { deadlineAt, type RunReport } from '../../../functions/core/attempts/report.ts';
-import { attemptCost } from '../../../functions/core/placement/attempt-cost.ts';
-import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/core/runs/run-records.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { Notice } from '../../../functions/core/shared/ports.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { attemptCost } from '@tidewheel/placement/records.ts';
+import type { Notice } from '../../../functions/records/ports.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/records/run-records.ts';
+import { deadlineAt, type RunReport } from '../../../functions/run/attempts/report.ts';
 import type { ChangedRequest, History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';

@@ -1,5 +1,5 @@
 /** What may become of a fleet on EC2: by chance, and on Spot by the market. */
-import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
+import type { JobDocument } from '../../../functions/launch/job/job-document.ts';
 import type { FleetScript, ScriptedFleet } from '../fakes/fleets.ts';
 import type { Spell } from '../market/traces.ts';
 import { checkpoint, runOf, TOTAL_STEPS, type Trainee } from './job-scripts.ts';

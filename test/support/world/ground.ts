@@ -1,10 +1,11 @@
 /** All ports in memory, and what tests of the use-cases say again and again. */
-import type { ApiDeps } from '../../../functions/core/api/shared/operation.ts';
-import type { JobDocument } from '../../../functions/core/launch/job/job-document.ts';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { Clock } from '../../../functions/core/shared/ports.ts';
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { MarketSource } from '@tidewheel/placement/market.ts';
+import type { ApiDeps } from '../../../functions/api/shared/operation.ts';
+import type { JobDocument } from '../../../functions/launch/job/job-document.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
 import { ANY_NETWORK } from '../builders/allowed.ts';
 import { launchersOver } from '../builders/launchers.ts';
 import { PEOPLE } from '../builders/people.ts';

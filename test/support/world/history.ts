@@ -1,7 +1,7 @@
 /** One history: a user who drops data in any weather, then calm, then what must be true. */
 
-import { FINISHED } from '../../../functions/core/runs/run-records.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { FINISHED } from '../../../functions/records/run-records.ts';
 import { created } from './ground.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';

@@ -3,10 +3,10 @@
  * the market when a Spot job has capacity.
  */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
-import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import type { MemoryObjectStore } from '../fakes/object-store.ts';
 import type { JobScript, ScriptedStatus } from '../fakes/training.ts';

@@ -1,31 +1,27 @@
 /** The functions as the handlers make them, over the world's ports. Packing is the small model. */
 
-import { answer } from '../../../functions/core/api/answer.ts';
-import { diagnoseAttempts } from '../../../functions/core/attempts/doctor/diagnose-attempts.ts';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { startNextExecution } from '../../../functions/core/attempts/next-execution.ts';
-import { place } from '../../../functions/core/attempts/place.ts';
-import { reconcile } from '../../../functions/core/attempts/reconcile.ts';
-import { endRun } from '../../../functions/core/attempts/report-run.ts';
-import { sealOrRepeat } from '../../../functions/core/attempts/seal-run.ts';
-import { takeSpotWarnings } from '../../../functions/core/attempts/spot-warnings.ts';
-import { takeTrainingEvents } from '../../../functions/core/attempts/training-events.ts';
-import type { Allowed } from '../../../functions/core/ingest/allowed.ts';
-import type { IncomingLook } from '../../../functions/core/ingest/settle.ts';
-import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
-import { takeArrivals } from '../../../functions/core/ingest/take-arrivals.ts';
-import type { FleetService } from '../../../functions/core/launch/ec2/fleet-service.ts';
-import type { TrainingService } from '../../../functions/core/launch/job/training-service.ts';
-import type { MarketSource } from '../../../functions/core/placement/model/market-source.ts';
-import type { Stores } from '../../../functions/core/runs/stores.ts';
-import type {
-  Clock,
-  Executions,
-  Notifier,
-  ObjectStore,
-  Schedules,
-} from '../../../functions/core/shared/ports.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { MarketSource } from '@tidewheel/placement/market.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import type { FleetService } from '../../../functions/launch/ec2/fleet-service.ts';
+import type { TrainingService } from '../../../functions/launch/job/training-service.ts';
+import type { Executions, Notifier, Schedules } from '../../../functions/records/ports.ts';
+import type { Stores } from '../../../functions/records/stores.ts';
+import { diagnoseAttempts } from '../../../functions/run/attempts/doctor/diagnose-attempts.ts';
+import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
+import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
+import { startNextExecution } from '../../../functions/run/attempts/next-execution.ts';
+import { place } from '../../../functions/run/attempts/place.ts';
+import { reconcile } from '../../../functions/run/attempts/reconcile.ts';
+import { endRun } from '../../../functions/run/attempts/report-run.ts';
+import { sealOrRepeat } from '../../../functions/run/attempts/seal-run.ts';
+import { takeSpotWarnings } from '../../../functions/run/attempts/spot-warnings.ts';
+import { takeTrainingEvents } from '../../../functions/run/attempts/training-events.ts';
+import type { Allowed } from '../../../functions/run/ingest/allowed.ts';
+import type { IncomingLook } from '../../../functions/run/ingest/settle.ts';
+import { settleRun } from '../../../functions/run/ingest/settle-run.ts';
+import { takeArrivals } from '../../../functions/run/ingest/take-arrivals.ts';
 import { launchersOver } from '../builders/launchers.ts';
 import { PEOPLE } from '../builders/people.ts';
 import { memoryLogs } from '../fakes/logs.ts';

@@ -2,11 +2,12 @@
  * A minimal model of plan, pack and seal. It keeps the promises of the real steps (test/unit/packing): each run has one
  * immutable plan, finished items are skipped, and the manifest is written last and only once.
  */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { addSealed, objectVersions } from '@tidewheel/packing/dataset.ts';
+import { ShardMissingError } from '@tidewheel/packing/seal.ts';
 import * as z from 'zod';
-import { addSealed, objectVersions } from '../../../functions/core/packing/model/versions.ts';
-import { ShardMissingError } from '../../../functions/core/packing/seal/committed-shards.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { ObjectStore } from '../../../functions/core/shared/ports.ts';
 
 export interface PackedRun {
   readonly pipeline: string;

@@ -1,5 +1,5 @@
 /** What a plan reads, over a ground in memory and an account in order. */
-import type { PlanDeps } from '../../../functions/core/plan/answer-plan.ts';
+import type { PlanDeps } from '../../../functions/api/plan/answer-plan.ts';
 import { account, network, seen } from '../builders/account.ts';
 import { market, vpc } from '../builders/placement.ts';
 import { marketSource } from '../market/source.ts';

@@ -1,6 +1,5 @@
 /** A run that trains where a placement has put it; its question is kept, so that a placement can be foreseen. */
-import { choosePlacement } from '../../../functions/core/placement/decision/choose.ts';
-import { storedPart } from '../../../functions/core/placement/decision/situation.ts';
+import { choosePlacement, storedPart } from '@tidewheel/placement/choose.ts';
 import { CLOSED_AT, question } from '../builders/placement.ts';
 import { attemptOf, declarationOf, runOf } from '../builders/records.ts';
 import type { Ground } from './ground.ts';

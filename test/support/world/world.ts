@@ -1,9 +1,9 @@
 /** Everything around the rules: bucket, memory, state machine, queues, a training service, a user, and the weather. */
 
-import { FINISHED } from '../../../functions/core/runs/run-records.ts';
-import type { RunStore, Stores } from '../../../functions/core/runs/stores.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
-import type { Executions } from '../../../functions/core/shared/ports.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Executions } from '../../../functions/records/ports.ts';
+import { FINISHED } from '../../../functions/records/run-records.ts';
+import type { RunStore, Stores } from '../../../functions/records/stores.ts';
 import { ANY_NETWORK } from '../builders/allowed.ts';
 import { asOldAttempt, asOldReport, asOldRun } from '../builders/last-release.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';

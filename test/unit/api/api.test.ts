@@ -1,8 +1,9 @@
 /** Every route of the API and every way it refuses. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
 import { AT, attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';

@@ -1,7 +1,8 @@
 /** What the API says of runs side by side. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';

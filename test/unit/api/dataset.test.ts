@@ -1,10 +1,11 @@
 /** What the API shows of datasets, the market, money, and decisions made again. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { getMoney } from '../../../functions/core/api/operations/get-money.ts';
-import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
-import { makeReport } from '../../../functions/core/attempts/report.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { getMoney } from '../../../functions/api/operations/get-money.ts';
+import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
+import { makeReport } from '../../../functions/run/attempts/report.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import {
   AT,

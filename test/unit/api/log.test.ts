@@ -1,8 +1,8 @@
 /** One stream over all attempts and hosts, read by pages and followed. */
 import fc from 'fast-check';
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import type { LogEntry } from '../../../functions/core/runs/run-log.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import type { LogEntry } from '../../../functions/records/run-log.ts';
 import { attemptOf, outcomeOf, progressOf, runOf, secondsAfter } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';

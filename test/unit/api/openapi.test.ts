@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
-import { openApiDocument } from '../../../functions/core/api/shared/open-api.ts';
+import { OPERATIONS } from '../../../functions/api/operation-table.ts';
+import { openApiDocument } from '../../../functions/api/shared/open-api.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');

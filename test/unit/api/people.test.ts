@@ -1,11 +1,11 @@
 /** What people may who call with a token, on every route. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { httpEvent, requestIn } from '../../../functions/core/api/http-event.ts';
-import { OPERATIONS } from '../../../functions/core/api/operation-table.ts';
-import { planRun } from '../../../functions/core/api/operations/plan-run.ts';
-import { nameOf, roleInToken } from '../../../functions/core/api/shared/people.ts';
-import { answerPlan } from '../../../functions/core/plan/answer-plan.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { httpEvent, requestIn } from '../../../functions/api/http-event.ts';
+import { OPERATIONS } from '../../../functions/api/operation-table.ts';
+import { planRun } from '../../../functions/api/operations/plan-run.ts';
+import { answerPlan } from '../../../functions/api/plan/answer-plan.ts';
+import { nameOf, roleInToken } from '../../../functions/api/shared/people.ts';
 import { PEOPLE } from '../../support/builders/people.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 import { planDeps } from '../../support/world/plan.ts';

@@ -1,8 +1,9 @@
 /** A version of a dataset is pinned in the declaration that a person wrote. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { withPin } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { withPin } from '../../../functions/core/pipeline/tuning.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';

@@ -1,9 +1,10 @@
 /** A person tries other settings for some steps, apart from the runs of the pipeline. */
+
+import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { reportRun } from '../../../functions/core/attempts/report-run.ts';
-import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
-import { bucketKeys, parseRunId } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { reportRun } from '../../../functions/run/attempts/report-run.ts';
+import { settleRun } from '../../../functions/run/ingest/settle-run.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';

@@ -1,11 +1,12 @@
 /** What the API says of runs: the lists, one run and its parts, and how large that becomes. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PoolAssessment } from '@tidewheel/placement/records.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import type { ApiRequest } from '../../../functions/core/api/shared/answers.ts';
-import { makeReport } from '../../../functions/core/attempts/report.ts';
-import type { PoolAssessment } from '../../../functions/core/placement/placement-records.ts';
-import type { RunRecord } from '../../../functions/core/runs/run-records.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
+import type { RunRecord } from '../../../functions/records/run-records.ts';
+import { makeReport } from '../../../functions/run/attempts/report.ts';
 import {
   AT,
   attemptOf,

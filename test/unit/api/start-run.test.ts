@@ -1,8 +1,9 @@
 /** A person has a pipeline train with changes for one run, or as an earlier run did. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { settleRun } from '../../../functions/core/ingest/settle-run.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { settleRun } from '../../../functions/run/ingest/settle-run.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';

@@ -1,8 +1,9 @@
 /** A person has the checkpoints of an ended run deleted, or retries it on another version of the data. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/core/api/answer.ts';
-import { expiryOf } from '../../../functions/core/attempts/expire-runs.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { answer } from '../../../functions/api/answer.ts';
+import { expiryOf } from '../../../functions/run/attempts/expire-runs.ts';
 import {
   AT,
   attemptOf,

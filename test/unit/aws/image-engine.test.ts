@@ -2,13 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { type ImageSettings, packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { IMAGE_ENGINE, type ImageEngine } from '@tidewheel/packing/images.ts';
 import * as fc from 'fast-check';
 import sharp, { type Sharp } from 'sharp';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
-import { IMAGE_ENGINE, type ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
-import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
-import type { ImageSettings } from '../../../functions/core/pipeline/packing-parts.ts';
 
 let engine: ImageEngine;
 beforeAll(() => {

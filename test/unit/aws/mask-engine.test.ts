@@ -1,12 +1,12 @@
 /** Masks beside prepared images, by the real sharp: what a training reads as a class must have been one. */
 
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import type { ImageEngine } from '@tidewheel/packing/images.ts';
 import * as fc from 'fast-check';
 import sharp, { type OutputInfo } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { readIndexed } from '../../../functions/aws/images/png-palette.ts';
-import type { ImageEngine } from '../../../functions/core/packing/model/image-preparation.ts';
-import { packingSchema } from '../../../functions/core/pipeline/packing.ts';
 
 const engine = openImageEngine();
 if (engine === undefined) throw new Error('sharp is not installed');

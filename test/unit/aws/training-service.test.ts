@@ -13,7 +13,7 @@ import { TransientError } from '@tidewheel/kit/errors.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
-import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-job.ts';
 import { launch } from '../../support/builders/launch.ts';
 
 const sagemaker = mockClient(SageMakerClient);

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { readUserData } from '@tidewheel/emulators/ec2/boot-plan.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeUserData, userData } from '../../../functions/core/launch/ec2/user-data.ts';
-import { AGENT_PATH } from '../../../functions/core/launch/job/job-parts.ts';
+import { encodeUserData, userData } from '../../../functions/launch/ec2/user-data.ts';
+import { AGENT_PATH } from '../../../functions/launch/job/job-parts.ts';
 
 const host = {
   region: 'us-east-1',

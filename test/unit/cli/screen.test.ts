@@ -1,8 +1,9 @@
 /** What `npm start` says of runs, declarations, and data that belongs to no pipeline. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { dropTarget, unclaimedTexts } from '../../../cli/serve/unclaimed-files.ts';
 import { runWatcher } from '../../../cli/serve/watch-runs.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 

@@ -1,10 +1,11 @@
 /** What `tidewheel data verify` says, of generations packed into the in-memory store. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { type Manifest, manifestSchema } from '@tidewheel/packing/dataset.ts';
+import { verifyGeneration } from '@tidewheel/packing/maintain.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifyAndPrint } from '../../../cli/dataset/verify-report.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
-import { verifyGeneration } from '../../../functions/core/packing/verify/verify.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
 import { PIPELINE, packAll, RUN, settings } from '../../support/builders/packing.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 

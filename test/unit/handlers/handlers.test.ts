@@ -23,7 +23,7 @@ import { context } from './context.ts';
 type Handler = (event: unknown, context: ReturnType<typeof contextOf>) => Promise<unknown>;
 const contextOf = context;
 
-const FUNCTIONS = path.join(import.meta.dirname, '../../../functions');
+const FUNCTIONS = path.join(import.meta.dirname, '../../../functions/handlers');
 const names = readdirSync(FUNCTIONS, { withFileTypes: true })
   .filter(
     (entry) => entry.isDirectory() && readdirSync(path.join(FUNCTIONS, entry.name)).includes('handler.ts'),
@@ -31,7 +31,7 @@ const names = readdirSync(FUNCTIONS, { withFileTypes: true })
   .map(({ name }) => name);
 
 const load = async (name: string): Promise<Handler> => {
-  const module = (await import(`../../../functions/${name}/handler.ts`)) as { handler: Handler };
+  const module = (await import(`../../../functions/handlers/${name}/handler.ts`)) as { handler: Handler };
   return module.handler;
 };
 

@@ -1,11 +1,12 @@
 /** What a script that reads files gets of incoming/: the files of the version that its run trains on. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { compact } from '@tidewheel/packing/compact.ts';
+import { planShards } from '@tidewheel/packing/plan.ts';
+import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { compact } from '../../../functions/core/packing/compaction/compact.ts';
-import { planShards } from '../../../functions/core/packing/plan/plan-shards.ts';
-import { sealDataset } from '../../../functions/core/packing/seal/seal-dataset.ts';
-import type { PackingSettings } from '../../../functions/core/pipeline/pipeline.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
 import { seedBundle } from '../../support/builders/bundles.ts';
 import { now, packAll, planAndPack, SMALL, settings } from '../../support/builders/packing.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';

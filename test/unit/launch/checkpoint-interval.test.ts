@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   checkpointInterval,
   meanSecondsBetweenInterruptions,
-} from '../../../functions/core/launch/job/checkpoint-interval.ts';
+} from '../../../functions/launch/job/checkpoint-interval.ts';
 import { attemptOf, outcomeOf, placementOf } from '../../support/builders/records.ts';
 
 /** Seconds lost an hour of training: to saving, and of the half interval that an interruption takes. */

@@ -1,8 +1,8 @@
+import { chooseInput, type InputChoice } from '@tidewheel/catalog/data-on-hosts.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseInput, type InputChoice } from '../../../functions/core/catalog/launchers/input-mode.ts';
-import { downloadQuestion } from '../../../functions/core/launch/job/job-document.ts';
-import { buildTrainingJob } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { downloadQuestion } from '../../../functions/launch/job/job-document.ts';
+import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-job.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 
 interface Case {

@@ -1,8 +1,9 @@
 /** From the manifest that packing writes to the channel of the job, and the words about it on the timeline. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { type Manifest, manifestSchema } from '@tidewheel/packing/dataset.ts';
 import { expect, it } from 'vitest';
-import { launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { type Manifest, manifestSchema } from '../../../functions/core/packing/model/manifest.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { declarationOf, launchOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';

@@ -1,7 +1,7 @@
+import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobNameOf, jobSaltOf, parseJobName } from '../../../functions/core/launch/job/job-name.ts';
-import { runIdOf } from '../../../functions/core/shared/keys.ts';
+import { jobNameOf, jobSaltOf, parseJobName } from '../../../functions/launch/job/job-name.ts';
 
 const pipeline = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/);
 const batch = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });

@@ -1,6 +1,6 @@
 /** The launchers over the fakes keep the contract; test/integration runs it on the adapters. */
 import { expect, it } from 'vitest';
-import { portOf } from '../../../functions/core/launch/launcher.ts';
+import { portOf } from '../../../functions/launch/launcher.ts';
 import { fleetInput } from '../../support/builders/fleet.ts';
 import { launch } from '../../support/builders/launch.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { metricDefinitions } from '../../../functions/core/launch/sagemaker/training-job.ts';
+import { metricDefinitions } from '../../../functions/launch/sagemaker/training-job.ts';
 
 const read = (name: string, line: string): string | undefined => {
   const definitions = metricDefinitions();

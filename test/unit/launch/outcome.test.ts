@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTerminal, outcomeOf, recallReason } from '../../../functions/core/launch/job/outcome.ts';
-import { waitsForCapacity } from '../../../functions/core/launch/job/recall.ts';
+import { isTerminal, outcomeOf, recallReason } from '../../../functions/launch/job/outcome.ts';
+import { waitsForCapacity } from '../../../functions/launch/job/recall.ts';
 import type {
   StatusTransition,
   TrainingJobDescription,
-} from '../../../functions/core/launch/job/training-service.ts';
+} from '../../../functions/launch/job/training-service.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 

@@ -1,9 +1,10 @@
 /** Names of objects are hostile: what passes is a file below its folder, everything else is refused with its name. */
+
 import path from 'node:path';
+import { belongsToSource } from '@tidewheel/declaration/script.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packedSourceProblems, packSource } from '../../../functions/core/launch/source/packed-source.ts';
-import { belongsToSource } from '../../../functions/core/pipeline/script/source-files.ts';
+import { packedSourceProblems, packSource } from '../../../functions/launch/source/packed-source.ts';
 
 const WHERE = { where: 's3://b/digits/source/', entryPoint: 'train.py' };
 const problemsOf = (...names: string[]): string[] =>

@@ -1,9 +1,9 @@
 /** The source of a run on the fake, and what only the fake can play: deletions, and a folder that changes while it is read. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import { pinSource } from '../../../functions/core/launch/source/pin-source.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import { pinSource } from '../../../functions/launch/source/pin-source.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';

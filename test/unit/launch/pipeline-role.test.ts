@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
-import { type RoleAge, roleNames, startUnder } from '../../../functions/core/launch/pipeline-role.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
+import { type RoleAge, roleNames, startUnder } from '../../../functions/launch/pipeline-role.ts';
 
 const KIND = {
   policyArn: 'arn:aws-cn:iam::123456789012:policy/tidewheel-dev-TrainingPolicy-AB',

@@ -1,11 +1,11 @@
 /** An attempt in another region: what travels there and back, and what a death on the way leaves. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { judgeRun } from '../../../functions/core/attempts/judge-run.ts';
-import { type LaunchDeps, launchAttempt } from '../../../functions/core/attempts/launch-attempt.ts';
-import { makeReport } from '../../../functions/core/attempts/report.ts';
-import type { RegionBucket } from '../../../functions/core/launch/regions/region-bucket.ts';
-import { bucketKeys } from '../../../functions/core/shared/keys.ts';
+import type { RegionBucket } from '../../../functions/launch/regions/region-bucket.ts';
+import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
+import { type LaunchDeps, launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
+import { makeReport } from '../../../functions/run/attempts/report.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';

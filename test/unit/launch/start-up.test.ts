@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { startUpOf } from '../../../functions/core/launch/job/job-state.ts';
-import type { TrainingJobDescription } from '../../../functions/core/launch/job/training-service.ts';
+import { startUpOf } from '../../../functions/launch/job/job-state.ts';
+import type { TrainingJobDescription } from '../../../functions/launch/job/training-service.ts';
 
 type Change = readonly [second: number, status: string, message?: string];
 

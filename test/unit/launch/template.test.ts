@@ -1,7 +1,7 @@
 /** The template keeps the launchers' contract, so that a launcher that is copied from it begins with a green suite. */
 import { describe, expect, it } from 'vitest';
-import { jobDocumentSchema } from '../../../functions/core/launch/job/job-document.ts';
-import { outcomeOf } from '../../../functions/core/launch/job/outcome.ts';
+import { jobDocumentSchema } from '../../../functions/launch/job/job-document.ts';
+import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
 import { declaration, launch } from '../../support/builders/launch.ts';
 import { launcherContract } from '../../support/contracts/launcher.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CreateTrainingJobRequest } from '../../../functions/core/launch/job/request.ts';
-import {
-  buildTrainingJob,
-  type TrainingJobInput,
-} from '../../../functions/core/launch/sagemaker/training-job.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
 import { generationAt } from '../../support/builders/generations.ts';
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 

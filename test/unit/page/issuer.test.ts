@@ -1,6 +1,6 @@
 /** What a stack believes of the issuer that its people sign in with. */
 import { expect, it } from 'vitest';
-import { rememberedIssuer } from '../../../functions/core/page/issuer.ts';
+import { rememberedIssuer } from '../../../functions/api/page/issuer.ts';
 
 const NAME = 'https://id.example.org/';
 const DOCUMENT = {

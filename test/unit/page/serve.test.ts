@@ -1,6 +1,6 @@
 /** What a stack answers to browsers that load its page. */
 import { expect, it } from 'vitest';
-import { answerPage, type HostedPage } from '../../../functions/core/page/serve.ts';
+import { answerPage, type HostedPage } from '../../../functions/api/page/serve.ts';
 
 const HOSTILE = 'https://id.example.org/"><script>$&';
 const file = { path: '/page/main.js', type: 'text/javascript', etag: '"a"', brotli: 'YnI=', gzip: 'Z3o=' };

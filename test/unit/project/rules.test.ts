@@ -1,10 +1,11 @@
 /** Rules of the house that a reader could break without noticing: each is read from the files themselves. */
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { FORMAT_NAMES } from '@tidewheel/declaration/packing-settings.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { FORMAT_NAMES } from '../../../functions/core/pipeline/shard-formats.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (...parts: string[]) => readFileSync(path.join(ROOT, ...parts), 'utf8');
@@ -17,9 +18,10 @@ const code = (file: string) => read(file).replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/g
 const breakers = (folder: string, pattern: RegExp, allowed: (file: string) => boolean = () => false) =>
   sources(folder).filter((file) => !allowed(file) && pattern.test(code(file)));
 
-const folders = readdirSync(path.join(ROOT, 'functions'), { withFileTypes: true })
+const folders = readdirSync(path.join(ROOT, 'functions/handlers'), { withFileTypes: true })
   .filter(
-    (entry) => entry.isDirectory() && existsSync(path.join(ROOT, 'functions', entry.name, 'handler.ts')),
+    (entry) =>
+      entry.isDirectory() && existsSync(path.join(ROOT, 'functions/handlers', entry.name, 'handler.ts')),
   )
   .map(({ name }) => name);
 
@@ -100,6 +102,15 @@ describe.each(machines)('%s', (machine) => {
   });
 });
 
+/** Text of the file in which a name is defined: itself, or what a door takes it from. */
+function definitionOf(file: string, name: string): string {
+  const text = read(file);
+  const taken = [...text.matchAll(/export \{([^}]*)\} from '\.\/([^']+)'/g)].find(([, names = '']) =>
+    names.split(',').some((each) => each.trim() === name),
+  );
+  return taken?.[2] === undefined ? text : read(path.join(path.dirname(file), taken[2]));
+}
+
 describe('a function', () => {
   const declared = z
     .record(z.string(), z.looseObject({ handler: z.string(), role: z.array(z.string()) }))
@@ -119,7 +130,7 @@ describe('a function', () => {
 
   it('is deployed from its own folder', () => {
     for (const [name, { handler }] of Object.entries(declared)) {
-      expect(handler).toBe(`functions/${name}/handler.handler`);
+      expect(handler).toBe(`functions/handlers/${name}/handler.handler`);
     }
   });
 
@@ -130,17 +141,23 @@ describe('a function', () => {
   });
 
   it('hands its event to one use case', () => {
-    const imported = /import \{([^}]+)\} from '..\/(core\/[^']+)'/g;
+    const imported =
+      /import \{([^}]+)\} from '(?:\.\.\/\.\.\/((?:run|records|launch|notices|check|api)\/[^']+)|@tidewheel\/([^']+))'/g;
     const isAsync = (file: string, name: string) =>
       new RegExp(`export (async function ${name}\\b|const ${name} = (async )?\\([^=]*\\): Promise<)`).test(
-        read('functions', file),
+        definitionOf(file, name),
       );
     const useCases = folders.map((folder) => {
-      const handler = read('functions', folder, 'handler.ts');
+      const handler = read('functions/handlers', folder, 'handler.ts');
       // What a port is made of, such as `computeOf: (name) => declaredCompute(...)`, is handed on.
       const isCalled = (name: string) => new RegExp(`(?<!\\w: \\(.*\\) => )\\b${name}\\(`).test(handler);
-      const named = [...handler.matchAll(imported)].flatMap(([, names = '', file = '']) =>
-        names.split(',').filter((name) => isAsync(file, name.trim()) && isCalled(name.trim())),
+      const named = [...handler.matchAll(imported)].flatMap(([, names = '', room, door = '']) =>
+        names
+          .split(',')
+          .filter(
+            (name) =>
+              isAsync(room ? `functions/${room}` : `packages/${door}`, name.trim()) && isCalled(name.trim()),
+          ),
       );
       return [folder, named.length] as const;
     });
@@ -148,14 +165,15 @@ describe('a function', () => {
   });
 });
 
-describe('the rules', () => {
+/** Rooms of the service whose files decide; `aws`, `wiring` and the handlers meet the world for them. */
+const RULES = ['records', 'launch', 'run', 'notices', 'check', 'api'].map((room) => `functions/${room}`);
+
+describe.each(RULES)('the rules in %s', (room) => {
   it('know no AWS package, no process, no clock', () => {
+    expect(breakers(room, /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy|aws-sdk)/)).toEqual([]);
+    expect(breakers(room, /from '(\.\.\/)+(aws|wiring)\//)).toEqual([]);
     expect(
-      breakers('functions/core', /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy|aws-sdk)/),
-    ).toEqual([]);
-    expect(breakers('functions/core', /from '(\.\.\/)+aws\//)).toEqual([]);
-    expect(
-      breakers('functions/core', /\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(/),
+      breakers(room, /\bprocess\.|\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bsetTimeout\(/),
     ).toEqual([]);
   });
 });
@@ -167,7 +185,7 @@ const IMPURE = ['command-line.ts', 'files.ts', 'signed-headers.ts', 'temporary-f
 
 describe('packages', () => {
   it('know no AWS SDK, clock, chance or environment', () => {
-    const impure = (file: string) => IMPURE.includes(file);
+    const impure = (file: string) => IMPURE.includes(file) || /^packages\/\w+\/tests\//.test(file);
     expect(breakers('packages', /from '(@aws-sdk|@smithy|@aws-lambda-powertools|@middy)/, impure)).toEqual(
       [],
     );
@@ -183,10 +201,14 @@ describe('packages', () => {
 
 describe('a shard format', () => {
   it('is named only where it is implemented and declared', () => {
-    const homes = ['functions/core/packing/formats/', 'functions/core/pipeline/shard-formats.ts'];
+    const homes = ['packages/packing/formats/', 'packages/declaration/schema/shard-formats.ts'];
     const name = new RegExp(`['"\`](${FORMAT_NAMES.join('|')})['"\`]`);
-    const outside = ['functions', 'cli', 'emulators', 'bench'].flatMap((folder) =>
-      breakers(folder, name, (file) => homes.some((home) => file.startsWith(home))),
+    const outside = ['functions', 'packages', 'cli', 'emulators', 'bench'].flatMap((folder) =>
+      breakers(
+        folder,
+        name,
+        (file) => homes.some((home) => file.startsWith(home)) || file.includes('/tests/'),
+      ),
     );
     expect(outside).toEqual([]);
   });

@@ -1,8 +1,8 @@
 /** Runs against the limits of an account, from the declaration to the report. Time is virtual, nothing fails by chance. */
 import { describe, expect, it } from 'vitest';
-import type { FleetPlan } from '../../../functions/core/launch/ec2/fleet.ts';
-import { createFleetResult } from '../../../functions/core/launch/ec2/fleet-result.ts';
-import type { CreateOutcome } from '../../../functions/core/launch/job/training-service.ts';
+import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
+import { createFleetResult } from '../../../functions/launch/ec2/fleet-result.ts';
+import type { CreateOutcome } from '../../../functions/launch/job/training-service.ts';
 import type { FleetScript, ScriptedFleet } from '../../support/fakes/fleets.ts';
 import type { JobScript, ScriptedStatus } from '../../support/fakes/training.ts';
 import type { Conditions } from '../../support/world/account.ts';

@@ -23,7 +23,7 @@ def now() -> str:
 
 @dataclass
 class Report:
-    """What the service reads of this host; its schema is in functions/core/launch/ec2."""
+    """What the service reads of this host; its schema is in functions/launch/ec2."""
 
     instance_id: str
     launched_at: str | None = None
@@ -133,7 +133,7 @@ class Reporter:
 
 
 def _share(done: int, total: int | None) -> str:
-    """As the service tells it (functions/core/launch/ec2/fleet-state.ts)."""
+    """As the service tells it (functions/launch/ec2/fleet-state.ts)."""
     unit, name = (1e6, "MB") if (total or done) < 1e9 else (1e9, "GB")
     of = "" if total is None else f" of {total / unit:.1f}"
     return f"[tidewheel] {done / unit:.1f}{of} {name} are downloaded"

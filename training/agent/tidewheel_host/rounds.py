@@ -2,7 +2,7 @@
 
 The launch is the first round. When hosts are lost the service opens another: the hosts that stay
 upload, meet the new ones and resume from the newest checkpoint in the bucket. What the service
-promises is in functions/core/launch/ec2/host-requests.ts.
+promises is in functions/launch/ec2/host-requests.ts.
 """
 
 from __future__ import annotations

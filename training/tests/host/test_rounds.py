@@ -1,7 +1,7 @@
 """A gang on EC2 that loses a host: the others stay, another comes, the recipe goes on.
 
 The hosts and their programs are real. S3 is a folder, and this test writes the service's requests:
-functions/core/launch/ec2/refill.ts decides them, test/integration/ec2 runs both together. It takes
+functions/launch/ec2/refill.ts decides them, test/integration/ec2 runs both together. It takes
 minutes, in the recipes' own environments: `pytest -m heavy tests/host/test_rounds.py -s`.
 """
 

@@ -1,8 +1,9 @@
 /** Native packages lie beside the bundles: a function finds it as a layer's modules are found on Lambda, by NODE_PATH. */
+
 import path from 'node:path';
+import { IMAGE_ENGINE } from '@tidewheel/packing/images.ts';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { IMAGE_ENGINE } from '../../../../functions/core/packing/model/image-preparation.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { createFunction, invoke } from './lambda.ts';
 

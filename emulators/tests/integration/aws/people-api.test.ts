@@ -8,7 +8,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { httpEvent, requestIn } from '../../../../functions/core/api/http-event.ts';
+import { httpEvent, requestIn } from '../../../../functions/api/http-event.ts';
 import {
   clientConfiguration,
   startTestEmulator,

@@ -1,6 +1,6 @@
 /** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobChannels, pipeChannel } from '../../../../functions/core/launch/job/job-channels.ts';
+import { jobChannels, pipeChannel } from '../../../../functions/launch/job/job-channels.ts';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 

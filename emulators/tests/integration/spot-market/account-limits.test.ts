@@ -1,4 +1,5 @@
 /** EC2 with the limits of an account, in front of the emulator; and the service's own adapters, which must live with them. */
+
 import {
   DescribeRegionsCommand,
   EC2Client,
@@ -7,12 +8,12 @@ import {
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { TransientError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
 import { retry } from '../../../../functions/aws/shared/clients.ts';
-import type { ObjectStore } from '../../../../functions/core/shared/ports.ts';
 import { planOf } from '../../../../test/support/builders/fleet.ts';
 import {
   clientConfiguration,

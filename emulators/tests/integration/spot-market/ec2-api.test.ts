@@ -1,4 +1,5 @@
 /** The market as EC2's own clients see it: the AWS SDK for JavaScript and boto3, unmodified. */
+
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -12,11 +13,11 @@ import {
   paginateDescribeInstanceTypes,
   paginateDescribeSpotPriceHistory,
 } from '@aws-sdk/client-ec2';
+import { catalogTypes, offeredZoneIds } from '@tidewheel/catalog/catalog.ts';
+import { readAnswer } from '@tidewheel/catalog/hardware.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { describeHardware } from '../../../../functions/aws/market/instance-types.ts';
-import { catalogTypes, offeredZoneIds } from '../../../../functions/core/catalog/catalog.ts';
-import { readAnswer } from '../../../../functions/core/catalog/hardware.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { keyVariables } from '../../../access/access-key.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';

@@ -1,6 +1,6 @@
 /** Throttling of APIs, and which instances a profile allows. */
+import { vcpuQuotaOf } from '@tidewheel/declaration/instance-types.ts';
 import { expect, it } from 'vitest';
-import { vcpuQuotaOf } from '../../../../functions/core/catalog/types/vcpu-quotas.ts';
 import { LIMIT_PROFILES, limitsOf } from '../../../limits/profiles.ts';
 import { tokenBuckets } from '../../../limits/token-bucket.ts';
 import { marketLimits, sageMakerLimits } from '../../../region/account-limits.ts';

@@ -1,6 +1,6 @@
+import { ec2OnDemandUsd } from '@tidewheel/catalog/catalog.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ec2OnDemandUsd } from '../../../../functions/core/catalog/catalog.ts';
 import { wallClock } from '../../../clock/clock.ts';
 import { startMarketTime } from '../../../spot-market/model/market-time.ts';
 import { listPrice, zonesOf, zonesOffering } from '../../../spot-market/model/offers.ts';

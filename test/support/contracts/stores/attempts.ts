@@ -1,6 +1,6 @@
 /** What every AttemptStore does. */
 import { expect, it } from 'vitest';
-import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../../functions/records/stores.ts';
 import { AT, attemptOf, outcomeOf, progressOf, secondsAfter } from '../../builders/records.ts';
 import { raced } from './raced.ts';
 

@@ -1,6 +1,6 @@
 /** What every PipelineStore does. */
 import { expect, it } from 'vitest';
-import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../../functions/records/stores.ts';
 import { AT, secondsAfter } from '../../builders/records.ts';
 
 const LATER = secondsAfter(60);

@@ -1,6 +1,6 @@
 /** What every PlacementStore does. */
 import { expect, it } from 'vitest';
-import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../../functions/records/stores.ts';
 import { AT, launchOf, waitOf } from '../../builders/records.ts';
 
 export function placementStoreContract(open: () => Promise<Pick<Stores, 'placements' | 'timeline'>>): void {

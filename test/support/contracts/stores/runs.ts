@@ -1,9 +1,9 @@
 /** What every RunStore does; the close of a batch changes the pipeline as well. */
 
+import { partsOf } from '@tidewheel/declaration/pipeline.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import { partsOf } from '../../../../functions/core/pipeline/run-parts.ts';
-import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../../functions/records/stores.ts';
 import { AT, declarationOf, requestOf, runOf, secondsAfter } from '../../builders/records.ts';
 import { raced } from './raced.ts';
 

@@ -1,6 +1,6 @@
 /** What every TimelineStore does. */
 import { expect, it } from 'vitest';
-import type { Stores } from '../../../../functions/core/runs/stores.ts';
+import type { Stores } from '../../../../functions/records/stores.ts';
 import { AT, secondsAfter } from '../../builders/records.ts';
 
 export function timelineStoreContract(open: () => Promise<Pick<Stores, 'timeline'>>): void {

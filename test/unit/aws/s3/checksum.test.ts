@@ -1,7 +1,7 @@
+import { crc64NvmeBase64 } from '@tidewheel/packing/checksums.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isCheckable, isIntact } from '../../../../functions/aws/s3/checksum.ts';
-import { crc64NvmeBase64 } from '../../../../functions/core/packing/formats/crc64-nvme.ts';
 
 /** Bit by bit, from the definition. */
 function slowCrc64(bytes: Uint8Array): string {

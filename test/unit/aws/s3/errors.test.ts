@@ -1,6 +1,6 @@
+import { UnreadableBlobError } from '@tidewheel/packing/store.ts';
 import { expect, it } from 'vitest';
 import { classify, ofObject } from '../../../../functions/aws/s3/errors.ts';
-import { UnreadableBlobError } from '../../../../functions/core/packing/model/blob-store.ts';
 
 const refusal = (status: number, code: string) =>
   classify({ operation: 'GetObject', key: 'k', status, code });

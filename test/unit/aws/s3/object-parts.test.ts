@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
+import { crc32c, crc32ToBase64, keptSum, sumOf } from '@tidewheel/packing/checksums.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { S3BlobStore } from '../../../../functions/aws/s3/blob-store.ts';
 import { Requester } from '../../../../functions/aws/s3/requester.ts';
 import type { Answer } from '../../../../functions/aws/s3/transport.ts';
-import { crc32c } from '../../../../functions/core/packing/formats/crc32c.ts';
-import { crc32ToBase64, keptSum, sumOf } from '../../../../functions/core/packing/formats/running-sum.ts';
 
 const ETAG = 'abc-3';
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64');

@@ -1,11 +1,11 @@
 /** A million keys under a prefix, as settle and the hourly sweep list them. */
 
 import { TransientError } from '@tidewheel/kit/errors.ts';
+import type { ListedBlob } from '@tidewheel/packing/store.ts';
 import { describe, expect, it } from 'vitest';
 import { S3Transient } from '../../../../functions/aws/s3/errors.ts';
 import { withParallelLists } from '../../../../functions/aws/s3/parallel-lists.ts';
-import { lookAtIncoming } from '../../../../functions/core/ingest/settle.ts';
-import type { ListedBlob } from '../../../../functions/core/packing/model/blob-store.ts';
+import { lookAtIncoming } from '../../../../functions/run/ingest/settle.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';

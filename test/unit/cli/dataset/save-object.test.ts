@@ -1,10 +1,11 @@
 /** An object in a file, read in pieces. */
+
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { saveObject } from '../../../../cli/dataset/save-object.ts';
-import type { BlobStore } from '../../../../functions/core/packing/model/blob-store.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 
 const store = new MemoryBlobStore();

@@ -2,9 +2,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fetchSavedFiles } from '../../../../cli/dataset/save-object.ts';
-import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 
 const PREFIX = bucketKeys.checkpoints('pets', 'pets-000001');

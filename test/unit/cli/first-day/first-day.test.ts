@@ -1,16 +1,17 @@
 /** The steps stay below $5, their pipelines are valid, and a second start continues. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { trainingPrice } from '@tidewheel/catalog/catalog.ts';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { describe, expect, it } from 'vitest';
 import { declarationOf, playRun, removePipeline } from '../../../../cli/first-day/play-run.ts';
 import { obstacleTo, playStep } from '../../../../cli/first-day/play-step.ts';
 import { keepResults, markdownOf, readResults, withoutNames } from '../../../../cli/first-day/results.ts';
 import type { RunFacts } from '../../../../cli/first-day/run-facts.ts';
 import { type Hosts, STEPS, type TrialRun } from '../../../../cli/first-day/steps.ts';
-import { trainingPrice } from '../../../../functions/core/catalog/catalog.ts';
-import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
-import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { quota, seen } from '../../../support/builders/account.ts';
 import { firstDay, RUN_FACTS, reportBytes } from '../../../support/first-day.ts';
 

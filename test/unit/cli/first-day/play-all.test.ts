@@ -2,11 +2,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Day, GOES_ON, playAll } from '../../../../cli/first-day/play-all.ts';
 import { keepResults, readResults, type StepResult } from '../../../../cli/first-day/results.ts';
 import { STEPS } from '../../../../cli/first-day/steps.ts';
-import { bucketKeys } from '../../../../functions/core/shared/keys.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { firstDay, reportBytes } from '../../../support/first-day.ts';
 

@@ -1,8 +1,8 @@
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { describe, expect, it } from 'vitest';
 import { dataIn } from '../../../../cli/init/data.ts';
 import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
 import { namesFolder, readScript } from '../../../../cli/init/script.ts';
-import { readDeclaration } from '../../../../functions/core/pipeline/declaration.ts';
 
 const SCRIPT = `
 import torch

@@ -29,7 +29,7 @@ describe('the size of the project', () => {
 
   it('leaves out generated files and data', () => {
     expect(weigh('training/client/tidewheel_client/operations.py', 'one\n')).toBeUndefined();
-    expect(weigh('functions/core/catalog/data/ec2-prices.json', '{}\n')).toBeUndefined();
+    expect(weigh('packages/catalog/data/ec2-prices.json', '{}\n')).toBeUndefined();
   });
 
   it('shows what each room gained and lost', () => {

@@ -1,5 +1,7 @@
 /** Before set-up a start is judged without packages: by the same words as after it. */
+
 import { join } from 'node:path';
+import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '@tidewheel/declaration/launchers.ts';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { readCommandLine, UsageError } from '@tidewheel/kit/command-line.ts';
 import { describe, expect, it, vi } from 'vitest';
@@ -12,7 +14,6 @@ import {
   startMistakes,
 } from '../../../../cli/setup/start-options.mjs';
 import { projectFolder, startCommand } from '../../../../cli/start/ready.ts';
-import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '../../../../functions/core/pipeline/launchers.ts';
 
 function problemsAfterSetUp(args: readonly string[]): readonly string[] {
   try {

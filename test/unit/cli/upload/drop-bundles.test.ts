@@ -1,15 +1,16 @@
 /** A drop in bundles that is killed at any write goes on where it was. */
+
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { splitKey } from '@tidewheel/packing/bundles.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../../../cli/serve/taken-files.ts';
 import { groupFiles, suggestion } from '../../../../cli/upload/bundling.ts';
 import { dropBundles } from '../../../../cli/upload/drop-bundles.ts';
 import { dataFilesBelow, type LocalFile } from '../../../../cli/upload/local-files.ts';
-import { openBundles } from '../../../../functions/core/packing/arrivals/open-bundles.ts';
-import { splitKey } from '../../../../functions/core/packing/model/member-names.ts';
+import { openBundles } from '../../../../packages/packing/arrivals/open-bundles.ts';
 import { now } from '../../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';

@@ -1,11 +1,11 @@
+import { writtenPipeline } from '@tidewheel/declaration/pipeline.ts';
 import fc from 'fast-check';
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { WatchedRun, WatchedSeries } from '../../../../cli/watch/view.ts';
-import { makeReport } from '../../../../functions/core/attempts/report.ts';
-import { writtenPipeline } from '../../../../functions/core/pipeline/tuning.ts';
+import { makeReport } from '../../../../functions/run/attempts/report.ts';
 import { AT, declarationOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));

@@ -1,14 +1,20 @@
 /** What disk a host gets for the shards that it fetches, and what its user data does with an instance store. */
+
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import {
+  type Disk,
+  diskBytesPerSecond,
+  diskOf,
+  downloadOf,
+  whyTooLate,
+} from '@tidewheel/catalog/data-on-hosts.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { type Disk, diskBytesPerSecond, diskOf } from '../../../../functions/core/catalog/launchers/disk.ts';
-import { downloadOf, whyTooLate } from '../../../../functions/core/catalog/launchers/download.ts';
-import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
-import { onInstanceStore } from '../../../../functions/core/launch/ec2/user-data.ts';
+import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
+import { onInstanceStore } from '../../../../functions/launch/ec2/user-data.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
 import { generationAt } from '../../../support/builders/generations.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createFleetResult } from '../../../../functions/core/launch/ec2/fleet-result.ts';
+import { createFleetResult } from '../../../../functions/launch/ec2/fleet-result.ts';
 
 const errors = (...codes: string[]) => ({
   FleetId: 'fleet-1',

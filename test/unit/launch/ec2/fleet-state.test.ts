@@ -1,13 +1,13 @@
+import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   describeFleet,
   type FleetInstance,
   type FleetView,
-} from '../../../../functions/core/launch/ec2/fleet-state.ts';
-import type { HostReport } from '../../../../functions/core/launch/job/job-document.ts';
-import { isTerminal, outcomeOf, recallReason } from '../../../../functions/core/launch/job/outcome.ts';
-import type { AttemptOutcome } from '../../../../functions/core/placement/attempts.ts';
+} from '../../../../functions/launch/ec2/fleet-state.ts';
+import type { HostReport } from '../../../../functions/launch/job/job-document.ts';
+import { isTerminal, outcomeOf, recallReason } from '../../../../functions/launch/job/outcome.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 const instance = (instanceId: string, state: string, reasonCode?: string): FleetInstance => ({

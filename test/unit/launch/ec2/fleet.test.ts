@@ -1,8 +1,8 @@
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { efaCards } from '@tidewheel/catalog/speeds.ts';
 import { describe, expect, it } from 'vitest';
-import { instanceFacts } from '../../../../functions/core/catalog/catalog.ts';
-import { efaCards } from '../../../../functions/core/catalog/network-cards.ts';
-import { buildFleet } from '../../../../functions/core/launch/ec2/fleet.ts';
-import { buildTrainingJob } from '../../../../functions/core/launch/sagemaker/training-job.ts';
+import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
+import { buildTrainingJob } from '../../../../functions/launch/sagemaker/training-job.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
 import { TRAINING_ROLE } from '../../../support/builders/launchers.ts';
 

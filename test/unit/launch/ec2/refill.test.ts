@@ -1,15 +1,15 @@
 /** What becomes of a gang that loses hosts: the rules, and what follows from them however often and late they act. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describeFleet } from '../../../../functions/core/launch/ec2/fleet-state.ts';
+import { describeFleet } from '../../../../functions/launch/ec2/fleet-state.ts';
 import {
   currentHosts,
   type FleetInstance,
   STOP_GRACE_SECONDS,
-} from '../../../../functions/core/launch/ec2/fleet-view.ts';
-import type { RoundState } from '../../../../functions/core/launch/ec2/host-requests.ts';
-import { nextRefillStep, type RefillQuestion } from '../../../../functions/core/launch/ec2/refill.ts';
-import type { HostReport } from '../../../../functions/core/launch/job/job-document.ts';
+} from '../../../../functions/launch/ec2/fleet-view.ts';
+import type { RoundState } from '../../../../functions/launch/ec2/host-requests.ts';
+import { nextRefillStep, type RefillQuestion } from '../../../../functions/launch/ec2/refill.ts';
+import type { HostReport } from '../../../../functions/launch/job/job-document.ts';
 
 const MAXIMUM_ROUNDS = 6;
 const REFILL_SECONDS = 900;

@@ -1,6 +1,6 @@
 """Placeholders such as `${checkpoints}` in what a pipeline declares of its script.
 
-The service checks their names (functions/core/pipeline/script/placeholders.ts); here are the paths.
+The service checks their names (packages/declaration/script/placeholders.ts); here are the paths.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the agent must know of each strategy.
 
-`npm run generate` writes this file from functions/core/pipeline/strategies.ts: change that one.
+`npm run generate` writes this file from packages/declaration/schema/strategies.ts: change that one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The run's series: one file an attempt, beside the checkpoints, that only grows.
 
 `tidewheel-series/attempt-<n>.jsonl` holds a line for each start of the script and one for each
-point that is recorded. The service joins the files (functions/core/runs/series.ts).
+point that is recorded. The service joins the files (functions/records/series.ts).
 """
 
 from __future__ import annotations

@@ -1,0 +1,77 @@
+import { list, usd } from '@tidewheel/kit/fields.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import * as z from 'zod';
+import { type AttemptRecord, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { readSeries } from '../../records/series.ts';
+import { readStepSpeed } from '../../records/step-speeds.ts';
+import { compareMeasuredRuns as sideBySide } from '../../run/attempts/doctor/compare-runs.ts';
+import { gangHourlyUsd } from '../../run/attempts/stop-rules.ts';
+import { noRun, ok } from '../shared/answers.ts';
+import { defineOperation, READS } from '../shared/operation.ts';
+import { namesText } from '../shared/query-text.ts';
+
+const MOST_RUNS = 20;
+
+const share = z.number().describe('Share of 1.');
+
+const row = z.object({
+  runId: z.string(),
+  status: runStatusSchema,
+  strategy: z.string().optional(),
+  topology: z.string().optional().describe('Of the longest measured one, such as 2 x g5.xlarge.'),
+  samplesPerSecond: z.number().optional(),
+  usdPerMillionSamples: usd.optional(),
+  stepSeconds: z.object({ median: z.number(), p95: z.number() }).optional(),
+  cpuBusy: share.optional(),
+  gpuBusy: share.optional(),
+  costUsd: usd,
+  costToMetricUsd: usd.optional().describe('Paid when the run first reached the value of the metric.'),
+});
+
+export const compareRuns = defineOperation(
+  {
+    ...READS,
+    route: 'GET /compare',
+    id: 'compareRuns',
+    summary: 'Shows runs side by side: speed, utilisation, and dollars until the same metric.',
+    query: z.strictObject({
+      runs: namesText
+        .refine((names) => names.length >= 2 && names.length <= MOST_RUNS, `name 2 to ${MOST_RUNS} runs`)
+        .describe('Such as digits-000041,digits-000042.'),
+      metric: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('A series; absent: one that all runs have, a loss first.'),
+    }),
+    answer: z.object({
+      rows: list(row),
+      metric: z
+        .object({ name: z.string(), value: z.number() })
+        .optional()
+        .describe('What every run that logged it has reached; absent without such a metric.'),
+    }),
+    refusals: [404],
+  },
+  async ({ runs, attempts, store }, { query }) => {
+    const found = await Promise.all(query.runs.map(async (runId) => (await runs.get(runId)) ?? runId));
+    const absent = found.find((run) => typeof run === 'string');
+    if (absent !== undefined) return noRun(absent);
+    const known = found.filter((run) => typeof run !== 'string');
+    const compared = await Promise.all(
+      known.map(async (run) => {
+        const made = await attempts.list(run.runId);
+        const series = await readSeries(store, run.pipeline, run.runId);
+        return { run, attempts: made, series, probed: await probedOf(store, run, made) };
+      }),
+    );
+    return ok(sideBySide(compared, query.metric));
+  },
+);
+
+async function probedOf(store: ObjectStore, run: RunRecord, attempts: readonly AttemptRecord[]) {
+  const placement = attempts.at(-1)?.placement;
+  if (run.probe === undefined || placement === undefined) return undefined;
+  const speed = await readStepSpeed(store, run);
+  return speed && { speed, usdPerHour: gangHourlyUsd(placement) };
+}

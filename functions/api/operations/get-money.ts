@@ -1,0 +1,171 @@
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import * as z from 'zod';
+import { FINISHED, type RunRecord } from '../../records/run-records.ts';
+import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/report.ts';
+import { ok } from '../shared/answers.ts';
+import { defineOperation, READS } from '../shared/operation.ts';
+import { leftOut, steppedOver, unreadable } from '../shared/paging.ts';
+
+const spent = {
+  runs: z.number().int(),
+  costUsd: usd,
+  onDemandUsd: usd.describe('What the same useful work costs on On-Demand, without interruptions.'),
+  lostSeconds: seconds.describe('Training that no checkpoint covered.'),
+  lostUsd: usd.describe('The share of the cost that lost work has.'),
+};
+
+const money = z.object({
+  month: z.string(),
+  from: time,
+  to: time,
+  total: z.object(spent),
+  byPipeline: list(z.object({ pipeline: z.string(), ...spent })),
+  byDay: list(z.object({ day: z.string(), costUsd: usd })),
+  byPool: list(
+    z.object({
+      instanceType: z.string(),
+      zoneId: z.string().optional(),
+      purchaseOption: z.enum(['spot', 'on-demand']),
+      attempts: z.number().int(),
+      costUsd: usd,
+      lostSeconds: seconds,
+    }),
+  ),
+  isComplete: z.boolean().describe('false: there are more runs than were read; the sums are of the newest.'),
+  unreadable,
+});
+
+type Money = z.input<typeof money>;
+type Spent = Money['total'];
+
+/** One read each; the call has 29 seconds. */
+const MOST_REPORTS = 1_000;
+const RUNS_A_PAGE = 200;
+const AT_ONCE = 32;
+/** A run may end long after it began. */
+const LONGEST_RUN_MILLISECONDS = 35 * 86_400_000;
+
+/** Over all runs of a month, from their reports: a run counts in the month of its end. */
+export const getMoney = defineOperation(
+  {
+    ...READS,
+    route: 'GET /money',
+    id: 'getMoney',
+    summary: 'Sums up what the runs of a month cost, by pipeline, day and pool.',
+    query: z.strictObject({
+      month: z
+        .string()
+        .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'write a month as 2026-11')
+        .optional()
+        .describe('Such as 2026-11, in UTC; absent: the current one.'),
+    }),
+    answer: money,
+  },
+  async (deps, { query }) => {
+    const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
+    const { tell, said } = steppedOver();
+    const names = (await deps.pipelines.list({ tell })).map(({ name }) => name);
+    const ended = names.flatMap((name) => [
+      endedIn((limit, before) => deps.runs.list(name, limit, before, tell), month),
+      endedIn((limit, before) => deps.runs.listProbes(name, limit, before, tell), month),
+    ]);
+    const runs = (await Promise.all(ended)).flat();
+    const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
+    const reports: RunReport[] = [];
+    for (let first = 0; first < newest.length; first += AT_ONCE) {
+      const some = await Promise.all(
+        newest
+          .slice(first, first + AT_ONCE)
+          .map((run) => readReport(deps.store, run).catch(leftOut(run.runId, tell))),
+      );
+      reports.push(...some.filter((report) => report !== undefined));
+    }
+    return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length, ...said() });
+  },
+);
+
+interface Month {
+  readonly month: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+function monthOf(month: string): Month {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  const at = (place: number): string => new Date(Date.UTC(year, place, 1)).toISOString();
+  return { month, from: at(number - 1), to: at(number) };
+}
+
+async function endedIn(
+  list: (limit: number, before: string | undefined) => Promise<RunRecord[]>,
+  { from, to }: Month,
+): Promise<RunRecord[]> {
+  const earliest = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
+  const found: RunRecord[] = [];
+  let before: string | undefined;
+  for (;;) {
+    const page = await list(RUNS_A_PAGE, before);
+    found.push(
+      ...page.filter(
+        ({ status, updatedAt }) => FINISHED.includes(status) && updatedAt >= from && updatedAt < to,
+      ),
+    );
+    const last = page.at(-1);
+    if (last === undefined || page.length < RUNS_A_PAGE || last.createdAt < earliest) return found;
+    if (found.length > MOST_REPORTS) return found;
+    before = last.runId;
+  }
+}
+
+function sumsOf(reports: readonly RunReport[]): Pick<Money, 'total' | 'byPipeline' | 'byDay' | 'byPool'> {
+  const byPipeline = Map.groupBy(reports, ({ pipeline }) => pipeline);
+  const byDay = Map.groupBy(reports, ({ finishedAt }) => finishedAt.slice(0, 10));
+  const byPool = Map.groupBy(
+    reports.flatMap(({ attempts }) => attempts),
+    ({ pool: { instanceType, zoneId, purchaseOption } }) =>
+      JSON.stringify([instanceType, zoneId, purchaseOption]),
+  );
+  return {
+    total: spentOf(reports),
+    byPipeline: [...byPipeline]
+      .map(([pipeline, own]) => ({ pipeline, ...spentOf(own) }))
+      .toSorted((a, b) => b.costUsd - a.costUsd),
+    byDay: [...byDay]
+      .map(([day, own]) => ({ day, costUsd: sum(own, ({ costUsd }) => costUsd) }))
+      .toSorted((a, b) => (a.day < b.day ? -1 : 1)),
+    byPool: [...byPool.values()].flatMap(poolSpent).toSorted((a, b) => b.costUsd - a.costUsd),
+  };
+}
+
+const spentOf = (reports: readonly RunReport[]): Spent => ({
+  runs: reports.length,
+  costUsd: sum(reports, ({ costUsd }) => costUsd),
+  onDemandUsd: sum(reports, ({ onDemandUsd }) => onDemandUsd),
+  lostSeconds: sum(reports, ({ lostSeconds }) => lostSeconds),
+  lostUsd: sum(
+    reports.flatMap(({ attempts }) => attempts),
+    lostUsd,
+  ),
+});
+
+const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: AttemptReport): number =>
+  billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;
+
+function poolSpent(attempts: readonly AttemptReport[]): Money['byPool'] {
+  const pool = attempts[0]?.pool;
+  if (pool === undefined) return [];
+  const { instanceType, zoneId, purchaseOption } = pool;
+  return [
+    {
+      instanceType,
+      zoneId,
+      purchaseOption,
+      attempts: attempts.length,
+      costUsd: sum(attempts, ({ costUsd }) => costUsd),
+      lostSeconds: sum(attempts, ({ lostSeconds }) => lostSeconds),
+    },
+  ];
+}
+
+const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((total, item) => total + of(item), 0);

@@ -1,0 +1,85 @@
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
+import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
+import { list, time } from '@tidewheel/kit/fields.ts';
+import { choosePlacement, storedQuestion } from '@tidewheel/placement/choose.ts';
+import { typesOf } from '@tidewheel/placement/estimate.ts';
+import {
+  completeMarket,
+  decideIf,
+  questionOf,
+  sameChoice,
+  whyUnreadable,
+} from '@tidewheel/placement/explain.ts';
+import { observationsOfOthers } from '@tidewheel/placement/market.ts';
+import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
+import { ok, problem } from '../shared/answers.ts';
+import { defineRunOperation, READS } from '../shared/operation.ts';
+import { namesText } from '../shared/query-text.ts';
+import { noPlacement, storedPlacementOf } from './get-placement.ts';
+
+const names = namesText.optional();
+const amount = z.coerce.number().positive('write a number above 0').optional();
+
+export const getWhatIf = defineRunOperation(
+  {
+    ...READS,
+    route: 'GET /runs/{runId}/what-if/{attempt}',
+    id: 'getWhatIf',
+    summary: 'Decides the placement of an attempt again, with something changed. Nothing is started.',
+    query: z.strictObject({
+      deadlineHours: amount,
+      budgetUsd: amount,
+      purchaseOption: z.enum(['spot', 'on-demand', 'spot-then-on-demand']).optional(),
+      launcher: z.enum(DECLARED_LAUNCHERS).optional(),
+      instanceTypes: names.describe('Such as g5.xlarge,g6.xlarge.'),
+      zoneIds: names.describe('Such as use1-az1,use1-az4.'),
+      regions: names.describe('Such as us-east-1,us-west-2.'),
+      dataGigabytes: amount.describe('How much would move to a region that the pipeline did not name.'),
+    }),
+    answer: z.object({
+      decidedAt: time.describe('The time as of which it is decided again.'),
+      /** Of the same rules, with what is on record now. */
+      again: placementDecisionSchema.describe('Without any change.'),
+      isSame: z.boolean().describe('Whether `again` comes to the pool and the gang that were chosen.'),
+      changed: placementDecisionSchema.describe('With the change.'),
+      notes: list(z.string()).describe('What is not known of that time.'),
+    }),
+    refusals: [404, 409],
+  },
+  async (deps, { run, parameters, query }) => {
+    const { runId } = run;
+    const [attempts, stored] = await Promise.all([
+      deps.attempts.list(runId),
+      storedPlacementOf(deps, runId, parameters.attempt),
+    ]);
+    if (stored === undefined || run.declaration === undefined) return noPlacement(runId, parameters.attempt);
+    const { decision } = stored;
+    const damage = whyUnreadable(decision);
+    if (damage !== undefined) return problem(409, damage);
+    const asked = storedQuestion(decision);
+    const types = typesOf(run.declaration.compute, factsWith(asked.hardware));
+    const now = new Date(asked.now);
+    const observationsIn = (instanceTypes: readonly string[]) =>
+      observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now });
+    const question = questionOf({ run, attempts, ...stored, observations: await observationsIn(types) });
+    if (question === undefined) return noPlacement(runId, parameters.attempt);
+    const { dataGigabytes, ...change } = query;
+    const more = change.instanceTypes;
+    const { input, notes } = await completeMarket(
+      more === undefined
+        ? question
+        : { ...question, observations: await observationsIn([...types, ...more]) },
+      change,
+      { ...deps, datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9 },
+    );
+    const again = choosePlacement(question);
+    return ok({
+      decidedAt: asked.now,
+      again,
+      isSame: sameChoice(again, decision),
+      changed: decideIf(input, change),
+      notes,
+    });
+  },
+);

@@ -1,0 +1,83 @@
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
+import { READS } from '../shared/operation.ts';
+
+/** Sizes of samples are held in memory. */
+const MOST_FILES = 5_000_000;
+const MOST_BYTES = 1e15;
+
+const planBody = z.strictObject({
+  pipeline: z.string().min(1).describe('Its name.'),
+  declaration: z.string().optional().describe('In YAML or JSON; absent: the stored one.'),
+  change: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('A part of a declaration: fields of training, compute, limits, retention and dataset.'),
+  data: z
+    .strictObject({
+      files: z.int().min(1).max(MOST_FILES),
+      bytes: z.int().min(1).max(MOST_BYTES),
+    })
+    .optional()
+    .describe('New data, in place of what is in incoming/; each file counts as a sample.'),
+});
+
+const interval = z
+  .object({ low: z.number(), expected: z.number(), high: z.number() })
+  .describe('90 % interval.');
+
+const trouble = { message: z.string(), remedy: z.string() };
+const place = { check: z.string(), field: z.string() };
+const finding = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('passed'), ...place, value: z.string() }),
+  z.object({ kind: z.literal('limited'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('fails'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('notSeen'), ...place, ...trouble }),
+]);
+
+/** A function of its own answers it (functions/api/plan): it looks at the account, where the others have no business. */
+export const planRun = {
+  ...READS,
+  route: 'POST /plan',
+  id: 'planRun',
+  summary: 'Says what the next run of a declaration would do, cost and miss. Nothing is started.',
+  body: { schema: planBody, required: true },
+  answer: z.object({
+    pipeline: z.string(),
+    asOf: time,
+    runId: z.string().describe('The run that would take the data.'),
+    packing: z
+      .object({
+        basis: z.enum(['counted', 'given']),
+        files: z.number(),
+        bytes: z.number(),
+        samples: z.number(),
+        rejected: z.number().describe('By names and sizes alone.'),
+        shards: z.number(),
+        items: z.number().describe('Invocations that pack them.'),
+      })
+      .describe('Of the new data.'),
+    dataset: z
+      .object({ generations: z.number(), shards: z.number(), bytes: z.number() })
+      .describe('All that the run would train on.'),
+    decision: placementDecisionSchema.optional().describe('Absent where there is nothing to train on.'),
+    training: z
+      .object({
+        basis: z
+          .enum(['measured', 'declared', 'assumed'])
+          .describe('declared: as former runs took; assumed: nothing is known.'),
+        workSeconds: seconds.describe('Training alone, on the chosen topology.'),
+        seconds: interval.describe('From the decision to the end; 90 % interval.'),
+        usd: interval.describe('US dollars; 90 % interval.'),
+        onDemandUsd: usd.describe('The same work at the On-Demand price, without an interruption.'),
+        finishAt: z.object({ low: time, expected: time, high: time }).describe('90 % interval.'),
+      })
+      .optional()
+      .describe('Absent where nothing would be launched now.'),
+    deadlineAt: time.optional(),
+    findings: list(finding).describe('Quotas, roles, networks, images and secrets of the account.'),
+    notes: list(z.string()).describe('What is not known.'),
+  }),
+  refusals: [404, 409],
+} as const;

@@ -1,0 +1,95 @@
+import { limitsSchema, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { changeDeclaration } from '@tidewheel/declaration/read.ts';
+import { choosePlacement } from '@tidewheel/placement/choose.ts';
+import { questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
+import { type PlacementDecision, placementDecisionSchema } from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
+import { keepChangedClose } from '../../records/kept-records.ts';
+import { FINISHED, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { ok, problem } from '../shared/answers.ts';
+import { type ApiDeps, CHANGES, defineRunOperation } from '../shared/operation.ts';
+
+/** Idempotent. The body has the fields of `limits` that change; null takes one out. */
+export const putLimits = defineRunOperation(
+  {
+    ...CHANGES,
+    route: 'PUT /runs/{runId}/limits',
+    id: 'putLimits',
+    summary: 'Changes limits of a run that has not ended.',
+    body: { schema: z.record(z.string(), z.number().nullable()), required: true },
+    answer: z.object({
+      runId: z.string(),
+      status: runStatusSchema,
+      limits: limitsSchema,
+      placement: placementDecisionSchema
+        .optional()
+        .describe(
+          'What the last placement would have been with these limits; the run itself goes on where it is.',
+        ),
+    }),
+  },
+  async (deps, { run, body, caller }) => {
+    const { runId } = run;
+    if (FINISHED.includes(run.status))
+      return problem(409, `${runId} has ended (${run.status}): POST /runs/${runId}/retry changes its limits`);
+    if (run.declaration === undefined)
+      return problem(
+        409,
+        `${runId} is settling: change limits in its declaration (PUT /pipelines/${run.pipeline})`,
+      );
+    const changed = changeDeclaration(run.declaration, body, { section: 'limits' });
+    if (!changed.valid) return problem(400, 'the limits are not valid', changed.problems);
+    const { limits } = changed.pipeline;
+    const before = run.declaration.limits;
+    const text = changesText(before, limits);
+    const isSame = JSON.stringify(limits) === JSON.stringify(before);
+    if (!isSame) await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy: caller, text });
+    const placement = await placementWith(deps, { ...run, declaration: changed.pipeline });
+    return ok({ runId, status: run.status, limits, placement });
+  },
+);
+
+/** The last placement's question, put again with the run's declaration as it is now. */
+async function placementWith(
+  { attempts, placements }: ApiDeps,
+  run: RunRecord,
+): Promise<PlacementDecision | undefined> {
+  const known = await attempts.list(run.runId);
+  const next = (known.at(-1)?.attempt ?? 0) + 1;
+  const stored = (await placements.get(run.runId, next)) ?? (await placements.get(run.runId, next - 1));
+  if (stored === undefined || whyUnreadable(stored.decision) !== undefined) return undefined;
+  const question = questionOf({ run, attempts: known, ...stored });
+  return question && choosePlacement(question);
+}
+
+function changesText(before: Pipeline['limits'], after: Pipeline['limits']): string {
+  const [old, given] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  return [...new Set([...old.keys(), ...given.keys()])]
+    .filter((name) => old.get(name) !== given.get(name))
+    .map((name) => `${name} ${String(given.get(name) ?? 'none')}`)
+    .join(', ');
+}
+
+interface LimitsChange {
+  readonly declaration: Pipeline;
+  readonly requestedBy: string;
+  readonly text: string;
+}
+
+/** @param run open, with its declaration pinned. Every later look at it reads the new limits. */
+async function changeLimits(
+  { runs, store, timeline, clock }: ApiDeps,
+  run: RunRecord,
+  { declaration, requestedBy, text }: LimitsChange,
+): Promise<void> {
+  const { runId, retry } = run;
+  const at = clock.now().toISOString();
+  await runs.update(runId, { declaration, updatedAt: at });
+  await keepChangedClose(store, run, { retry, declaration });
+  await timeline.add(runId, {
+    id: `limits-${at}`,
+    at,
+    kind: 'LimitsChanged',
+    text: `limits are now ${text}, as ${requestedBy} asked`,
+  });
+}

@@ -1,0 +1,62 @@
+/** The answer to `POST /plan`, in a function of its own: it may look at the account, and at nothing that starts anything. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
+import { changeDeclaration, type Declaration } from '@tidewheel/declaration/read.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { TooManyArrivalsError } from '@tidewheel/packing/plan.ts';
+import {
+  type DeploymentRules,
+  onlyAllowed,
+  readAllowedDeclaration,
+  readAllowedStored,
+} from '../../run/ingest/allowed.ts';
+import { planRun as operation } from '../operations/plan-run.ts';
+import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../shared/answers.ts';
+import { roleRefusal, whileAwsAnswers } from '../shared/failures.ts';
+import { answering, jsonBodyOf } from '../shared/operation.ts';
+import type { PeopleRoles } from '../shared/people.ts';
+import { type PlanRunDeps, planRun } from './plan-run.ts';
+
+export interface PlanDeps extends PlanRunDeps, DeploymentRules {
+  readonly people: PeopleRoles;
+}
+
+export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<ApiResponse> {
+  const refusal = roleRefusal(deps, request, operation.role);
+  return refusal ?? whileAwsAnswers(() => respond(deps, request));
+}
+
+const respond = answering(operation, async (deps: PlanDeps, { body }) => {
+  const asked = jsonBodyOf(operation.body.schema, body);
+  if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
+  const { pipeline: name, declaration: given, change, data } = asked.value;
+  const nameProblem = pipelineNameProblem(name);
+  if (nameProblem !== undefined)
+    return problem(400, `pipeline is "${name}", which cannot name a pipeline: ${nameProblem}`);
+  const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
+  if (text === undefined) return noPipeline(name);
+  const read = given === undefined ? readAllowedStored : readAllowedDeclaration;
+  const declaration = changed(deps, read(deps, name, text), change);
+  if (!declaration.valid)
+    return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
+  const { pipeline } = declaration;
+  try {
+    return ok({ pipeline: name, ...(await planRun(deps, { pipeline, data })) });
+  } catch (error: unknown) {
+    if (error instanceof TooManyArrivalsError)
+      return problem(409, `${error.message}: say how many there are with data.files and data.bytes`);
+    // A run would fail with it, such as a split that is not that of earlier generations.
+    if (error instanceof ConfigurationError) return problem(409, error.message);
+    throw error;
+  }
+});
+
+const changed = (
+  deployment: DeploymentRules,
+  declaration: Declaration,
+  change: Readonly<Record<string, unknown>> | undefined,
+): Declaration =>
+  declaration.valid && change !== undefined
+    ? onlyAllowed(deployment, changeDeclaration(declaration.pipeline, JSON.stringify(change)))
+    : declaration;

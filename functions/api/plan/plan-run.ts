@@ -1,0 +1,260 @@
+/**
+ * What the next run of a declaration would do with the data that is there, or with so many files and bytes: shards, pool,
+ * cost and finish, and what would stand in its way. It starts nothing, and writes nothing but the note that a question
+ * was put to the market.
+ */
+
+import type { DatasetSize } from '@tidewheel/catalog/data-on-hosts.ts';
+import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { deadlineHoursOf, type Pipeline, readingHints } from '@tidewheel/declaration/pipeline.ts';
+import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { type PackingPreview, packingInput, previewOfSize, previewPlan } from '@tidewheel/packing/plan.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
+import { choosePlacement, placementQuestion, type QuestionDeps } from '@tidewheel/placement/choose.ts';
+import { fileSystemsOf, likelyReaders } from '@tidewheel/placement/estimate.ts';
+import type { PlacementDecision } from '@tidewheel/placement/records.ts';
+import type { TrainingView } from '../../check/account-view.ts';
+import { trainingFindings } from '../../check/check-deployment.ts';
+import type { Finding } from '../../check/finding.ts';
+import { roleFindings } from '../../check/roles.ts';
+import { notifiedSinceOf } from '../../records/batches.ts';
+import { datasetSize } from '../../records/dataset.ts';
+import { generationsNow } from '../../records/dataset-version.ts';
+import type { RunRecord } from '../../records/run-records.ts';
+import type { Stores } from '../../records/stores.ts';
+import type { ForecastInterval } from '../../run/attempts/forecast.ts';
+import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
+
+export interface PlanRunDeps
+  extends Omit<QuestionDeps, 'runs' | 'attempts'>,
+    Pick<Stores, 'runs' | 'attempts' | 'pipelines'> {
+  readonly store: ObjectStore;
+  readonly blobs: () => Promise<BlobStore>;
+  /** Physical names of roles and policies by their logical ones in the template. */
+  readonly roles: ReadonlyMap<string, string>;
+  readonly stage: string;
+  readonly stateMachineArn: string;
+  readonly viewIn: (region: string) => TrainingView;
+  /** Ends when the looks at the account have taken too long. */
+  readonly tooLate: () => Promise<void>;
+}
+
+export interface PlannedData {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export interface RunPlan {
+  readonly asOf: string;
+  /** The run that would take the data. */
+  readonly runId: string;
+  readonly packing: PackingPreview & { readonly basis: 'counted' | 'given' };
+  /** All that the run would train on. */
+  readonly dataset: DatasetSize;
+  /** Absent where there is nothing to train on. */
+  readonly decision?: PlacementDecision | undefined;
+  /** Absent where nothing would be launched now. */
+  readonly training?: (ExpectedEnd & StartOfTraining) | undefined;
+  readonly deadlineAt?: string | undefined;
+  readonly findings: readonly Finding[];
+  readonly notes: readonly string[];
+}
+
+/** An API call ends after 30 seconds. Listing this many takes about five. */
+const MOST_ARRIVALS = 300_000;
+
+/** @throws TooManyArrivalsError where `data` is not given */
+export async function planRun(
+  deps: PlanRunDeps,
+  { pipeline, data }: { readonly pipeline: Pipeline; readonly data?: PlannedData | undefined },
+): Promise<RunPlan> {
+  const now = deps.clock.now();
+  const at = now.toISOString();
+  const record = await deps.pipelines.get(pipeline.name);
+  const run = plannedRun(pipeline, { batch: record?.openBatch ?? 1, at });
+  const [packing, before, findings] = await Promise.all([
+    packingOf(deps, run, { pipeline, data, notifiedSince: record && notifiedSinceOf(record) }),
+    datasetBefore(deps.store, run),
+    findingsOf(deps, pipeline),
+  ]);
+  const refusal = typeof before === 'string' ? before : undefined;
+  const dataset = datasetAfter(pipeline, typeof before === 'string' ? undefined : before, packing);
+  const common = { asOf: at, runId: run.runId, packing, dataset, findings };
+  if (refusal !== undefined) return { ...common, notes: [`no attempt could start: ${refusal}`] };
+  if (dataset.shards === 0)
+    return { ...common, notes: ['there is nothing to train on: a run would end as empty'] };
+  const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
+  const known = { run, declaration: pipeline, attempts: [], now };
+  const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
+  const decision = choosePlacement(input);
+  const end = decision.kind === 'launch' ? expectedEnd(input, decision.placement) : undefined;
+  const hours = deadlineHoursOf(pipeline.limits);
+  return {
+    ...common,
+    decision,
+    ...(end && { training: { ...end, ...start.of(end.seconds) } }),
+    // It counts from the close of the batch, which comes when the arrivals have settled.
+    ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
+    notes: [
+      ...readingHints(pipeline),
+      ...start.notes,
+      ...notesOn(end, pipeline.limits.budgetUsd),
+      ...fileSystemsOf(pipeline.training).notes,
+      ...input.market.notes,
+    ],
+  };
+}
+
+const later = (at: Date, seconds: number): string => new Date(at.getTime() + seconds * 1_000).toISOString();
+
+/** As the next run's record would be. It is stored nowhere. */
+const plannedRun = (
+  declaration: Pipeline,
+  { batch, at }: { readonly batch: number; readonly at: string },
+): RunRecord => ({
+  runId: runIdOf(declaration.name, batch),
+  pipeline: declaration.name,
+  batch,
+  status: 'placing',
+  trigger: 'api',
+  execution: 1,
+  createdAt: at,
+  updatedAt: at,
+  closedAt: at,
+  sealedAt: at,
+  declaration,
+});
+
+/** @returns why no run may read the dataset, such as a pin that is not there; or its size, undefined where it has none */
+async function datasetBefore(
+  store: PlanRunDeps['store'],
+  run: RunRecord,
+): Promise<DatasetSize | string | undefined> {
+  try {
+    await generationsNow(store, run);
+  } catch (error: unknown) {
+    if (error instanceof LaunchRefusedError) return error.message;
+    throw error;
+  }
+  return datasetSize(store, run);
+}
+
+interface ToPack {
+  readonly pipeline: Pipeline;
+  readonly data: PlannedData | undefined;
+  readonly notifiedSince: string | undefined;
+}
+
+async function packingOf(
+  { blobs, clock }: PlanRunDeps,
+  { runId }: RunRecord,
+  { pipeline, data, notifiedSince }: ToPack,
+): Promise<RunPlan['packing']> {
+  const run = { runId, pipeline: pipeline.name, notifiedSince };
+  const input = packingInput(run, pipeline, likelyReaders(pipeline));
+  if (data !== undefined) return { basis: 'given', ...previewOfSize(data, input) };
+  const counted = await previewPlan({ store: await blobs(), now: () => clock.now() }, input, MOST_ARRIVALS);
+  return { basis: 'counted', ...counted };
+}
+
+/** A pinned version stays as it is, whatever is packed. */
+function datasetAfter(
+  { dataset }: Pipeline,
+  before: DatasetSize = { generations: 0, shards: 0, bytes: 0 },
+  { shards, bytes }: PackingPreview,
+): DatasetSize {
+  if (dataset?.pin !== undefined || shards === 0) return before;
+  return {
+    generations: before.generations + 1,
+    shards: before.shards + shards,
+    bytes: before.bytes + bytes,
+  };
+}
+
+async function findingsOf(deps: PlanRunDeps, pipeline: Pipeline): Promise<readonly Finding[]> {
+  const { market, store, viewIn, roles } = deps;
+  const { region } = market;
+  const looks = Promise.all([
+    roleFindings({ resources: roles }, { ...deps, bucket: store.bucket }, viewIn(region)),
+    trainingFindings({ pipelines: [pipeline], bucket: store.bucket, region, viewIn }),
+  ]).then((groups) => groups.flat());
+  return Promise.race([looks, deps.tooLate().then(() => [NOT_SEEN])]);
+}
+
+const NOT_SEEN: Finding = {
+  kind: 'notSeen',
+  check: 'account',
+  field: 'quotas, roles, networks and images',
+  message: 'AWS did not answer in time',
+  remedy: 'make the call again, or look without a limit of time: npx tidewheel check',
+};
+
+const notesOn = (end: ExpectedEnd | undefined, budgetUsd: number | undefined): readonly string[] => [
+  ...(end?.basis === 'assumed'
+    ? [
+        'no run of this pipeline has trained yet: the length of the training is a guess, and so are cost and finish',
+      ]
+    : []),
+  ...(end !== undefined && budgetUsd !== undefined && end.usd.high > budgetUsd
+    ? [
+        `the cost may pass limits.budgetUsd of ${budgetUsd}: the run is then stopped after a save, before it is done`,
+      ]
+    : []),
+];
+
+interface StartOfTraining {
+  readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };
+}
+
+interface Start {
+  /** When the batch would close. */
+  readonly closeAt: Date;
+  readonly notes: readonly string[];
+  /** @param seconds from the decision to the end */
+  of(seconds: ForecastInterval): StartOfTraining;
+}
+
+const FORMER_RUNS = 20;
+
+/** When a training would begin: after the arrivals have settled and are packed, as former runs took for it. */
+async function startOfTraining(
+  { runs }: Pick<Stores, 'runs'>,
+  {
+    pipeline,
+    now,
+    isPacking,
+  }: { readonly pipeline: Pipeline; readonly now: Date; readonly isPacking: boolean },
+): Promise<Start> {
+  const took = isPacking ? (await runs.list(pipeline.name, FORMER_RUNS)).flatMap(packingSeconds) : [];
+  const settle = isPacking ? pipeline.settle.quietSeconds : 0;
+  const sorted = took.toSorted((one, other) => one - other);
+  const low = sorted[0] ?? 0;
+  const before: ForecastInterval = {
+    // They may have been quiet for long.
+    low,
+    expected: settle + (sorted[Math.floor(sorted.length / 2)] ?? 0),
+    high: settle + (sorted.at(-1) ?? 0),
+  };
+  const at = (seconds: number): string => new Date(now.getTime() + seconds * 1_000).toISOString();
+  return {
+    closeAt: new Date(now.getTime() + settle * 1_000),
+    notes:
+      isPacking && took.length === 0
+        ? ['no run of this pipeline has packed yet: the finish holds no time for packing']
+        : [],
+    of: (seconds) => ({
+      finishAt: {
+        low: at(before.low + seconds.low),
+        expected: at(before.expected + seconds.expected),
+        high: at(before.high + seconds.high),
+      },
+    }),
+  };
+}
+
+/** How long it took from the close to the seal. A retry counts its own. */
+function packingSeconds({ closedAt, sealedAt }: RunRecord): readonly number[] {
+  const seconds = (Date.parse(sealedAt ?? '') - Date.parse(closedAt ?? '')) / 1_000;
+  return seconds > 0 ? [seconds] : [];
+}

@@ -1,0 +1,42 @@
+/** What a person changes for one run: the names of its fields, and a version of the data that is not there. */
+
+import { LaunchRefusedError, type Problem } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { generationsNow, type VersionReader } from '../../records/dataset-version.ts';
+
+/** Tables whose fields are named by the person who declares them. */
+const NAMED_BY_PERSONS = ['hyperparameters', 'environment'];
+
+/** Names such as `limits.deadlineHours` and `training.hyperparameters.lr`. Values may be secret. */
+export const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(change).flatMap(([section, fields]) =>
+    section === 'tuning' && isTable(fields)
+      ? fieldsOf(fields).map((field) => `tuning.${field}`)
+      : isTable(fields)
+        ? Object.entries(fields).flatMap(([field, value]) =>
+            NAMED_BY_PERSONS.includes(field) && isTable(value)
+              ? Object.keys(value).map((name) => `${section}.${field}.${name}`)
+              : [`${section}.${field}`],
+          )
+        : [section],
+  );
+
+const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const PIN = /^dataset\.pin (of \S+ )?/;
+
+/** @returns the generations that the run would read, or why it would fail at its next launch */
+export async function readableVersion(
+  store: ObjectStore,
+  run: VersionReader,
+): Promise<{ readonly generations: readonly string[] } | { readonly problem: Problem }> {
+  try {
+    return { generations: await generationsNow(store, run) };
+  } catch (error: unknown) {
+    if (!(error instanceof LaunchRefusedError)) throw error;
+    // It names the pin's field first, unless something else of the dataset is in the way.
+    const message = error.message.replace(PIN, '');
+    return { problem: { path: message === error.message ? '' : 'dataset.pin', message } };
+  }
+}

@@ -1,0 +1,94 @@
+/** Whether a dropped object becomes an event that on-arrival takes: by settings, and by one test object. */
+
+import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
+import { type TestObjectStore } from '../records/stores.ts';
+import type { AccountView, StackView } from './account-view.ts';
+import { type Finding, fails, judged, limited, passed } from './finding.ts';
+import { restoring } from './restore.ts';
+
+interface Deployed {
+  readonly stack: StackView;
+  readonly bucket: string;
+  readonly stage: string;
+}
+
+export async function arrivalFindings(
+  { stack, bucket, stage }: Deployed,
+  view: Pick<AccountView, 'sendsEvents' | 'queueReader'>,
+): Promise<readonly Finding[]> {
+  const events = { check: 'arrivals', field: 'bucket notification' };
+  const reader = { check: 'arrivals', field: 'queue of arrivals' };
+  const onArrival = stack.resources.get('OnDasharrivalLambdaFunction');
+  const deadLetters = stack.resources.get('ArrivalsDeadLetters');
+  return [
+    ...judged(events, await view.sendsEvents(bucket), (sends) =>
+      sends
+        ? passed(events, 'on')
+        : fails(events, {
+            value: 'off',
+            message: 'objects that arrive start no run',
+            remedy: `${restoring(stage)}; another tool that sets the notification of the bucket must keep this one`,
+          }),
+    ),
+    ...(onArrival === undefined || deadLetters === undefined
+      ? []
+      : judged(reader, await view.queueReader(onArrival, deadLetters), ({ state, deadLetters: count }) => {
+          if (state !== 'Enabled')
+            return fails(reader, {
+              value: state,
+              message: 'on-arrival does not read its queue',
+              remedy: `aws lambda list-event-source-mappings --function-name ${onArrival}, then update-event-source-mapping --enabled`,
+            });
+          if (count === 0) return passed(reader, state);
+          return limited(reader, {
+            value: `${count} dead letters`,
+            message: 'on-arrival failed ten times on these events',
+            remedy: `read its log (/aws/lambda/${onArrival}), then aws sqs start-message-move-task`,
+          });
+        })),
+  ];
+}
+
+export interface TestObjectDeps {
+  readonly testObjects: Pick<TestObjectStore, 'takenAt'>;
+  readonly put: (key: string) => Promise<void>;
+  readonly remove: (key: string) => Promise<void>;
+  readonly now: () => Date;
+  readonly sleep: (milliseconds: number) => Promise<void>;
+}
+
+/** Longest that an arrival may take: a cold start, the batching window and a few retries. */
+const PATIENCE_SECONDS = 60;
+const LOOK_MILLISECONDS = 500;
+
+/** Puts one object under the reserved prefix, waits until on-arrival has recorded it, and removes it. */
+export async function testObjectFinding(id: string, deps: TestObjectDeps): Promise<Finding> {
+  const place = { check: 'arrivals', field: 'test object' };
+  const key = testObjectKey(id);
+  const began = deps.now().getTime();
+  const seconds = () => (deps.now().getTime() - began) / 1_000;
+  try {
+    await deps.put(key);
+    while (seconds() < PATIENCE_SECONDS) {
+      if ((await deps.testObjects.takenAt(id)) !== undefined)
+        return passed(place, `taken after ${seconds().toFixed(1)} s`);
+      await deps.sleep(LOOK_MILLISECONDS);
+    }
+    return fails(place, {
+      value: `not taken within ${PATIENCE_SECONDS} s`,
+      message: 'objects that arrive start no run',
+      remedy:
+        'follow it: bucket notification, rule ArrivalRule, queue ArrivalsQueue, log of on-arrival; aws sqs get-queue-attributes shows where it waits',
+    });
+  } catch (error: unknown) {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return {
+      ...place,
+      kind: 'notSeen',
+      message,
+      remedy: 'allow s3:PutObject on the bucket and dynamodb:GetItem',
+    };
+  } finally {
+    await deps.remove(key).catch(() => undefined);
+  }
+}

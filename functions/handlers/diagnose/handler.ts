@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import {
+  countPartialFailures,
+  lambdaHandler,
+  logger,
+  publishDiagnoses,
+} from '../../aws/lambda/lambda-handler.ts';
+import { diagnoseAttempts } from '../../run/attempts/doctor/diagnose-attempts.ts';
+import { clock, notifier, store, tableStores } from '../../wiring/services.ts';
+
+/** Without a run: every open attempt. */
+const input = z.object({ runId: z.string().optional() });
+
+export const handler = lambdaHandler('diagnose', input, async ({ runId }, context) => {
+  const deps = { ...tableStores(), store: store(), notifier: notifier(), clock };
+  const { diagnosed, failures } = await diagnoseAttempts(deps, runId);
+  if (failures.length > 0) logger.error('could not diagnose everything', { failures });
+  publishDiagnoses(diagnosed);
+  countPartialFailures(context, failures.length);
+  return { diagnosed: diagnosed.length, failures };
+});

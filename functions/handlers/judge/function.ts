@@ -1,0 +1,22 @@
+import {
+  eventBus,
+  type FunctionDescription,
+  stateMachine,
+} from '../../../serverless/describe/function-description.ts';
+import * as allow from '../../../serverless/describe/permissions.ts';
+
+export const judge: FunctionDescription = {
+  description: 'Says where training stands and what comes next',
+  timeoutSeconds: 120,
+  environment: { ...stateMachine, ...eventBus },
+  permissions: [
+    allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*'),
+    // Whether the data is held back.
+    allow.readObjects('*/dataset/*/quality/*', '*/dataset/versions/*', '*/dataset/*/manifest.json'),
+    ...allow.observeAttempts(),
+    // It copies home what an attempt in another region saved.
+    allow.listBucketElsewhere,
+    allow.readObjectsElsewhere('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+    allow.writeObjects('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+  ],
+};

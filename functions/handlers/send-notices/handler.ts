@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
+import { noticeChannels, noticeQueue } from '../../aws/notices/notice-channels.ts';
+import { config } from '../../aws/shared/config.ts';
+import * as clients from '../../aws/shared/notice-clients.ts';
+import { drainNotices } from '../../notices/drain-notices.ts';
+import { clock, store, tableStores } from '../../wiring/services.ts';
+
+export const handler = lambdaHandler('send-notices', z.object({}), async () => {
+  const done = await drainNotices({
+    ...tableStores(),
+    store: store(),
+    queue: noticeQueue(clients.sqs(), config.noticesQueueUrl()),
+    channels: noticeChannels({ sns: clients.sns(), secrets: clients.secretsManager(), clock }),
+    clock,
+  });
+  if (done.failed.length > 0) logger.error('notices wait for the next try', { failed: done.failed });
+  else if (done.notes.length > 0) logger.info('notices', { notes: done.notes });
+  return done;
+});

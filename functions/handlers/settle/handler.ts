@@ -1,0 +1,24 @@
+import * as z from 'zod';
+import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
+import { inParallel } from '../../aws/s3/parallel-lists.ts';
+import { config } from '../../aws/shared/config.ts';
+import { settleRun } from '../../run/ingest/settle-run.ts';
+import { clock, store, tableStores } from '../../wiring/services.ts';
+
+const observation = z.object({
+  objects: z.number(),
+  bytes: z.number(),
+  fingerprint: z.string(),
+  marker: z.boolean(),
+  undated: z.string(),
+  unchangedSince: z.string(),
+});
+
+const input = z.object({ runId: z.string(), observation: observation.nullish() });
+
+export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
+  return settleRun(
+    { ...tableStores(), store: inParallel(store()), clock, allowed: config.allowed() },
+    { runId, observation: observation ?? undefined },
+  );
+});

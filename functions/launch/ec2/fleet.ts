@@ -1,0 +1,286 @@
+/**
+ * An attempt on EC2 is an instant fleet: the whole gang or nothing, of one type, in one zone, in a cluster placement
+ * group, with EFA if the type has it. Pure: the same input gives the same requests, and names and tokens make them
+ * idempotent.
+ */
+
+import {
+  bytesPerHost,
+  type Disk,
+  diskBytesPerSecond,
+  diskOf,
+  downloadOf,
+  FASTER_DOWNLOAD,
+  whyTooLate,
+} from '@tidewheel/catalog/data-on-hosts.ts';
+import { efaCards } from '@tidewheel/catalog/speeds.ts';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
+import type { PreparedObject } from '../job/job-channels.ts';
+import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
+import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
+import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
+import type {
+  FleetRequest,
+  LaunchTemplateRequest,
+  NetworkInterfaceRequest,
+  PlacementGroupRequest,
+  Tag,
+} from './request.ts';
+import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
+
+export interface FleetInput extends JobInput {
+  /** The instance profile of the pipeline's hosts. */
+  readonly hostProfileArn: string;
+  /** The log group of CloudWatch Logs for the hosts' output. */
+  readonly hostLogGroup?: string | undefined;
+}
+
+export interface FleetPlan {
+  readonly kind: 'fleet';
+  /** The job's name, also of the launch template, the placement group, the fleet's token and the tag tidewheel:job. */
+  readonly name: string;
+  /** Only for a gang of several hosts. */
+  readonly placementGroup?: PlacementGroupRequest;
+  readonly launchTemplate: LaunchTemplateRequest;
+  readonly fleet: FleetRequest;
+  /** To be written to the bucket first. */
+  readonly objects: readonly PreparedObject[];
+}
+
+export type FleetResult = FleetPlan | { readonly kind: 'problems'; readonly problems: readonly Problem[] };
+
+/** Time for the host's start, the downloads, the last save and the upload of the model. */
+const OVERHEAD_SECONDS = 1_800;
+
+export function buildFleet(input: FleetInput): FleetResult {
+  const { declaration, placement } = input;
+  const {
+    parts,
+    objects,
+    problems: ofParts,
+  } = jobParts(input, {
+    inputMode: 'File',
+    whyNoFileSystems: 'hosts on EC2 mount no file systems: remove launcher: ec2, or name an S3 prefix',
+  });
+  const site = siteOf(input);
+  const { instanceType } = placement.pool;
+  const downloadBytes = bytesPerHost(downloadQuestion(input));
+  const { volumeGigabytes } = declaration.compute;
+  const disk = diskOf({ instanceType, downloadBytes, volumeGigabytes });
+  const problems = [
+    ...ofParts,
+    ...site.problems,
+    ...gangProblems(declaration.compute, placement),
+    ...diskProblems(disk, {
+      instanceType,
+      bytes: downloadBytes,
+      limitSeconds: declaration.limits.maximumRunSeconds,
+    }),
+  ];
+  if (problems.length > 0 || site.kind === 'nowhere' || disk.kind === 'problem')
+    return { kind: 'problems', problems };
+  const name = parts.TrainingJobName;
+  const tags = jobTags(name, parts.Tags);
+  const script = scriptOf(input, { python: site.ec2.python, instanceStore: disk.instanceStore });
+  if (Buffer.byteLength(script) > MAXIMUM_USER_DATA) {
+    return {
+      kind: 'problems',
+      problems: [
+        {
+          path: 'training.source',
+          message: `makes the user data longer than ${MAXIMUM_USER_DATA} bytes: use a shorter prefix`,
+        },
+      ],
+    };
+  }
+  const gang = placement.topology.nodes > 1;
+  return {
+    kind: 'fleet',
+    name,
+    ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
+    launchTemplate: launchTemplate({ input, site, disk, name, tags, script }),
+    fleet: fleetRequest({
+      name,
+      tags: parts.Tags,
+      instanceType,
+      purchaseOption: placement.pool.purchaseOption,
+      hosts: placement.topology.nodes,
+      round: 1,
+    }),
+    objects: [...objects, documentOf(input, parts)],
+  };
+}
+
+interface Site {
+  readonly kind: 'somewhere';
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+  readonly ec2: NonNullable<Pipeline['compute']['ec2']>;
+  readonly problems: readonly Problem[];
+}
+
+/** On EC2 the subnet determines the zone, and there is no default. */
+function siteOf(
+  input: FleetInput,
+): Site | { readonly kind: 'nowhere'; readonly problems: readonly Problem[] } {
+  const { vpc, ec2 } = input.declaration.compute;
+  const { pool, subnetId } = input.placement;
+  const problems: Problem[] = [];
+  if (ec2 === undefined)
+    problems.push({ path: 'compute.ec2', message: 'the launcher ec2 needs it: name the image' });
+  const subnet = vpc?.subnets.find(({ id, zoneId }) =>
+    subnetId === undefined ? zoneId === pool.zoneId : id === subnetId,
+  );
+  if (vpc === undefined) {
+    problems.push({
+      path: 'compute.vpc',
+      message: 'the launcher ec2 needs it: name subnets and securityGroupIds',
+    });
+  } else if (subnet === undefined) {
+    const wanted = subnetId ?? pool.zoneId ?? 'a zone, but the placement names none';
+    problems.push({ path: 'compute.vpc.subnets', message: `contain no subnet for ${wanted}: add one` });
+  }
+  if (ec2 === undefined || vpc === undefined || subnet === undefined) return { kind: 'nowhere', problems };
+  const { securityGroupIds } = vpc;
+  return { kind: 'somewhere', subnetId: subnet.id, securityGroupIds, ec2, problems };
+}
+
+/** Placement leaves out what the deadline forbids; the limit holds for every attempt. */
+function diskProblems(
+  disk: ReturnType<typeof diskOf>,
+  { instanceType, bytes, limitSeconds }: DownloadLimit,
+): readonly Problem[] {
+  if (disk.kind === 'problem') return [disk.problem];
+  const download = downloadOf(instanceType, bytes, diskBytesPerSecond(disk));
+  const late = whyTooLate(download, { limitSeconds, limit: 'is the limit of an attempt' });
+  if (late === undefined) return [];
+  return [{ path: 'limits.maximumRunSeconds', message: `${late}: raise the limit, ${FASTER_DOWNLOAD}` }];
+}
+
+interface DownloadLimit {
+  readonly instanceType: string;
+  /** Of the shards that one host fetches. */
+  readonly bytes: number;
+  /** limits.maximumRunSeconds */
+  readonly limitSeconds: number;
+}
+
+function gangProblems({ helpers }: Pipeline['compute'], { topology }: Placement): Problem[] {
+  const problems: Problem[] = [];
+  if (helpers !== undefined) {
+    problems.push({
+      path: 'compute.helpers',
+      message:
+        'need SageMaker, because a fleet has one instance type: remove compute.helpers or use launcher: sagemaker',
+    });
+  }
+  if (!Number.isInteger(topology.nodes) || topology.nodes < 1) {
+    problems.push({
+      path: 'compute.nodes',
+      message: `${topology.nodes} is not a number of hosts: use a whole number from 1`,
+    });
+  }
+  return problems;
+}
+
+const attemptFolder = ({ declaration, runId, attempt }: FleetInput): string =>
+  bucketKeys.attempt(declaration.name, runId, attempt);
+
+function documentOf(input: FleetInput, parts: JobParts): PreparedObject {
+  const document = jobDocument(input, parts, { canRefill: true, logGroup: input.hostLogGroup });
+  return { key: attemptFolder(input) + JOB_DOCUMENT, text: JSON.stringify(document) };
+}
+
+function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instanceStore'>): string {
+  const folder = attemptFolder(input);
+  return userData({
+    region: input.region,
+    agentUri: s3Uri(input.bucket, input.agentPrefix),
+    jobUri: s3Uri(input.bucket, folder + JOB_DOCUMENT),
+    hostsUri: s3Uri(input.bucket, folder + HOSTS_FOLDER),
+    ...own,
+    maximumSeconds: input.placement.maximumRunSeconds + OVERHEAD_SECONDS,
+  });
+}
+
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */
+const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupRequest => ({
+  GroupName: name,
+  Strategy: 'cluster',
+  TagSpecifications: tagged(['placement-group'], tags),
+});
+
+interface TemplateInput {
+  readonly input: FleetInput;
+  readonly site: Site;
+  readonly disk: Disk;
+  readonly name: string;
+  readonly tags: readonly Tag[];
+  readonly script: string;
+}
+
+function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput): LaunchTemplateRequest {
+  const { placement } = input;
+  const { nodes } = placement.topology;
+  const { instanceType } = placement.pool;
+  return {
+    // The name alone makes it idempotent: with a token of an earlier template that is gone, EC2 creates none.
+    LaunchTemplateName: name,
+    TagSpecifications: tagged(['launch-template'], tags),
+    LaunchTemplateData: {
+      ImageId: site.ec2.image,
+      IamInstanceProfile: { Arn: input.hostProfileArn },
+      UserData: encodeUserData(script),
+      NetworkInterfaces: networkInterfaces({
+        instanceType,
+        nodes,
+        subnetId: site.subnetId,
+        securityGroupIds: site.securityGroupIds,
+      }),
+      BlockDeviceMappings: [
+        {
+          DeviceName: site.ec2.rootDevice,
+          Ebs: {
+            VolumeSize: disk.volumeGigabytes,
+            VolumeType: 'gp3',
+            Throughput: disk.throughput,
+            Iops: disk.iops,
+            Encrypted: true,
+            DeleteOnTermination: true,
+          },
+        },
+      ],
+      // IMDSv2 with one hop: a request forged through the script cannot read the role's credentials.
+      MetadataOptions: { HttpTokens: 'required', HttpEndpoint: 'enabled', HttpPutResponseHopLimit: 1 },
+      InstanceInitiatedShutdownBehavior: 'terminate',
+      ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),
+    },
+  };
+}
+
+interface InterfacesInput {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+}
+
+/**
+ * A single host needs no EFA. In a gang, card 0 carries IP and EFA. Every other card carries EFA only, which saves
+ * subnet addresses (a p5.48xlarge has 32 cards). The primary interface is device 0 of card 0, the others are device 1.
+ */
+function networkInterfaces(input: InterfacesInput): NetworkInterfaceRequest[] {
+  const { instanceType, nodes, subnetId, securityGroupIds } = input;
+  const common = { SubnetId: subnetId, Groups: [...securityGroupIds], DeleteOnTermination: true };
+  const cards = nodes > 1 ? efaCards(instanceType) : 0;
+  if (cards === 0) return [{ ...common, DeviceIndex: 0, NetworkCardIndex: 0, InterfaceType: 'interface' }];
+  return Array.from({ length: cards }, (_, card) => ({
+    ...common,
+    DeviceIndex: card === 0 ? 0 : 1,
+    NetworkCardIndex: card,
+    InterfaceType: card === 0 ? 'efa' : 'efa-only',
+  }));
+}

@@ -1,0 +1,240 @@
+/** The input channels of a training job: the shards, the user's code, the agent. */
+import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import type { GenerationShards } from '../../records/dataset.ts';
+import type { ChannelRequest } from './request.ts';
+
+export interface ChannelsInput {
+  readonly bucket: string;
+  readonly pipeline: string;
+  readonly runId: string;
+  readonly generations: readonly GenerationShards[];
+  readonly sourceUri: string;
+  readonly agentPrefix: string;
+  readonly inputMode: InputMode;
+  /** Processes of a host that read the shards. A Pipe has one reader, so each process gets its own channel. */
+  readonly processesPerHost?: number | undefined;
+  /** Seed of the order in which a Pipe delivers the shards. */
+  readonly shuffleSeed?: number | undefined;
+  readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
+  /** Names of all instance groups if the job has several. Then every channel must name its groups. */
+  readonly groups?: readonly string[] | undefined;
+  /** Groups that read the shards; default: all. */
+  readonly dataGroups?: readonly string[] | undefined;
+}
+
+/** An object to write to the bucket before the job is created. */
+export interface PreparedObject {
+  readonly key: string;
+  readonly text: string;
+}
+
+export interface Channels {
+  readonly channels: ChannelRequest[];
+  readonly objects: readonly PreparedObject[];
+}
+
+/** Channel names become folders under /opt/ml/input/data and SM_CHANNEL_* variables. */
+const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
+
+/** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
+export const pipeChannel = (split: SplitName, process: number): string =>
+  process === 0 ? split : `${split}-${process}`;
+
+export function jobChannels(input: ChannelsInput): Channels {
+  const sources = splitsIn(input.generations).flatMap((split) =>
+    sourcesOf(ofSplit(input, split), split).map((source, process) => ({
+      ...source,
+      name: pipeChannel(split, process),
+    })),
+  );
+  return {
+    channels: [
+      ...sources.map((source) =>
+        channel(source.name, input, {
+          type: source.type,
+          uri: source.uri,
+          distribution: input.distribution,
+          groups: input.dataGroups ?? input.groups,
+        }),
+      ),
+      channel(CHANNEL.source, { inputMode: 'File' }, replicated(input.sourceUri, input.groups)),
+      channel(
+        CHANNEL.agent,
+        { inputMode: 'File' },
+        replicated(s3Uri(input.bucket, input.agentPrefix), input.groups),
+      ),
+    ],
+    objects: sources.flatMap(({ objects }) => objects),
+  };
+}
+
+const splitOf = ({ split }: GenerationShards): SplitName => split ?? CHANNEL.shards;
+
+/** Data may come by declared channels or lie in the source: then there are no shards. */
+const splitsIn = (generations: readonly GenerationShards[]): readonly SplitName[] =>
+  SPLITS.filter((split) => generations.some((one) => splitOf(one) === split));
+
+const ofSplit = <Input extends Pick<ChannelsInput, 'generations'>>(
+  input: Input,
+  split: SplitName,
+): Input => ({
+  ...input,
+  generations: input.generations.filter((one) => splitOf(one) === split),
+});
+
+const sourcesOf = (input: ChannelsInput, split: SplitName): readonly ShardSource[] =>
+  readersOf(input) > 1 ? pipeSources(input, split) : [shardsSource(input, split)];
+
+const readersOf = ({
+  inputMode,
+  processesPerHost = 1,
+}: Pick<ChannelsInput, 'inputMode' | 'processesPerHost'>) => (inputMode === 'Pipe' ? processesPerHost : 1);
+
+interface Source {
+  readonly type: 'S3Prefix' | 'ManifestFile';
+  readonly uri: string;
+  readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
+  readonly groups: readonly string[] | undefined;
+}
+
+const replicated = (uri: string, groups: readonly string[] | undefined): Source => ({
+  type: 'S3Prefix',
+  uri,
+  distribution: 'FullyReplicated',
+  groups,
+});
+
+function channel(
+  name: string,
+  { inputMode, shuffleSeed }: Pick<ChannelsInput, 'inputMode' | 'shuffleSeed'>,
+  source: Source,
+): ChannelRequest {
+  return {
+    ChannelName: name,
+    InputMode: inputMode,
+    ...(inputMode === 'Pipe' && shuffleSeed !== undefined ? { ShuffleConfig: { Seed: shuffleSeed } } : {}),
+    DataSource: {
+      S3DataSource: {
+        S3DataType: source.type,
+        S3Uri: source.uri,
+        S3DataDistributionType: source.distribution,
+        ...(source.groups === undefined ? {} : { InstanceGroupNames: [...source.groups] }),
+      },
+    },
+  };
+}
+
+/**
+ * One generation is a prefix. Several generations are a ManifestFile in one channel, because a job has at most 20
+ * channels and a dataset has no such limit. The script finds all shards under SM_CHANNEL_TRAIN either way. The common
+ * prefix of the generations would include a generation that is sealed while the job waits for capacity.
+ */
+function shardsSource(input: ChannelsInput, split: SplitName): ShardSource {
+  const [only, ...others] = input.generations;
+  if (only !== undefined && others.length === 0) {
+    return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
+  }
+  const key = bucketKeys.channelManifest(input.pipeline, input.runId, split);
+  return manifestOf(input, key, [...shardKeys(input), ...indexKeys(input)]);
+}
+
+type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly PreparedObject[] };
+
+/**
+ * Divides the shards among the processes of a host, so that a host reads each shard once. With ShardedByS3Key SageMaker
+ * also divides each list among the hosts. With FullyReplicated the script takes its host's part of each list.
+ */
+function pipeSources(input: ChannelsInput, split: SplitName): readonly ShardSource[] {
+  const readers = readersOf(input);
+  const keys = shardKeys(input);
+  return Array.from({ length: readers }, (_, process) => {
+    const key = `${bucketKeys.channelManifest(input.pipeline, input.runId, split)}-${process}`;
+    return manifestOf(
+      input,
+      key,
+      keys.filter((_key, index) => index % readers === process),
+    );
+  });
+}
+
+/** Relative to the dataset's folder. */
+const shardKeys = ({ generations, pipeline }: ChannelsInput): readonly string[] =>
+  generations.flatMap(({ shardsPrefix, shards }) =>
+    shards.map((shard) => keyInDataset(pipeline, `${shardsPrefix}${shard}`)),
+  );
+
+/**
+ * None unless each generation has one. A script that looks for indexes would pass the others by, and train on a part of
+ * the data without an error.
+ */
+function indexKeys({ generations, pipeline }: ChannelsInput): readonly string[] {
+  if (generations.some(({ indexes = [] }) => indexes.length === 0)) return [];
+  return generations.flatMap(({ shardsPrefix, indexes = [] }) =>
+    indexes.map((name) => keyInDataset(pipeline, `${shardsPrefix}${name}`)),
+  );
+}
+
+const keyInDataset = (pipeline: string, key: string): string =>
+  key.slice(bucketKeys.dataset(pipeline).length);
+
+function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]): ShardSource {
+  const prefix = s3Uri(input.bucket, bucketKeys.dataset(input.pipeline));
+  const text = JSON.stringify([{ prefix }, ...shards]);
+  return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
+}
+
+type SplitInput = Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>;
+
+/** Why the generations cannot be channels, as messages. */
+export function generationProblems(input: SplitInput): string[] {
+  const splits = splitsIn(input.generations);
+  const problems = splits.flatMap((split) => splitProblems(ofSplit(input, split)));
+  if (splits.length > 0 && !splits.includes(CHANNEL.shards))
+    problems.push(
+      `packing.split gave every sample to ${splits.join(' and ')}, and none to train: drop more data, or a larger part of the groups`,
+    );
+  const pipes = readersOf(input) * splits.length;
+  if (readersOf(input) > 1 && pipes > MOST_PIPES)
+    problems.push(
+      `Pipe needs ${pipes} channels, one of each split for each process of a host, and a job has ${MOST_PIPES}: use FastFile or File`,
+    );
+  return [...new Set(problems)];
+}
+
+function splitProblems({ generations, pipeline, ...input }: SplitInput): string[] {
+  const { inputMode } = input;
+  const foreign = generations.filter(
+    ({ shardsPrefix }) => !shardsPrefix.startsWith(bucketKeys.dataset(pipeline)),
+  );
+  const problems = foreign.map(
+    ({ shardsPrefix }) =>
+      `"${shardsPrefix}" is not in the dataset of "${pipeline}": pin a version of this dataset`,
+  );
+  const readers = readersOf(input);
+  if (generations.length === 1 && readers === 1) return problems;
+  const empty = generations.filter(({ shards }) => shards.length === 0);
+  problems.push(
+    ...empty.map(
+      ({ shardsPrefix }) => `"${shardsPrefix}" holds no shards: pin a version of the dataset without it`,
+    ),
+  );
+  if (empty.length === 0) problems.push(...pipeProblems(readers, generations));
+  if (inputMode === 'FastFile' && generations.length > 1)
+    problems.push('FastFile reads a single prefix: use File for a run over several generations');
+  return problems;
+}
+
+/** A job has at most 20 channels. Source and agent use two. */
+const MOST_PIPES = 18;
+
+function pipeProblems(readers: number, generations: readonly GenerationShards[]): string[] {
+  const shards = generations.reduce((sum, { shards: listed }) => sum + listed.length, 0);
+  const problems: string[] = [];
+  if (readers > 1 && shards < readers)
+    problems.push(
+      `${shards} shards cannot be divided among the Pipes of ${readers} processes: pack smaller shards (packing.shardMegabytes), or use File`,
+    );
+  return problems;
+}

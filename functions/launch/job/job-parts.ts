@@ -1,0 +1,230 @@
+/**
+ * The parts of a training job that all launchers share: its name, hyperparameters, channels, and the places of its
+ * checkpoints and model.
+ */
+
+import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
+import {
+  AGENT_FILE,
+  type AgentFile,
+  bucketKeys,
+  HOOK_FILES,
+  s3Uri,
+} from '@tidewheel/contract/bucket-keys.ts';
+import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
+import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
+import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { neededChannels, SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
+import type { GenerationShards } from '../../records/dataset.ts';
+import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
+import { encodeHyperparameters } from './hyperparameters.ts';
+import { generationProblems, jobChannels, type PreparedObject } from './job-channels.ts';
+import { jobNameOf, jobSaltOf } from './job-name.ts';
+import type { CreateTrainingJobRequest } from './request.ts';
+import { scriptParameters } from './script-document.ts';
+
+/** A launcher's input for an attempt's job. */
+export interface JobInput {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly declaration: Pipeline;
+  readonly placement: Placement;
+  /** The bucket in the job's region. */
+  readonly bucket: string;
+  /** The data bucket, from which job names derive; absent if it is `bucket`. */
+  readonly dataBucket?: string | undefined;
+  readonly region: string;
+  /** Key prefix of the agent's files, `bucketKeys.agent(digest)`. */
+  readonly agentPrefix: string;
+  /** Digest of the pinned source; absent if the source is in another bucket and is used unpacked. */
+  readonly sourceDigest?: string | undefined;
+  /** Generations to train on, oldest first. */
+  readonly generations: readonly GenerationShards[];
+  /** URIs of the lists (S3DataType ManifestFile) of declared channels that have one, by channel. */
+  readonly channelLists?: ReadonlyMap<string, string> | undefined;
+  /** The computed interval between checkpoints; the agent passes it to the script. */
+  readonly checkpointSeconds?: number | undefined;
+}
+
+const CHECKPOINT_PATH = '/opt/ml/checkpoints';
+export const AGENT_PATH = `/opt/ml/input/data/agent/${AGENT_FILE}`;
+/** Python's logging.INFO, as SageMaker's SDK sends it. */
+const LOG_LEVEL_INFO = 20;
+
+/** What a job needs of the agent's files. */
+export const agentFilesOf = ({ checkpoint, instrument }: Pipeline['training']): readonly AgentFile[] => [
+  AGENT_FILE,
+  ...(instrument === false ? [] : [HOOK_FILES.instrument]),
+  ...(checkpoint === 'automatic' ? [HOOK_FILES.automatic] : []),
+];
+
+export type JobParts = Pick<
+  CreateTrainingJobRequest,
+  | 'TrainingJobName'
+  | 'OutputDataConfig'
+  | 'CheckpointConfig'
+  | 'Tags'
+  | 'HyperParameters'
+  | 'InputDataConfig'
+  | 'Environment'
+>;
+
+export interface JobPartsResult {
+  readonly parts: JobParts;
+  /** To be written to the bucket before the job starts. */
+  readonly objects: readonly PreparedObject[];
+  readonly problems: readonly Problem[];
+}
+
+export interface JobChoices {
+  readonly inputMode: InputMode;
+  /** Names of all instance groups, the training group first; absent for one kind of nodes. */
+  readonly groups?: readonly string[] | undefined;
+  /** Why a file system cannot be a channel; absent if the launcher mounts file systems. */
+  readonly whyNoFileSystems?: string | undefined;
+}
+
+export function jobParts(
+  input: JobInput,
+  { inputMode, groups, whyNoFileSystems }: JobChoices,
+): JobPartsResult {
+  const { declaration, bucket } = input;
+  const channelsInput = {
+    ...input,
+    pipeline: declaration.name,
+    sourceUri: sourceUriOf(input),
+    inputMode,
+    processesPerHost: processesOf(input),
+    shuffleSeed: declaration.packing.seed,
+    distribution: declaration.training.distribution,
+    groups,
+  };
+  const { channels, objects } = jobChannels(channelsInput);
+  return {
+    parts: {
+      TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
+      OutputDataConfig: { S3OutputPath: s3Uri(bucket, bucketKeys.models(declaration.name, input.runId)) },
+      CheckpointConfig: {
+        S3Uri: s3Uri(bucket, bucketKeys.checkpoints(declaration.name, input.runId)),
+        LocalPath: CHECKPOINT_PATH,
+      },
+      Tags: tagsOf(input),
+      HyperParameters: hyperparametersOf(input, groups),
+      InputDataConfig: [
+        ...channels,
+        ...declaredChannels(declaration, groups, input.dataBucket ?? bucket, input.channelLists),
+      ],
+      Environment: environmentOf(input),
+    },
+    objects,
+    problems: [
+      ...reservedNameProblems(declaration),
+      ...sourceProblems(declaration),
+      ...shardsProblems(input),
+      ...declaredChannelProblems(declaration, {
+        isOtherRegion: input.dataBucket !== undefined,
+        whyNoFileSystems,
+      }),
+      ...generationProblems(channelsInput).map((message) => ({ path: 'generations', message })),
+    ],
+  };
+}
+
+/** Counted as the agent does: as declared, or one per accelerator if the strategy uses several processes. */
+function processesOf({ declaration: { training }, placement }: JobInput): number {
+  if (strategyTraits[training.strategy].processes === 'one') return 1;
+  return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
+}
+
+/** Address and secret name of the package index. Only the container reads the secret itself. */
+function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
+  const { packageIndex, model = 'required' } = declaration.training;
+  return {
+    TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
+    TIDEWHEEL_MODEL: model,
+    ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
+    ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
+  };
+}
+
+const tagsOf = ({ declaration, runId, attempt }: JobInput) => [
+  { Key: 'tidewheel:pipeline', Value: declaration.name },
+  { Key: 'tidewheel:run', Value: runId },
+  { Key: 'tidewheel:attempt', Value: String(attempt) },
+];
+
+function hyperparametersOf(input: JobInput, groups: readonly string[] | undefined): Record<string, string> {
+  const { training } = input.declaration;
+  const { checkpointSeconds } = input;
+  return encodeHyperparameters({
+    ...training.hyperparameters,
+    ...programOf(training),
+    ...scriptParameters(training, input.declaration.limits),
+    sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
+    sagemaker_region: input.region,
+    sagemaker_container_log_level: LOG_LEVEL_INFO,
+    tidewheel_strategy: training.strategy,
+    tidewheel_run_id: input.runId,
+    ...(training.processesPerHost === undefined
+      ? {}
+      : { tidewheel_processes_per_host: training.processesPerHost }),
+    ...(training.pinGpus === undefined ? {} : { tidewheel_pin_gpus: training.pinGpus }),
+    // Without it the container treats its own group as the training group, and every group starts a cluster.
+    ...(groups === undefined
+      ? {}
+      : {
+          sagemaker_distribution_instance_groups:
+            strategyTraits[training.strategy].otherGroups === 'joinCluster' ? groups : groups.slice(0, 1),
+        }),
+    ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
+    // The agent compares it with the archive that it unpacks.
+    ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
+  });
+}
+
+/** A command stands in the document of the script. */
+function programOf(training: Pipeline['training']): Record<string, string> {
+  const program = entryPointOf(training);
+  return program === undefined ? {} : { sagemaker_program: program };
+}
+
+const reservedNameProblems = ({ training }: Pipeline): Problem[] =>
+  Object.keys(training.hyperparameters)
+    .filter((name) => /^(sagemaker_|tidewheel_)/.test(name))
+    .map((name) => ({
+      path: `training.hyperparameters.${name}`,
+      message: 'this name is reserved: choose another',
+    }));
+
+/** The packed source, or the declared `s3://bucket/prefix/`, or a folder of the pipeline. */
+function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: JobInput): string {
+  if (sourceDigest !== undefined) return s3Uri(bucket, bucketKeys.packedSource(name, sourceDigest));
+  return training.source.startsWith('s3://')
+    ? training.source
+    : s3Uri(bucket, bucketKeys.sourceAt(name, training.source));
+}
+
+function shardsProblems({ declaration: { training, packing }, generations }: JobInput): Problem[] {
+  const needed = neededChannels(training);
+  const path = 'training.arguments';
+  if (generations.length === 0 && needed.includes(SHARDS_CHANNEL)) {
+    const message = `name \${channel:${SHARDS_CHANNEL}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
+    return [{ path, message }];
+  }
+  const parts = packing.split === undefined ? [] : partsOf(packing.split);
+  return parts
+    .filter(
+      (name) => needed.includes(name) && !generations.some(({ split = SHARDS_CHANNEL }) => split === name),
+    )
+    .map((name) => ({
+      path,
+      message: `name \${channel:${name}}, and no sample of that split was packed yet: drop more files under incoming/, or end the argument with ?`,
+    }));
+}
+
+function sourceProblems({ training: { source } }: Pipeline): Problem[] {
+  if (!source.split('/').some((part) => part === '..' || part === '.')) return [];
+  return [{ path: 'training.source', message: `"${source}" must be a plain prefix: remove "." and ".."` }];
+}

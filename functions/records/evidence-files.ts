@@ -1,0 +1,66 @@
+/** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import {
+  type EvidencePoint,
+  evidenceFileOf,
+  type HostStart,
+  readHostStart,
+  readPoints,
+  type ScriptLines,
+} from '@tidewheel/contract/evidence.ts';
+import type { Phases } from '@tidewheel/doctor/diagnose.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { readHostFiles } from './host-files.ts';
+import type { AttemptRecord } from './run-records.ts';
+
+export interface MeasuredAttempt {
+  /** Of each host from its first step on, in order of time. */
+  readonly points: readonly EvidencePoint[];
+  /** The longest of any host; absent where no host knows. */
+  readonly phases: { readonly [Name in keyof Phases]?: number };
+  /** Of the first host that knows each. */
+  readonly lines: ScriptLines;
+}
+
+export async function readMeasured(
+  store: ObjectStore,
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<MeasuredAttempt> {
+  const files = await readHostFiles(store, bucketKeys.evidence(pipeline, runId), (key) => {
+    const file = evidenceFileOf(key);
+    return file?.attempt === attempt ? file.kind : undefined;
+  });
+  const textsOf = (kind: 'points' | 'start'): readonly string[] =>
+    files.filter(({ of }) => of === kind).map(({ text }) => text);
+  const starts = textsOf('start').flatMap((text) => readHostStart(text) ?? []);
+  return {
+    points: sinceFirstStep(textsOf('points').flatMap((text) => readPoints(text))),
+    phases: longest(starts),
+    lines: starts.reduceRight<ScriptLines>((all, { lines }) => ({ ...all, ...lines }), {}),
+  };
+}
+
+/** Lines may come twice. A helper host trains nothing. */
+function sinceFirstStep(points: readonly EvidencePoint[]): readonly EvidencePoint[] {
+  const hosts = Map.groupBy(
+    points.filter(({ processes }) => processes > 0),
+    ({ host }) => host,
+  );
+  return [...hosts.values()].flatMap((all) => {
+    const once = [...new Map(all.map((each) => [each.at, each])).values()];
+    const ordered = once.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    const first = ordered.findIndex(({ steps }) => steps > 0);
+    return first === -1 ? [] : ordered.slice(first);
+  });
+}
+
+const PHASES = ['download', 'install', 'scriptStart', 'firstBatch', 'firstStep'] as const;
+
+function longest(starts: readonly HostStart[]): MeasuredAttempt['phases'] {
+  const known = PHASES.flatMap((name) => {
+    const seconds = starts.map(({ phases }) => phases[name]).filter((each) => each !== null);
+    return seconds.length === 0 ? [] : [[name, Math.max(...seconds)] as const];
+  });
+  return Object.fromEntries(known);
+}

@@ -1,0 +1,146 @@
+/**
+ * Copies of a run's records in the bucket: the close of its batch, and each attempt before its job exists. A table that
+ * was lost, or restored to an earlier time, is completed from them.
+ */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { pinned, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import { time } from '@tidewheel/kit/fields.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import * as z from 'zod';
+import { notifiedFolderSchema } from './batches.ts';
+import {
+  type AttemptRecord,
+  attemptRecordSchema,
+  type RunRecord,
+  runRecordSchema,
+  runRequestSchema,
+} from './run-records.ts';
+
+/** A copy of another version counts as none. */
+const VERSION = 1;
+
+/** What the close of a batch decided. */
+const closeSchema = runRecordSchema.pick({ trigger: true, createdAt: true, retry: true }).extend({
+  version: z.literal(VERSION),
+  closedAt: time,
+  declaration: pinned(pipelineSchema),
+  /** Fingerprint of incoming/ at the close; absent if it was not listed. */
+  seen: z.string().optional(),
+  notified: notifiedFolderSchema.optional(),
+  /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
+  code: z.string().optional(),
+  /** Whether these are new, so that the run trains without new data. */
+  trainsCode: z.boolean().optional(),
+  /** Without its parts, which the declaration has. */
+  request: runRequestSchema.omit({ parts: true }).optional(),
+  /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
+  look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
+});
+export type KeptClose = Omit<Readonly<z.output<typeof closeSchema>>, 'version'>;
+
+interface RunReference {
+  readonly pipeline: string;
+  readonly runId: string;
+}
+
+export const keepClose = (
+  store: ObjectStore,
+  { pipeline, runId, ...run }: RunReference & Pick<RunRecord, 'trigger' | 'createdAt'>,
+  close: Omit<KeptClose, 'trigger' | 'createdAt'>,
+): Promise<void> => {
+  const { trigger, createdAt } = run;
+  return write(store, bucketKeys.closeRecord(pipeline, runId), { trigger, createdAt, ...close });
+};
+
+/** For a run whose declaration a person changed. Without a copy there is nothing to change. */
+export async function keepChangedClose(
+  store: ObjectStore,
+  run: RunReference & Pick<RunRecord, 'trigger' | 'createdAt'>,
+  change: Pick<KeptClose, 'declaration' | 'retry'>,
+): Promise<void> {
+  const close = await keptClose(store, run);
+  if (close !== undefined) await keepClose(store, run, { ...close, ...change });
+}
+
+/** @returns undefined if the batch was not closed, or its copy cannot be read */
+export async function keptClose(
+  store: ObjectStore,
+  { pipeline, runId }: RunReference,
+): Promise<KeptClose | undefined> {
+  const stored = await store.readText(bucketKeys.closeRecord(pipeline, runId));
+  return parsed(closeSchema, stored?.text);
+}
+
+const attemptSchema = attemptRecordSchema
+  .pick({
+    attempt: true,
+    jobName: true,
+    placement: true,
+    launcher: true,
+    taskToken: true,
+    createdAt: true,
+    progressBefore: true,
+  })
+  .extend({ version: z.literal(VERSION) });
+
+export const keepAttempt = (store: ObjectStore, record: AttemptRecord): Promise<void> => {
+  const { runId, pipeline, attempt, jobName, launcher, taskToken, createdAt, progressBefore } = record;
+  return write(store, bucketKeys.attemptRecord(pipeline, runId, attempt), {
+    attempt,
+    jobName,
+    placement: record.placement,
+    launcher,
+    taskToken,
+    createdAt,
+    progressBefore,
+  });
+};
+
+/** Oldest first. @param at the time of the restoration */
+export async function keptAttempts(
+  store: ObjectStore,
+  { pipeline, runId }: RunReference,
+  { at, except }: { readonly at: string; readonly except: ReadonlySet<number> },
+): Promise<AttemptRecord[]> {
+  const missing = (await attemptKeys(store, { pipeline, runId })).filter(
+    ({ attempt }) => !except.has(attempt),
+  );
+  const found: AttemptRecord[] = [];
+  for (const { key } of missing) {
+    const kept = parsed(attemptSchema, (await store.readText(key))?.text);
+    if (kept === undefined) continue;
+    const { version: _, ...record } = kept;
+    found.push({ ...record, runId, pipeline, status: 'starting', updatedAt: at, restoredAt: at });
+  }
+  // What one attempt began with is what the one before it had saved.
+  return found.map((record, index) => {
+    const next = found[index + 1];
+    return next?.attempt === record.attempt + 1 && next.progressBefore !== undefined
+      ? { ...record, progressAfter: next.progressBefore }
+      : record;
+  });
+}
+
+async function attemptKeys(
+  store: ObjectStore,
+  { pipeline, runId }: RunReference,
+): Promise<{ readonly key: string; readonly attempt: number }[]> {
+  const found: { key: string; attempt: number }[] = [];
+  for await (const { key } of store.list(bucketKeys.attemptRecords(pipeline, runId))) {
+    const attempt = Number(/(\d+)\.json$/.exec(key)?.[1]);
+    if (attempt > 0) found.push({ key, attempt });
+  }
+  return found.sort((a, b) => a.attempt - b.attempt);
+}
+
+const write = (store: ObjectStore, key: string, document: object): Promise<void> =>
+  store.writeText(key, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`);
+
+function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  try {
+    return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+/** Reads how an attempt went on from the checkpoint that was there. The agent writes it beside the checkpoints. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { valueOf } from '@tidewheel/contract/document.ts';
+import { resumeNote } from '@tidewheel/contract/resume.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { readNote } from './host-files.ts';
+import type { AttemptRecord, Resume } from './run-records.ts';
+
+/** @returns undefined without a readable note, as in a run's first attempt */
+export async function readResume(
+  store: ObjectStore,
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<Resume | undefined> {
+  const note = valueOf(await readNote(store, bucketKeys.resume(pipeline, runId, attempt), resumeNote));
+  return note && { checkpoint: note.checkpoint, repairs: note.repairs, verdict: note.verdict };
+}
+
+/** Where an attempt began that did not go on from its checkpoint. */
+export const beganAt = ({ resume }: Pick<AttemptRecord, 'resume'>): number | undefined =>
+  startedOver({ resume }) ? resume?.verdict?.beganAt : undefined;
+
+/** A checkpoint was there, and the script did not go on from it. */
+export const startedOver = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean =>
+  resume?.verdict?.kind === 'beganAgain' && resume.checkpoint !== undefined;
+
+/** A sentence on the timeline; undefined while nothing is known. */
+export function describeResume(attempt: number, { checkpoint, verdict }: Resume): string | undefined {
+  if (verdict === undefined) return undefined;
+  if (checkpoint === undefined)
+    return verdict.kind === 'resumed'
+      ? `attempt ${attempt} went on at ${verdict.position}, from files that are not known as a checkpoint: name them in training.checkpoint`
+      : undefined;
+  const word = checkpoint.unit === 'epoch' ? 'epoch' : 'step';
+  if (verdict.kind === 'resumed') return `attempt ${attempt} went on from ${checkpoint.name}`;
+  const there = checkpoint.unit === 'saves' ? checkpoint.name : `${word} ${checkpoint.step}`;
+  return `attempt ${attempt} began at ${word} ${verdict.beganAt} although ${there} was there: ${remedyFor(checkpoint)}`;
+}
+
+/** The line to change, by what wrote the checkpoint. */
+export function remedyFor({ name, format = '' }: NonNullable<Resume['checkpoint']>): string {
+  if (name.endsWith('.ckpt')) return 'pass ckpt_path to Lightning’s fit';
+  if (format.includes('Hugging Face')) return 'call train(resume_from_checkpoint=True)';
+  if (format.includes('Accelerate')) return 'call load_state() when the script starts';
+  if (format.includes('Keras')) return 'add the callback BackupAndRestore';
+  return 'load the newest file of TIDEWHEEL_CHECKPOINT_DIR when the script starts';
+}

@@ -1,0 +1,234 @@
+/**
+ * Records of runs and attempts. Times are ISO 8601 in UTC, durations are seconds, and money is USD. Each is read from the
+ * table by its schema, so a field that a release adds is optional, or has a default for the records of earlier ones.
+ */
+
+import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
+import { pinned, pipelineSchema, runPartsSchema } from '@tidewheel/declaration/pipeline.ts';
+import { changeSchema } from '@tidewheel/doctor/verdict.ts';
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import {
+  outcomeSchema,
+  placementSchema,
+  progressUnit,
+  provenSchema,
+  startUpSchema,
+  stopReasonSchema,
+} from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
+import { attemptInputSchema, diagnosisSchema } from './diagnosis.ts';
+
+/** As the agent saw it. */
+const resume = z
+  .object({
+    /** What was there; absent where the agent knew no checkpoint. */
+    checkpoint: z
+      .object({
+        name: z.string(),
+        step: z.number(),
+        unit: progressUnit.optional(),
+        format: z.string().optional(),
+      })
+      .optional(),
+    /** Damaged checkpoints, and what took their place. */
+    repairs: list(
+      z.object({
+        name: z.string(),
+        problem: z.string(),
+        instead: z.string(),
+        step: z.number().optional(),
+      }),
+    ),
+    /** Absent while nothing shows it. */
+    verdict: z
+      .object({
+        kind: z.enum(['resumed', 'beganAgain']),
+        evidence: z.enum(['log', 'checkpoint']),
+        /** The first that the script printed or saved. */
+        position: z.number(),
+        /** In the unit of the checkpoint. */
+        beganAt: z.number(),
+      })
+      .optional(),
+  })
+  .describe('How the script went on from what earlier attempts had saved.');
+export type Resume = Readonly<z.output<typeof resume>>;
+
+export const runStatusSchema = z.enum([
+  'settling',
+  'packing',
+  'placing',
+  'training',
+  'succeeded',
+  'failed',
+  'stopped',
+  'empty',
+]);
+export type RunStatus = z.output<typeof runStatusSchema>;
+export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'stopped', 'empty'];
+
+/** now: hosts on EC2 end without a last save. SageMaker has one way to stop, which leaves 120 seconds for a save. */
+export const STOP_MODES = ['afterSave', 'now'] as const;
+export type StopMode = (typeof STOP_MODES)[number];
+
+/** ARN, or the name in a person's token. */
+const requestedBy = z.string().describe('Who asked.');
+
+/** A person's request to end the run. */
+export const stopSchema = z.object({
+  mode: z.enum(STOP_MODES),
+  at: time,
+  requestedBy,
+  /** At the time of the first request, which is ended for it. */
+  execution: z.number().int(),
+});
+export type StopRequest = Readonly<z.output<typeof stopSchema>>;
+
+/** work: plans, map results and notes of reads; source: the packed source, which several runs may share. */
+export const EXPIRING = ['work', 'checkpoints', 'source'] as const;
+export type Expiring = (typeof EXPIRING)[number];
+
+/** A person had the ended run go on. */
+export const retrySchema = z.object({
+  number: z.number().int().describe('1 for the first one.'),
+  at: time,
+  requestedBy,
+  /** They are not judged again, and do not count against `tuning.limits.attempts`. */
+  attempts: z.number().int().describe('How many attempts there were before.'),
+});
+export type Retry = Readonly<z.output<typeof retrySchema>>;
+
+export const runRequestSchema = z
+  .object({
+    at: time,
+    requestedBy,
+    /** Clients' own names of the calls that this run answers. */
+    tokens: list(z.string()),
+    /** Names of those that differ from the declaration, or from `again`. */
+    changed: list(z.string()).describe('Fields that hold for this run alone.'),
+    again: z.string().optional().describe('The run that it does again.'),
+    /** Absent: the source as it is at the launch. */
+    source: z.string().optional().describe('SHA-256 of the packed source to train with.'),
+    /** Until the close, which pins them on the run; absent where the run trains as declared. */
+    parts: pinned(runPartsSchema).optional(),
+  })
+  .describe('Of a person; absent where data or a schedule started the run.');
+export type RunRequest = Readonly<z.output<typeof runRequestSchema>>;
+
+export const rejectedSchema = z
+  .object({
+    count: z.number().int(),
+    byReason: z.record(z.string(), z.number().int()).readonly(),
+    examples: list(z.object({ key: z.string(), reason: z.string() })),
+  })
+  .describe('Arrivals that are in no shard.');
+
+/** What a list of runs says of an ended one. */
+const result = z.object({
+  finishedAt: time,
+  attempts: z.number().int(),
+  interruptions: z.number().int(),
+  lostSeconds: seconds,
+  costUsd: usd,
+  onDemandUsd: usd,
+  isDeadlineMet: z.boolean().nullable(),
+});
+
+export const runRecordSchema = z.object({
+  runId: z.string(),
+  pipeline: z.string(),
+  /** Of a probe, the newest that was closed before it. */
+  batch: z.number().int(),
+  status: runStatusSchema,
+  trigger: z.enum(['arrival', 'schedule', 'api']),
+  probe: z
+    .object({ number: z.number().int() })
+    .optional()
+    .describe('A trial of other settings, which takes no batch.'),
+  /** 1 for the first execution of the state machine; later executions count up. */
+  execution: z.number().int(),
+  createdAt: time,
+  updatedAt: time,
+  /** S3's time of the newest arrival that woke the open batch, to the millisecond. It may lag behind the bucket. */
+  newestEventAt: time.optional(),
+  /** Until the close of the batch, persons may ask for it. */
+  request: runRequestSchema.optional(),
+  /** At the close of the batch, with what persons changed for this run. It does not change while the run is open. */
+  declaration: pinned(pipelineSchema).optional(),
+  closedAt: time.optional().describe('When its batch was closed.'),
+  /** Its plan lists only around the keys of notifications, which are noted since this time. */
+  notifiedSince: time.optional(),
+  sealedAt: time.optional().describe('When its data was packed; absent without new data.'),
+  generation: z.string().optional().describe('What it packed.'),
+  rejected: rejectedSchema.optional(),
+  generations: list(z.string()).optional().describe('What it trains on, oldest first.'),
+  /** Of all its attempts. */
+  source: z.string().optional().describe('SHA-256 of the packed source.'),
+  failure: z.string().optional(),
+  stop: stopSchema.optional(),
+  /** The last one. */
+  retry: retrySchema.optional(),
+  modelUri: z.string().optional(),
+  /** Absent in records of earlier releases, too. */
+  result: result.optional().describe('Of its report, once it has ended.'),
+  /** It counts only while the run stays ended. */
+  checkpointDeletion: z
+    .object({ at: time, requestedBy: z.string() })
+    .optional()
+    .describe('Who asked for the deletion of its checkpoints, and when.'),
+  /** By the declaration's retention. */
+  expired: list(z.enum(EXPIRING)).optional().describe('What was deleted after its end.'),
+});
+export type RunRecord = Readonly<z.output<typeof runRecordSchema>>;
+
+export const jobLogSchema = z
+  .object({
+    group: z.string(),
+    /** One stream a host begins so. */
+    streamPrefix: z.string(),
+  })
+  .describe('Where its output is in CloudWatch Logs.');
+export type JobLog = Readonly<z.output<typeof jobLogSchema>>;
+
+export const attemptRecordSchema = z.object({
+  runId: z.string(),
+  pipeline: z.string(),
+  attempt: z.number().int(),
+  jobName: z.string(),
+  /** The launcher that starts, follows and stops the job. */
+  launcher: z.enum(LAUNCHERS),
+  /** waitingForCapacity: the job exists and holds no instance; recalled: stopped by Tidewheel after a save, although it had capacity. */
+  status: z.enum(['starting', 'waitingForCapacity', 'running', 'done', 'interrupted', 'recalled', 'failed']),
+  placement: placementSchema,
+  taskToken: z.string().optional(),
+  createdAt: time,
+  updatedAt: time,
+  /** Once a look has seen them. */
+  startedAt: time.optional().describe('When its hosts were there.'),
+  /** Once its script has started, as the last look saw it. */
+  startUp: startUpSchema.optional(),
+  progressBefore: provenSchema.optional(),
+  progressAfter: provenSchema.optional(),
+  /** Absent in the run's first attempt. */
+  resume: resume.optional(),
+  /** A stop by Tidewheel, so that the run continues in another pool. Set before it stops the job. */
+  recall: stopReasonSchema.extend({ at: time }).optional(),
+  outcome: outcomeSchema.optional(),
+  log: jobLogSchema.optional(),
+  input: attemptInputSchema.optional(),
+  applied: list(changeSchema).optional().describe("The doctor's remedies that it started with."),
+  /** Nothing is decided by one that another release wrote, so it counts as none. */
+  diagnosis: diagnosisSchema.optional().catch(undefined),
+  /** When the record was lost and written again from its copy. The copy knows no recall. */
+  restoredAt: time.optional(),
+});
+export type AttemptRecord = Readonly<z.output<typeof attemptRecordSchema>>;
+
+/** One line of a run's timeline. A second write of the same id changes nothing. */
+export const timelineEntrySchema = z.object({
+  id: z.string(),
+  at: time,
+  kind: z.string().describe('Such as AttemptInterrupted; docs/events.md lists those that are events, too.'),
+  text: z.string(),
+});
+export type TimelineEntry = Readonly<z.output<typeof timelineEntrySchema>>;

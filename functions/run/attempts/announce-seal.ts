@@ -1,0 +1,133 @@
+/** Records a seal with the run and announces it on the timeline and the event bus. Safe to repeat. */
+
+import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { shownKey } from '@tidewheel/kit/quoted.ts';
+import type { Dots } from '@tidewheel/packing/dataset.ts';
+import type { SealResult } from '@tidewheel/packing/seal.ts';
+import type { Notifier } from '../../records/ports.ts';
+import type { Stores } from '../../records/stores.ts';
+
+export interface AnnounceDeps extends Pick<Stores, 'runs' | 'timeline'> {
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+}
+
+export async function announceSeal<Sealed extends SealResult>(
+  deps: AnnounceDeps,
+  run: { readonly runId: string; readonly pipeline: string },
+  result: Sealed,
+): Promise<Sealed> {
+  const { generation, samples, shards, rejected, rejections, left } = result;
+  const others = [
+    unchangedText(result),
+    removedText(result),
+    ignoredText(result),
+    leftText(run.pipeline, left),
+    ...dotsTexts(result.dots),
+  ].filter((text) => text !== undefined);
+  if (shards === 0 && rejected === 0) {
+    if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
+    return result;
+  }
+  const at = deps.clock.now().toISOString();
+  const before = await deps.runs.get(run.runId);
+  await deps.runs.update(run.runId, {
+    sealedAt: before?.sealedAt ?? at,
+    ...(shards > 0 && { generation }),
+    ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
+    updatedAt: at,
+  });
+  const packed = `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  await deps.timeline.add(run.runId, {
+    id: 'sealed',
+    at,
+    kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
+    text: [
+      packed,
+      rejected > 0 ? rejectedText(run.pipeline, result) : undefined,
+      learntText(result),
+      ...others,
+    ]
+      .filter((text) => text !== undefined)
+      .join(', '),
+  });
+  if (shards > 0)
+    await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
+  return result;
+}
+
+const noteOthers = (
+  { timeline, clock }: Pick<AnnounceDeps, 'timeline' | 'clock'>,
+  runId: string,
+  { others, kind }: { readonly others: readonly string[]; readonly kind: string },
+): Promise<unknown> =>
+  timeline.add(runId, {
+    id: 'left',
+    at: clock.now().toISOString(),
+    kind,
+    text: others.join(', '),
+  });
+
+function kindOf({ left, removed }: SealResult): string {
+  if (removed > 0) return 'ArrivalsRemoved';
+  return left.objects > 0 ? 'ArrivalsLeft' : 'ArrivalsUnchanged';
+}
+
+const unchangedText = ({ unchanged }: SealResult): string | undefined =>
+  unchanged === 0 ? undefined : `${unchanged} with the same bytes as before, under another ETag`;
+
+const removedText = ({ removed }: SealResult): string | undefined =>
+  removed === 0
+    ? undefined
+    : `${removed} packed before and deleted since, so their samples leave the dataset`;
+
+const ignoredText = ({ ignored }: SealResult): string | undefined =>
+  ignored === 0 ? undefined : `${ignored} ignored, because systems and tools leave such files`;
+
+const learntText = ({ learnt = [] }: SealResult): string | undefined =>
+  learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;
+
+/** Dots join files to a sample or keep them apart, which their owner may not expect. */
+function dotsTexts({ joined, named }: Dots = {}): string[] {
+  const counted = (dotted: Dots['named'], how: string): string[] =>
+    dotted === undefined ? [] : [`${dotted.objects} ${how} such as ${shownKey(dotted.example)}`];
+  return [
+    ...counted(joined, 'joined to samples by a word between dots (packing.innerSuffixes lists those words),'),
+    ...counted(named, 'with dots that stay in the name (packing.innerSuffixes lists words that join),'),
+  ];
+}
+
+/** Such as `2 left for a later run: a.jpg (unreadable, AccessDenied)`. */
+function leftText(pipeline: string, { objects, byReason, examples }: SealResult['left']): string | undefined {
+  if (objects === 0) return undefined;
+  const shown = examples
+    .slice(0, EXAMPLES_SHOWN)
+    .map(
+      ({ key, reason, code, since }) =>
+        `${shownKey(belowIncoming(pipeline, key))} (${[reason, code, since && `since ${since}`].filter(Boolean).join(', ')})`,
+    );
+  const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
+  const more = objects > shown.length && counts.length > 0 ? `; in all ${counts.join(', ')}` : '';
+  return `${objects} left for a later run${shown.length === 0 ? '' : `: ${shown.join(', ')}`}${more}`;
+}
+
+const EXAMPLES_SHOWN = 3;
+
+/** Such as `1 rejected: notes.txt (suffixNotAccepted)`. Several reasons are counted. */
+export function rejectedText(
+  pipeline: string,
+  { rejected, rejections }: Pick<SealResult, 'rejected' | 'rejections'>,
+): string {
+  const shown = rejections.examples
+    .slice(0, EXAMPLES_SHOWN)
+    .map(({ key, reason }) => `${shownKey(belowIncoming(pipeline, key))} (${reason})`);
+  const more = rejected - shown.length;
+  const list = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  const reasons = Object.entries(rejections.byReason).sort(([a], [b]) => (a < b ? -1 : 1));
+  const counts =
+    more > 0 && reasons.length > 1
+      ? `; in all ${reasons.map(([reason, count]) => `${count} ${reason}`).join(', ')}`
+      : '';
+  return `${rejected} rejected${list === '' ? '' : `: ${list}${counts}`}`;
+}

@@ -1,0 +1,221 @@
+/** The Judge state: decides what a run does next. A new execution of the run starts here, too. */
+
+import { parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
+import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import {
+  batchOf,
+  isReleased,
+  newestVersion,
+  objectVersions,
+  reportedHeld,
+  type VersionStore,
+} from '@tidewheel/packing/dataset.ts';
+import { attemptTimeoutSeconds } from '@tidewheel/placement/records.ts';
+import { jobOf, portOf } from '../../launch/launcher.ts';
+import type { RegionBucket } from '../../launch/regions/region-bucket.ts';
+import { copyResultsBack, homeUri } from '../../launch/regions/region-copy.ts';
+import { tellAutomatic } from '../../records/automatic.ts';
+import { readProgress } from '../../records/progress.ts';
+import { restoreAttempts } from '../../records/restore-attempts.ts';
+import type { AttemptRecord, RunRecord, StopRequest } from '../../records/run-records.ts';
+import { type Judgement, judge } from './judge.ts';
+import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { watchResume } from './watch/watch-resume.ts';
+
+export type NextStep =
+  | { readonly kind: 'place'; readonly reason: string }
+  | { readonly kind: 'relaunch'; readonly attempt: number; readonly timeoutSeconds: number }
+  | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string }
+  | { readonly kind: 'nextExecution'; readonly reason: string }
+  | { readonly kind: 'done' | 'failed' | 'stopped' | 'empty'; readonly reason: string };
+
+export interface JudgeDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+  /** Another region by its name. */
+  readonly regionOf?: ((name: string) => RegionBucket) | undefined;
+}
+
+export interface JudgeInput {
+  readonly runId: string;
+  /** Whether the attempt's time ran out before its end was reported. */
+  readonly timedOut?: boolean | undefined;
+}
+
+/** One attempt adds about 30 events to the history, and Step Functions ends an execution at 25,000. */
+const ATTEMPTS_PER_EXECUTION = 300;
+const STOP_PAUSE_SECONDS = 15;
+
+export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<NextStep> {
+  const run = await deps.runs.get(input.runId);
+  if (run === undefined) throw new RunNotFoundError(input.runId);
+  const attempts = await restoreAttempts(deps, run);
+  // What a person has tried again is not judged again.
+  const since = run.retry?.attempts ?? 0;
+  const last = attempts.slice(since).at(-1);
+  if (last === undefined) return firstPlacement(deps, run);
+  await observeEarlier(deps, attempts);
+  if (last.outcome === undefined) {
+    const seen = await observeAttempt(deps, last);
+    if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
+    attempts[attempts.length - 1] = seen.attempt;
+  }
+  const judged = judge((await withProgress(deps, run, attempts)).slice(since));
+  if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
+  if (judged.kind !== 'again') return judged;
+  if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
+    const reason = `${attempts.length} attempts: the run continues in its next execution`;
+    return { kind: 'nextExecution', reason };
+  }
+  await setStatus(deps, run, 'placing');
+  return { kind: 'place', reason: judged.reason };
+}
+
+/** A run whose training completed, or whose script failed, ends with that. */
+const isStoppable = ({ kind }: Judgement, last: AttemptRecord | undefined): boolean =>
+  kind !== 'done' && last?.outcome?.kind !== 'userError';
+
+const stopped = ({ requestedBy }: StopRequest): NextStep => ({
+  kind: 'stopped',
+  reason: `stopped by ${requestedBy}`,
+});
+
+/** The launch function may still create the job of an attempt on record, until its timeout of 15 minutes. */
+const LAUNCH_SECONDS = 960;
+
+/** A look at the job has stopped it, or the launch that sees the stop ends the attempt. */
+function stoppingAttempt(
+  { clock }: JudgeDeps,
+  stop: StopRequest,
+  { attempt, seen }: { readonly attempt: AttemptRecord; readonly seen: AttemptObservation },
+): NextStep {
+  const ageSeconds = (clock.now().getTime() - Date.parse(attempt.updatedAt)) / 1_000;
+  if (seen.kind === 'absent' && ageSeconds > LAUNCH_SECONDS) return stopped(stop);
+  return { kind: 'wait', seconds: STOP_PAUSE_SECONDS, reason: `${attempt.jobName} is being stopped` };
+}
+
+/** Only restored attempts before the last one are open: their jobs have ended, and their costs count. */
+async function observeEarlier(deps: JudgeDeps, attempts: AttemptRecord[]): Promise<void> {
+  for (const [index, attempt] of attempts.slice(0, -1).entries()) {
+    if (attempt.outcome !== undefined) continue;
+    const seen = await observeAttempt(deps, attempt);
+    if (seen.kind === 'ended') attempts[index] = seen.attempt;
+  }
+}
+
+async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep> {
+  if (run.stop !== undefined) return stopped(run.stop);
+  const held = await whyHeld(deps.store, run);
+  if (held !== undefined) return { kind: 'failed', reason: held };
+  await setStatus(deps, run, 'placing');
+  return { kind: 'place', reason: 'first attempt' };
+}
+
+async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['status']): Promise<void> {
+  if (run.status === status) return;
+  await deps.runs.update(run.runId, { status, updatedAt: deps.clock.now().toISOString() });
+}
+
+interface OpenAttempt extends Pick<JudgeInput, 'timedOut'> {
+  readonly stop: StopRequest | undefined;
+  readonly seen: AttemptObservation;
+}
+
+/** The attempt has no recorded end: an earlier execution left it, or its end was not reported in time. */
+async function openAttempt(
+  deps: JudgeDeps,
+  last: AttemptRecord,
+  { timedOut, stop, seen }: OpenAttempt,
+): Promise<NextStep> {
+  if (stop !== undefined) return stoppingAttempt(deps, stop, { attempt: last, seen });
+  if (timedOut !== true)
+    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
+  // The recall is recorded before the stop, so that the end does not look like a stop by a user.
+  const updatedAt = deps.clock.now().toISOString();
+  await deps.attempts.update(last.runId, last.attempt, {
+    recall: last.recall ?? { at: updatedAt, cause: 'time', why: 'ran out of its time' },
+    updatedAt,
+  });
+  if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') {
+    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
+  }
+  return {
+    kind: 'wait',
+    seconds: STOP_PAUSE_SECONDS,
+    reason: `${last.jobName} ran out of time and is being stopped`,
+  };
+}
+
+/** Records the progress that the bucket proves after the end of the job. */
+async function withProgress(
+  deps: JudgeDeps,
+  run: RunRecord,
+  attempts: readonly AttemptRecord[],
+): Promise<AttemptRecord[]> {
+  const copied = await withResultsCopiedBack(deps, attempts.at(-1));
+  if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
+  const last = await watchResume(deps, copied);
+  await tellAutomatic(deps, last);
+  const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
+  if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
+  const updatedAt = deps.clock.now().toISOString();
+  const updated = await deps.attempts.update(run.runId, last.attempt, { progressAfter, updatedAt });
+  return [...attempts.slice(0, -1), updated];
+}
+
+/** The function's timeout is two minutes. Copies that take longer continue in the next try. */
+const COPY_MILLISECONDS = 90_000;
+
+/** The judgement reads progress in the data bucket, so the results of another region are copied there first. */
+async function withResultsCopiedBack(
+  deps: JudgeDeps,
+  last: AttemptRecord | undefined,
+): Promise<AttemptRecord | undefined> {
+  const region = last?.placement.pool.region;
+  if (last?.outcome === undefined || region === undefined || last.progressAfter !== undefined) return last;
+  if (deps.regionOf === undefined) return last;
+  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
+  const copy = {
+    pipeline: last.pipeline,
+    runId: last.runId,
+    home: deps.store,
+    region: deps.regionOf(region),
+    isOutOfTime: () => deps.clock.now().getTime() > end,
+  };
+  await copyResultsBack(copy);
+  const { modelUri } = last.outcome;
+  if (modelUri === undefined) return last;
+  const outcome = { ...last.outcome, modelUri: homeUri(modelUri, copy) };
+  const updatedAt = deps.clock.now().toISOString();
+  return deps.attempts.update(last.runId, last.attempt, { outcome, updatedAt });
+}
+
+/**
+ * A report that could not be made holds training too: otherwise its failure would pass for good data. A pinned version
+ * was chosen by a person.
+ * @returns what holds the run back and which command lets it go; undefined if nothing does
+ */
+export async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+  const { pipeline, declaration } = run;
+  if (declaration?.packing.hold === undefined || declaration.dataset?.pin !== undefined) return undefined;
+  const versions = objectVersions(store);
+  const generation = run.generation ?? (await lastSealed(versions, pipeline));
+  if (generation === undefined || (await isReleased(versions, pipeline, generation))) return undefined;
+  const held = await reportedHeld(versions, pipeline, generation);
+  if (held?.length === 0) return undefined;
+  const command = (verb: string): string =>
+    `tidewheel data ${verb} s3://${store.bucket}/${pipeline} ${generation}`;
+  const then = `then retry ${run.runId}`;
+  return held === undefined
+    ? `packing.hold cannot be checked, because ${generation} has no quality report: run ${command('report')}, ${then}`
+    : `held back by packing.hold: ${held.join('; ')}. Look at ${generation}, then let it go with ${command('release')}, ${then}`;
+}
+
+/** The newest generation that a run packed and that a version holds, alone or joined with others. */
+async function lastSealed(versions: VersionStore, pipeline: string): Promise<string | undefined> {
+  const newest = await newestVersion(versions, pipeline);
+  return Object.keys(newest?.added ?? {})
+    .filter((name) => parseGeneration(name)?.isCompacted === false)
+    .sort((a, b) => batchOf(a) - batchOf(b))
+    .at(-1);
+}

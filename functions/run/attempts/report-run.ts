@@ -1,0 +1,156 @@
+/** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
+
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { Notice } from '../../records/ports.ts';
+import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
+import { readSeries } from '../../records/series.ts';
+import { endOpenAttempts } from './end-attempt.ts';
+import type { ObserveDeps } from './observe-attempt.ts';
+import { makeReport, type RunReport } from './report.ts';
+
+export interface ReportDeps extends ObserveDeps {
+  readonly store: ObjectStore;
+}
+
+/** The result of the states before Report. */
+export interface RunVerdict {
+  readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
+  readonly reason: string;
+}
+
+/** @returns what the states after Report read */
+export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachineResult & { runId: string }) {
+  const { status, failure = '' } = await reportRun(deps, runId, runVerdictOf(result));
+  const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
+  return { status, failure, whenDone };
+}
+
+/**
+ * The first verdict stands: it is recorded before any other step, so a retry after a crash repeats it. The report is
+ * written before the run is closed: after a crash between the two it is written again.
+ * @throws TransientError while a job of the run is still being stopped
+ */
+export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVerdict): Promise<RunReport> {
+  const run = await deps.runs.get(runId);
+  if (run === undefined) throw new RunNotFoundError(runId);
+  // A run of which this release cannot read everything gets no verdict: another release may end it well.
+  await deps.attempts.list(runId);
+  await deps.timeline.add(runId, {
+    id: finishedEntryOf(run),
+    at: deps.clock.now().toISOString(),
+    kind: TITLES[verdict.kind],
+    text: verdict.reason,
+  });
+  await endOpenAttempts(deps, runId);
+  const timeline = await deps.timeline.list(runId);
+  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(run, timeline) ?? undecided(runId);
+  const status = kind === 'done' ? 'succeeded' : kind;
+  const report = makeReport({
+    run,
+    former:
+      run.batch > 1
+        ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)).catch(noneIfUnreadable)
+        : undefined,
+    attempts: await deps.attempts.list(runId),
+    timeline,
+    series: await readSeries(deps.store, run.pipeline, runId),
+    status,
+    failure: status === 'failed' ? reason : undefined,
+    finishedAt,
+  });
+  await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
+  // A run that failed with an open batch must not collect the next arrivals.
+  if (run.closedAt === undefined) await deps.runs.closeBatch(run, { at: finishedAt });
+  await notify(deps, run, report);
+  await deps.runs.finish(run, {
+    status,
+    updatedAt: finishedAt,
+    ...(report.failure !== undefined && { failure: report.failure }),
+    ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
+    result: {
+      finishedAt,
+      attempts: report.attempts.length,
+      interruptions: report.interruptions,
+      lostSeconds: report.lostSeconds,
+      costUsd: report.costUsd,
+      onDemandUsd: report.onDemandUsd,
+      isDeadlineMet: report.deadline.met,
+    },
+  });
+  return report;
+}
+
+async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Promise<void> {
+  // Who waits for models would take a probe for one.
+  if (FINISHED.includes(run.status) || report.status === 'empty' || run.probe !== undefined) return;
+  await deps.notifier.notify(run, noticeOf(report.status, report));
+}
+
+function noticeOf(
+  status: Exclude<RunReport['status'], 'empty'>,
+  { costUsd, onDemandUsd, modelUri, failure, stop }: RunReport,
+): Notice {
+  switch (status) {
+    case 'succeeded':
+      return { type: 'RunFinished', modelUri, costUsd, onDemandUsd };
+    case 'failed':
+      return { type: 'RunFailed', reason: failure ?? 'unknown' };
+    case 'stopped':
+      return { type: 'RunStopped', requestedBy: stop?.requestedBy ?? 'unknown', costUsd };
+  }
+}
+
+/** Each retry ends with an entry of its own. */
+const finishedEntryOf = ({ retry }: Pick<RunRecord, 'retry'>): string =>
+  retry === undefined ? 'finished' : `finished-${retry.number}`;
+const TITLES = {
+  done: 'RunFinished',
+  failed: 'RunFailed',
+  stopped: 'RunStopped',
+  empty: 'NothingNew',
+} as const satisfies Record<RunVerdict['kind'], string>;
+
+/** The recorded verdict of a run, since it was last opened. */
+export function decidedVerdict(
+  run: Pick<RunRecord, 'retry'>,
+  timeline: readonly TimelineEntry[],
+): (RunVerdict & { readonly decidedAt: string }) | undefined {
+  const entry = timeline.find(({ id }) => id === finishedEntryOf(run));
+  if (entry === undefined) return undefined;
+  const kind =
+    (['done', 'stopped', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
+  return { kind, reason: entry.text, decidedAt: entry.at };
+}
+
+function undecided(runId: string): never {
+  throw new TransientError(`the verdict of ${runId} was written but cannot be read yet`);
+}
+
+interface StateMachineResult {
+  readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
+  readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
+}
+
+const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
+
+/** An error of a state overrides an earlier judgement. */
+export function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
+  if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
+  const kind = ENDS.find((end) => end === judgement?.kind);
+  if (kind === undefined || judgement === undefined) {
+    return { kind: 'failed', reason: 'the run ended without a judgement' };
+  }
+  return { kind, reason: judgement.reason };
+}
+
+/** Lambda's Cause is JSON with the message inside. The stack belongs in the log, not in the report. */
+function errorText({ Error: name, Cause: cause }: NonNullable<StateMachineResult['error']>): string {
+  // Not every service answers with JSON.
+  const parsed = parseJson(cause ?? '');
+  if (typeof parsed === 'object' && parsed !== null && 'errorMessage' in parsed)
+    return `${name}: ${String(parsed.errorMessage)}`;
+  return cause ? `${name}: ${cause.slice(0, 1_000)}` : name;
+}

@@ -1,0 +1,357 @@
+/** The report of a run: its cost, its cost on demand, and what interruptions lost. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
+import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { check } from '@tidewheel/kit/validation.ts';
+import {
+  type AttemptOutcome,
+  attemptCost,
+  fileSystemsCost,
+  fileSystemsUsd,
+  hoursCost,
+  outcomeSchema,
+  type Progress,
+  poolSchema,
+} from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
+import { beganAt, startedOver } from '../../records/resume.ts';
+import {
+  type AttemptRecord,
+  jobLogSchema,
+  type Retry,
+  type RunRecord,
+  rejectedSchema,
+  retrySchema,
+  stopSchema,
+  type TimelineEntry,
+  timelineEntrySchema,
+} from '../../records/run-records.ts';
+import { lastValues, type Series } from '../../records/series.ts';
+import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
+import { advanced } from './judge.ts';
+import { bestSingleNode, singleNodeSchema } from './single-node.ts';
+
+const measured = z.object({
+  /** The newest earlier one without all of the changes; of the run before, if this run has none. */
+  besides: z.object({ jobName: z.string(), speed: speedSchema, startSeconds: seconds.optional() }),
+  speed: speedSchema,
+  startSeconds: seconds
+    .optional()
+    .describe('From the start of the instances to that of the script, with its download.'),
+  stepRatio: z.number().describe('Steps a second, over those before.'),
+  /** Over those before. */
+  samplesPerDollarRatio: z.number().optional(),
+});
+
+const appliedReportSchema = z
+  .object({
+    changes: list(z.string()),
+    /** Absent where one of the two attempts was not measured. */
+    measured: measured.optional(),
+  })
+  .describe("The doctor's remedies that it started with, and what they brought.");
+type AppliedReport = z.output<typeof appliedReportSchema>;
+
+/** @param all attempts in order, those of the run before first */
+export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {
+  const { applied = [], diagnosis } = attempt;
+  if (applied.length === 0) return undefined;
+  const changes = applied.map((change) => remedyOf(change).text);
+  const place = all.findIndex(({ jobName }) => jobName === attempt.jobName);
+  const before = all
+    .slice(0, place)
+    .findLast((each) => each.diagnosis?.speed !== undefined && (each.applied ?? []).length < applied.length);
+  const [was, is] = [before?.diagnosis?.speed, diagnosis?.speed];
+  if (before === undefined || was === undefined || is === undefined) return { changes };
+  const [dearer, cheaper] = [was.samplesPerDollar, is.samplesPerDollar];
+  return {
+    changes,
+    measured: {
+      besides: { jobName: before.jobName, speed: was, startSeconds: startSecondsOf(before) },
+      speed: is,
+      startSeconds: startSecondsOf(attempt),
+      stepRatio: was.stepSeconds.median / is.stepSeconds.median,
+      samplesPerDollarRatio: dearer === undefined || cheaper === undefined ? undefined : cheaper / dearer,
+    },
+  };
+}
+
+function startSecondsOf({ outcome }: AttemptRecord): number | undefined {
+  const { startedAt = '', scriptStartedAt = '' } = outcome ?? {};
+  const seconds = (Date.parse(scriptStartedAt) - Date.parse(startedAt)) / 1_000;
+  return seconds >= 0 ? seconds : undefined;
+}
+
+export const attemptReportSchema = z.object({
+  attempt: z.number().int(),
+  jobName: z.string(),
+  pool: poolSchema,
+  nodes: z.number().int(),
+  outcome: outcomeSchema.shape.kind,
+  message: z.string(),
+  fromStep: z.number(),
+  toStep: z.number(),
+  trainingSeconds: seconds,
+  billableSeconds: seconds,
+  lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
+  costUsd: usd,
+  /** Where the agent could measure it. */
+  speed: speedSchema.optional(),
+  applied: appliedReportSchema.optional(),
+  /** Of the doctor, the most worthwhile first. */
+  verdicts: list(shownVerdictSchema).optional(),
+  log: jobLogSchema.optional(),
+});
+export type AttemptReport = z.output<typeof attemptReportSchema>;
+
+/** Format of the report. */
+const REPORT_VERSION = 1;
+
+export const reportSchema = z.object({
+  version: z.literal(REPORT_VERSION),
+  runId: z.string(),
+  pipeline: z.string(),
+  status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
+  failure: z.string().optional(),
+  stop: stopSchema.optional(),
+  retry: retrySchema.optional(),
+  modelUri: z.string().optional(),
+  generations: list(z.string()),
+  /** SHA-256 of the packed source. */
+  source: z.string().optional(),
+  /** The generation's manifest names up to a hundred. */
+  rejected: rejectedSchema.optional(),
+  /** The last values of its series, and of its newest checkpoint what no series has. */
+  metrics: z
+    .record(z.string(), z.number().nullable())
+    .readonly()
+    .describe('null where the script gave infinity or no number.'),
+  attempts: list(attemptReportSchema),
+  /** Reports of earlier releases name none. */
+  speeds: list(topologySpeedSchema).default([]).describe('Of all measured attempts, by nodes and type.'),
+  interruptions: z.number().int(),
+  lostSeconds: seconds,
+  costUsd: usd,
+  /** While an attempt lasted; absent where no price is known. */
+  fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
+  onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
+  /** Absent where no type could. */
+  onDemandNode: singleNodeSchema
+    .optional()
+    .describe('The cheapest single On-Demand node that could have done that work.'),
+  savedUsd: usd,
+  savedPercent: z.number(),
+  deadline: z.object({ at: time.optional(), met: z.boolean().nullable() }),
+  startedAt: time,
+  finishedAt: time,
+  timeline: list(timelineEntrySchema),
+});
+export type RunReport = Readonly<z.output<typeof reportSchema>>;
+
+export interface ReportInput {
+  /** Attempts of the run before, to which remedies compare. */
+  readonly former?: readonly AttemptRecord[] | undefined;
+  readonly run: RunRecord;
+  readonly attempts: readonly AttemptRecord[];
+  readonly timeline: readonly TimelineEntry[];
+  readonly series?: readonly Series[] | undefined;
+  readonly status: RunReport['status'];
+  readonly failure?: string | undefined;
+  readonly finishedAt: string;
+}
+
+export function makeReport(input: ReportInput): RunReport {
+  const { run, status, failure, finishedAt } = input;
+  const measured = [...(input.former ?? []), ...input.attempts];
+  const attempts = input.attempts.flatMap((attempt, index) =>
+    attempt.outcome
+      ? [
+          reportAttempt(attempt, attempt.outcome, {
+            restart: restartAfter(input.attempts, index),
+            all: measured,
+          }),
+        ]
+      : [],
+  );
+  const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
+  const onDemandUsd = usefulOnDemandUsd(input.attempts);
+  const last = input.attempts.at(-1);
+  return {
+    version: REPORT_VERSION,
+    runId: run.runId,
+    pipeline: run.pipeline,
+    status,
+    failure,
+    stop: status === 'stopped' ? run.stop : undefined,
+    retry: run.retry,
+    modelUri: last?.outcome?.modelUri,
+    generations: run.generations ?? [],
+    source: run.source,
+    rejected: run.rejected,
+    metrics: { ...newestProgress(input.attempts)?.metrics, ...lastValues(input.series ?? []) },
+    attempts,
+    speeds: speedsOf(input.attempts),
+    interruptions: interruptionsOf(input.attempts),
+    lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
+    costUsd,
+    fileSystemsUsd: sum(input.attempts.map(fileSystemsCost)) || undefined,
+    onDemandUsd,
+    onDemandNode: bestSingleNode(
+      input.attempts.map((attempt, index) => ({
+        placement: attempt.placement,
+        seconds: usefulSeconds(attempt, restartAfter(input.attempts, index)),
+      })),
+    ),
+    savedUsd: onDemandUsd - costUsd,
+    savedPercent: onDemandUsd > 0 ? round((1 - costUsd / onDemandUsd) * 100, 1) : 0,
+    deadline: deadlineOf(run, status, finishedAt),
+    startedAt: run.createdAt,
+    finishedAt,
+    timeline: input.timeline,
+  };
+}
+
+function reportAttempt(
+  attempt: AttemptRecord,
+  outcome: AttemptOutcome,
+  { restart, all }: { readonly restart: number; readonly all: readonly AttemptRecord[] },
+): AttemptReport {
+  const { placement } = attempt;
+  return {
+    attempt: attempt.attempt,
+    jobName: attempt.jobName,
+    pool: placement.pool,
+    nodes: placement.topology.nodes,
+    outcome: outcome.kind,
+    message: outcome.message,
+    fromStep: fromStepOf(attempt),
+    toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
+    trainingSeconds: outcome.trainingSeconds,
+    billableSeconds: outcome.billableSeconds,
+    lostSeconds: round(lostSecondsOf(attempt, outcome, restart), 1),
+    costUsd: attemptCost(attempt),
+    speed: attempt.diagnosis?.speed,
+    applied: broughtBy(attempt, all),
+    verdicts: attempt.diagnosis?.verdicts,
+    log: attempt.log,
+  };
+}
+
+const fromStepOf = (attempt: AttemptRecord): number => beganAt(attempt) ?? attempt.progressBefore?.step ?? 0;
+
+/** The lowest step from which a later attempt went on: what lies past it had to be done again. */
+const restartAfter = (attempts: readonly AttemptRecord[], index: number): number =>
+  Math.min(...attempts.slice(index + 1).map((later) => restartOf(later)));
+
+function restartOf(attempt: AttemptRecord): number {
+  if (startedOver(attempt)) return beganAt(attempt) ?? 0;
+  const isBack = attempt.resume !== undefined && attempt.resume.repairs.length > 0;
+  return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+/** What the useful work of the ended attempts would have cost on On-Demand instances of the same types. */
+export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
+  sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
+
+/** Lost training, and its share of what the ended attempts cost. */
+export function lostTraining(attempts: readonly AttemptRecord[]): {
+  readonly seconds: number;
+  readonly usd: number;
+} {
+  const each = attempts.flatMap((attempt, index) => {
+    const { outcome } = attempt;
+    if (outcome === undefined || outcome.trainingSeconds <= 0) return [];
+    const seconds = lostSecondsOf(attempt, outcome, restartAfter(attempts, index));
+    return [{ seconds, usd: (attemptCost(attempt) * seconds) / outcome.trainingSeconds }];
+  });
+  return { seconds: sum(each.map(({ seconds }) => seconds)), usd: sum(each.map(({ usd }) => usd)) };
+}
+
+function onDemandCost(attempt: AttemptRecord, restart: number): number {
+  const seconds = usefulSeconds(attempt, restart);
+  return hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
+}
+
+function usefulSeconds(attempt: AttemptRecord, restart: number): number {
+  const { outcome } = attempt;
+  return outcome ? Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)) : 0;
+}
+
+/**
+ * Time from the last complete checkpoint to the end of an attempt that did not complete, and the time of the steps that
+ * a later attempt did again.
+ */
+function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, restart: number): number {
+  if (outcome.kind === 'completed') return 0;
+  const saved = attempt.progressAfter;
+  if (saved === undefined || !advanced(attempt.progressBefore, saved)) return outcome.trainingSeconds;
+  const unsaved =
+    outcome.endedAt === undefined
+      ? 0
+      : (new Date(outcome.endedAt).getTime() - new Date(saved.updatedAt).getTime()) / 1000;
+  const lost = Math.min(outcome.trainingSeconds, Math.max(0, unsaved));
+  const from = fromStepOf(attempt);
+  const again = saved.step > from ? (saved.step - Math.max(from, restart)) / (saved.step - from) : 0;
+  return lost + (outcome.trainingSeconds - lost) * Math.max(0, again);
+}
+
+/** Restarts inside jobs, or 1 for an interrupted job without a restart. */
+function interruptionsOf(attempts: readonly AttemptRecord[]): number {
+  return sum(
+    attempts.map(({ outcome }) =>
+      Math.max(outcome?.interruptions ?? 0, outcome?.kind === 'interrupted' ? 1 : 0),
+    ),
+  );
+}
+
+const newestProgress = (attempts: readonly AttemptRecord[]): Progress | undefined =>
+  attempts.map(({ progressAfter }) => progressAfter).findLast((progress) => progress !== undefined);
+
+export function deadlineAt(run: {
+  readonly closedAt?: string | undefined;
+  readonly retry?: Retry | undefined;
+  readonly declaration?: Pipeline | undefined;
+}): Date | undefined {
+  if (run.closedAt === undefined || run.declaration === undefined) return undefined;
+  const hours = deadlineHoursOf(run.declaration.limits);
+  const from = run.retry?.at ?? run.closedAt;
+  return hours === undefined ? undefined : new Date(Date.parse(from) + hours * 3_600_000);
+}
+
+function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {
+  const at = deadlineAt(run);
+  if (at === undefined || status === 'empty') return { at: at?.toISOString(), met: null };
+  if (status === 'stopped') return { at: at.toISOString(), met: null };
+  return { at: at.toISOString(), met: status === 'succeeded' && new Date(finishedAt) <= at };
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
+
+const versioned = z.looseObject({ version: z.unknown().optional() });
+
+/**
+ * @returns undefined where there is none, or a person has damaged it
+ * @throws UnreadableRecordError
+ */
+export async function readReport(
+  store: Pick<ObjectStore, 'readText'>,
+  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
+): Promise<RunReport | undefined> {
+  const stored = await store.readText(bucketKeys.report(pipeline, runId));
+  const { data } = versioned.safeParse(parseJson(stored?.text ?? ''));
+  if (data === undefined) return undefined;
+  const report = `the report of ${runId}`;
+  if (data.version !== REPORT_VERSION)
+    throw otherVersion(report, { found: data.version, read: REPORT_VERSION });
+  const read = check(reportSchema, data, 'hidden');
+  if (read.ok) return read.value;
+  throw new UnreadableRecordError(
+    `${report} is of another release or damaged: ${problemsText(read.problems)}`,
+  );
+}

@@ -1,0 +1,175 @@
+/** Recalls a running attempt if another pool is now the better choice. */
+
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import {
+  mayMoveToSpot,
+  type PlacementInput,
+  type RunningCampaign,
+  revise,
+  storedQuestion,
+} from '@tidewheel/placement/choose.ts';
+import { typesOf } from '@tidewheel/placement/estimate.ts';
+import { questionOf } from '@tidewheel/placement/explain.ts';
+import {
+  askScores,
+  type MarketSample,
+  type MarketSource,
+  type MarketView,
+  observationsOfOthers,
+  refreshedBy,
+  samplesFor,
+  samplesOfNow,
+  scoreNeeds,
+} from '@tidewheel/placement/market.ts';
+import type { Progress, StopReason } from '@tidewheel/placement/records.ts';
+import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
+import { readProgress } from '../../records/progress.ts';
+import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
+import type { Stores } from '../../records/stores.ts';
+import { advanced } from './judge.ts';
+import { type ObserveDeps, recallAttempt } from './observe-attempt.ts';
+
+export interface ReviseDeps
+  extends ObserveDeps,
+    Pick<Stores, 'placements' | 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
+  readonly store: ObjectStore;
+  /** Of the data's own region. */
+  readonly market: Pick<MarketSource, 'region' | 'scores'>;
+}
+
+/**
+ * Safe to repeat: an attempt is recalled once.
+ * @param job a fresh description of the running job
+ */
+export async function reviseAttempt(
+  deps: ReviseDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<'recalled' | 'left'> {
+  const view = await campaignNow(deps, attempt, job);
+  const why = view && (await whyRecall(view));
+  if (why === undefined) return 'left';
+  const current = await deps.attempts.get(attempt.runId, attempt.attempt);
+  if (current === undefined || isOver(current)) return 'left';
+  await recallAttempt(deps, current, why);
+  return 'recalled';
+}
+
+/** A running campaign with stored scores, and with current scores on request. */
+interface CampaignView {
+  readonly campaign: RunningCampaign;
+  readonly withScoresOfNow: () => Promise<RunningCampaign>;
+}
+
+/**
+ * Stored scores are minutes old, and the Spot capacity that a run on demand waits for may last no longer. Such a run
+ * requests current scores whenever a move is safe. A run on Spot loses little in minutes, so it requests them only to
+ * confirm a move.
+ */
+async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<StopReason> {
+  if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
+    return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
+  const why = revise(campaign);
+  return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
+}
+
+/** @returns undefined when there is nothing to decide */
+async function campaignNow(
+  deps: ReviseDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<CampaignView | undefined> {
+  const trainingSince = trainingSinceOf(job);
+  // The progress of an attempt in another region is in that region's bucket.
+  if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
+  const run = await deps.runs.get(attempt.runId);
+  if (run?.declaration === undefined || run.declaration.compute.purchaseOption === 'on-demand')
+    return undefined;
+  const progress = await progressOf(deps.store, attempt);
+  if (progress === undefined) return undefined;
+  const now = deps.clock.now();
+  const questionWith = await questionNow(deps, { run, attempt, now });
+  if (questionWith === undefined) return undefined;
+  const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
+  return {
+    campaign,
+    withScoresOfNow: async () => ({
+      ...campaign,
+      question: questionWith(await scoresOfNow(deps, campaign.question, now)),
+    }),
+  };
+}
+
+const isOver = ({ outcome, recall }: AttemptRecord): boolean => outcome !== undefined || recall !== undefined;
+
+/** An On-Demand job may be judged by an earlier attempt's throughput. A Spot job must show its own. */
+async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const own = await newProgress(store, attempt);
+  return attempt.placement.pool.purchaseOption === 'on-demand' ? (own ?? attempt.progressBefore) : own;
+}
+
+/** An attempt without a checkpoint of its own has measured nothing. */
+async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
+  const progress = await readProgress(store, attempt.pipeline, attempt.runId);
+  return advanced(attempt.progressBefore, progress) ? progress : undefined;
+}
+
+/** Repeats the score requests of `collect-scores`, because AWS limits new ones. Stored scores replace missing answers. */
+async function scoresOfNow(
+  { scoreQuestions, market, clock }: ReviseDeps,
+  { compute, hardware }: PlacementInput,
+  now: Date,
+): Promise<readonly MarketSample[]> {
+  const site = { home: market.region, hardware: factsWith(hardware) };
+  const needs = scoreNeeds([compute], site).filter(({ region }) => region === market.region);
+  return samplesOfNow(await askScores({ scoreQuestions, market: () => market, clock }, needs, []), now);
+}
+
+/** The attempt's own question with current prices, scores and outcomes. The result accepts newer scores. */
+async function questionNow(
+  deps: ReviseDeps,
+  { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
+): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
+  const { runId } = run;
+  const stored = (await deps.placements.list(runId)).find((each) => each.attempt === attempt.attempt);
+  if (stored === undefined || run.declaration === undefined) return undefined;
+  const { compute } = run.declaration;
+  const { decision } = stored;
+  const hardware = factsWith(storedQuestion(decision).hardware);
+  const [attempts, observations] = await Promise.all([
+    deps.attempts.list(runId),
+    observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes: typesOf(compute, hardware), now }),
+  ]);
+  const question = questionOf({
+    run,
+    attempts,
+    attempt: attempt.attempt,
+    decision,
+    observations: observations,
+  });
+  if (question === undefined) return undefined;
+  const { market, elsewhere = [], now: readAt } = question;
+  /** Adds the samples stored since the decision. A score without a newer sample ages. */
+  const upToDate = async (view: MarketView) => {
+    const request = { compute, hardware, region: view.region, now };
+    const kept = await samplesFor(deps.marketSamples, request);
+    return (newer: readonly MarketSample[]): MarketView =>
+      refreshedBy([...newer, ...kept], view, { ...request, readAt });
+  };
+  const home = await upToDate(market);
+  const away = await Promise.all(
+    elsewhere.map(async (view) => ({ ...view, market: (await upToDate(view.market))([]) })),
+  );
+  return (newer) => ({ ...question, market: home(newer), elsewhere: away });
+}
+
+/** Start of the current status, if that is Training. */
+const trainingSinceOf = ({
+  TrainingJobStatus,
+  SecondaryStatus,
+  SecondaryStatusTransitions,
+}: TrainingJobDescription): Date | undefined =>
+  TrainingJobStatus === 'InProgress' && SecondaryStatus === 'Training'
+    ? SecondaryStatusTransitions.findLast(({ Status }) => Status === 'Training')?.StartTime
+    : undefined;

@@ -1,0 +1,89 @@
+/**
+ * Whether to recall a running attempt: because the budget would not last until the next look, or because its Spot pool
+ * keeps it waiting. The script saves before the stop, and `place` chooses the next pool.
+ */
+
+import { hourlyUsdOf, spentUsd } from '@tidewheel/placement/estimate.ts';
+import {
+  NEXT_LOOK_SECONDS,
+  PATIENCE_SECONDS,
+  type Placement,
+  QUEUE_SECONDS,
+  SAVE_SECONDS,
+  type StopReason,
+  samePool,
+  type Topology,
+} from '@tidewheel/placement/records.ts';
+import { isTerminal } from '../../launch/job/job-state.ts';
+import { type Patience, recallReason } from '../../launch/job/recall.ts';
+import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
+import { type AttemptRecord } from '../../records/run-records.ts';
+
+export interface RunningQuestion {
+  readonly attempt: AttemptRecord;
+  readonly job: TrainingJobDescription;
+  readonly now: Date;
+  /** Other attempts of the run. */
+  readonly others: readonly AttemptRecord[];
+  readonly budgetUsd?: number | undefined;
+  readonly deadlineAt?: Date | undefined;
+}
+
+export function whyStop(question: RunningQuestion): StopReason {
+  const { attempt, job, now } = question;
+  if (isTerminal(job) || job.TrainingJobStatus === 'Stopping') return undefined;
+  const budget = overBudget(question);
+  if (budget !== undefined) return budget;
+  const { pool, spotUntil } = attempt.placement;
+  const place = pool.zoneId ?? 'its zone';
+  const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
+  if (recallReason(job, now, patienceOf(question)) !== undefined)
+    return withoutCapacity(
+      job.TrainingStartTime === undefined
+        ? `found no capacity in ${place}: recalled`
+        : `lost its capacity in ${place}: recalled`,
+    );
+  const waits = recallReason(job, now, { patienceSeconds: 0 }) !== undefined;
+  if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
+    return withoutCapacity(
+      `has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`,
+    );
+  return undefined;
+}
+
+/** On demand the run waits in the queue as long as its slack lasts: elsewhere it would queue from the end again. */
+function patienceOf({ attempt, deadlineAt }: RunningQuestion): Patience {
+  const { pool, topology, considered } = attempt.placement;
+  if (pool.purchaseOption === 'spot')
+    return { patienceSeconds: PATIENCE_SECONDS, preparationSeconds: preparationSeconds(topology) };
+  if (deadlineAt === undefined) return { patienceSeconds: Number.POSITIVE_INFINITY };
+  const work = considered.find((each) => samePool(each.pool, pool))?.expectedSeconds ?? 0;
+  const slack = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000 - work;
+  return { patienceSeconds: Math.max(QUEUE_SECONDS, slack) };
+}
+
+/** Stated, not measured: large types boot longer, and the slowest of many nodes decides. */
+const preparationSeconds = ({ nodes, acceleratorsPerNode }: Topology): number =>
+  PATIENCE_SECONDS * (3 + Math.log2(nodes) / 2 + (acceleratorsPerNode >= 8 ? 1 : 0));
+
+function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): StopReason {
+  if (budgetUsd === undefined || job.TrainingStartTime === undefined) return undefined;
+  const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
+  const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
+  const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
+  // The copy of the data to another region was paid for before the job existed.
+  const copied = attempt.placement.transfer?.usd ?? 0;
+  const needed = spent + copied + (heldHourlyUsd(attempt.placement) * ahead) / 3_600;
+  // SageMaker's own time limit would leave no time for a save.
+  if (needed <= budgetUsd) return undefined;
+  const why = `would pass the budget of $${budgetUsd.toFixed(2)} before the next look: stopped after a save`;
+  return { cause: 'budget', why };
+}
+
+/** Helper groups always pay the On-Demand price. */
+export const gangHourlyUsd = (placement: Placement): number =>
+  hourlyUsdOf(placement) * placement.topology.nodes + (placement.helpersHourlyUsd ?? 0);
+
+/** With the file systems, which are paid for at the same time. */
+export const heldHourlyUsd = (placement: Placement): number =>
+  gangHourlyUsd(placement) + (placement.fileSystemsHourlyUsd ?? 0);

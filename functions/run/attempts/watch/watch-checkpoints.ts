@@ -1,0 +1,95 @@
+/** Announces each stall of a running attempt's checkpoints once, on the run's timeline and the event bus. */
+
+import { progressNote } from '@tidewheel/contract/checkpoints.ts';
+import type { Progress } from '@tidewheel/placement/records.ts';
+import { intervalOf } from '../../../launch/job/checkpoint-interval.ts';
+import type { TrainingJobDescription } from '../../../launch/job/training-service.ts';
+import { newerNoteVersion, readProgress } from '../../../records/progress.ts';
+import type { AttemptRecord } from '../../../records/run-records.ts';
+import { trainingSinceOf, type WatchDeps } from './training-since.ts';
+
+/** @param job a fresh description */
+export async function watchCheckpoints(
+  deps: WatchDeps,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
+): Promise<void> {
+  const trainingSince = trainingSinceOf(job);
+  // Checkpoints of another region are copied home when the attempt ends.
+  if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return;
+  const { runId, pipeline, jobName } = attempt;
+  const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
+  const progress = await readProgress(deps.store, pipeline, runId);
+  if (progress === undefined) await tellNewer(deps, attempt);
+  const stall = checkpointStall({
+    trainingSince,
+    progress,
+    intervalSeconds: intervalOf(attempt, earlier),
+    now: deps.clock.now(),
+  });
+  if (stall === undefined) return;
+  const id = `stalled-${attempt.attempt}-${stall.step}`;
+  // The look repeats every few minutes, but each stall is announced once.
+  if ((await deps.timeline.list(runId)).some((entry) => entry.id === id)) return;
+  await deps.notifier.notify(
+    { runId, pipeline },
+    { type: 'CheckpointStalled', attempt: attempt.attempt, jobName, ...stall },
+  );
+  await deps.timeline.add(runId, {
+    id,
+    at: deps.clock.now().toISOString(),
+    kind: 'CheckpointStalled',
+    text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): training since then is lost if AWS reclaims the capacity now`,
+  });
+}
+
+/** After a deployment of an earlier release the agents of the later one still train. */
+async function tellNewer(deps: WatchDeps, { runId, pipeline, attempt }: AttemptRecord): Promise<void> {
+  const version = await newerNoteVersion(deps.store, pipeline, runId);
+  if (version === undefined) return;
+  await deps.timeline.add(runId, {
+    id: `newer-note-${attempt}`,
+    at: deps.clock.now().toISOString(),
+    kind: 'NewerNote',
+    text: `attempt ${attempt}: its agent writes version ${version} of the progress note, and this deployment reads up to ${progressNote.version}: none of its checkpoints count until the later release is deployed again`,
+  });
+}
+
+export interface StallQuestion {
+  /** Start of uninterrupted training; undefined while the job does not train. */
+  readonly trainingSince?: Date | undefined;
+  /** The newest progress that the bucket proves, of this attempt or an earlier one. */
+  readonly progress?: Progress | undefined;
+  /** The interval between checkpoints that the job received. */
+  readonly intervalSeconds: number;
+  readonly now: Date;
+}
+
+interface Stall {
+  readonly step: number;
+  /** Time since the last checkpoint, or since training began. */
+  readonly ageSeconds: number;
+  readonly expectedSeconds: number;
+}
+
+/** A checkpoint waits for the end of a step, a save and an upload. Big ones take minutes. */
+const LEAST_PATIENCE_SECONDS = 900;
+const PATIENCE_INTERVALS = 3;
+/** The time to the first checkpoint of a new script is unknown. The agent's stall_watch.py has the same. */
+const FIRST_PATIENCE_SECONDS = 1_800;
+
+/**
+ * Unnoticed stalls have cost users days of training. The progress note in the bucket decides, so a save that does not reach
+ * the bucket does not count.
+ */
+export function checkpointStall(question: StallQuestion): Stall | undefined {
+  const { trainingSince, progress, intervalSeconds, now } = question;
+  if (trainingSince === undefined) return undefined;
+  const saved = progress === undefined ? Number.NaN : Date.parse(progress.updatedAt);
+  const since = Number.isNaN(saved) ? trainingSince.getTime() : Math.max(saved, trainingSince.getTime());
+  const ageSeconds = Math.round((now.getTime() - since) / 1_000);
+  const usual = Math.max(LEAST_PATIENCE_SECONDS, PATIENCE_INTERVALS * intervalSeconds);
+  const patience = progress === undefined ? Math.max(FIRST_PATIENCE_SECONDS, usual) : usual;
+  if (ageSeconds < patience) return undefined;
+  return { step: progress?.step ?? 0, ageSeconds, expectedSeconds: intervalSeconds };
+}

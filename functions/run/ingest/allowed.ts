@@ -1,0 +1,144 @@
+/**
+ * What the deployment lets declarations name. The policies of the template allow nothing else, so a declaration that
+ * names it would fail with AccessDenied after its data was packed.
+ */
+
+import { AWS_IMAGE_ACCOUNTS } from '@tidewheel/catalog/images.ts';
+import { s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { type Declaration, readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
+import type { Problem } from '@tidewheel/kit/errors.ts';
+
+/** In a list of ids: every id. */
+const ANY = '*';
+
+export interface Allowed {
+  /** The stack's own account. */
+  readonly account: string;
+  /** Ids, or `*`. */
+  readonly subnets: readonly string[];
+  readonly securityGroups: readonly string[];
+  /** Accounts, beside AWS's and the stack's own, whose container images train. */
+  readonly imageAccounts: readonly string[];
+  /** S3 prefixes (`s3://bucket/prefix/`) that the scripts of every pipeline read. */
+  readonly sharedPrefixes: readonly string[];
+  /** The ARN of the one secret that scripts read; empty: none. */
+  readonly packageIndexSecret: string;
+}
+
+export interface DeploymentRules {
+  readonly allowed: Allowed;
+  /** The data bucket. */
+  readonly bucket: string;
+  /** The only arrival that S3 notifies of; absent where it notifies of all. */
+  readonly notifiedMarker?: string | undefined;
+}
+
+/** As `readDeclaration`. A valid declaration names only what the deployment allows. */
+export const readAllowedDeclaration = (
+  deployment: DeploymentRules,
+  name: string,
+  text: string,
+): Declaration => onlyHeard(deployment, readDeclaration(name, text));
+
+/** The same as `readStored`. */
+export const readAllowedStored = (deployment: DeploymentRules, name: string, text: string): Declaration =>
+  onlyHeard(deployment, readStored(name, text));
+
+/** Without marker and schedule nothing would start a run when data arrives. */
+function onlyHeard(deployment: DeploymentRules, declaration: Declaration): Declaration {
+  const { notifiedMarker: marker } = deployment;
+  if (!declaration.valid || marker === undefined) return onlyAllowed(deployment, declaration);
+  const { settle, schedule } = declaration.pipeline;
+  if (settle.marker === marker || schedule !== undefined) return onlyAllowed(deployment, declaration);
+  const message = `must be "${marker}", because S3 notifies this deployment of that name alone (docs/deploy.md), or declare a schedule`;
+  return { valid: false, problems: [{ path: 'settle.marker', message }] };
+}
+
+/** A valid declaration stays valid if it names only what the deployment allows. */
+export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: Declaration): Declaration {
+  if (!declaration.valid) return declaration;
+  const problems = [
+    ...networkProblems(declaration.pipeline, allowed),
+    ...imageProblems(declaration.pipeline, allowed),
+    ...secretProblems(declaration.pipeline, allowed),
+    ...prefixProblems(declaration.pipeline, { allowed, bucket }),
+  ];
+  return problems.length === 0 ? declaration : { valid: false, problems };
+}
+
+function networkProblems({ compute }: Pipeline, { subnets, securityGroups }: Allowed): Problem[] {
+  const regions = compute.regions ?? [];
+  const vpcs = [
+    { path: 'compute.vpc', vpc: compute.vpc },
+    ...regions.map(({ vpc }, index) => ({ path: `compute.regions[${index}].vpc`, vpc })),
+  ];
+  return vpcs.flatMap(({ path, vpc }) => [
+    ...(vpc?.subnets ?? []).flatMap(({ id }, index) =>
+      idProblem(`${path}.subnets[${index}].id`, id, { parameter: 'subnets', allowed: subnets }),
+    ),
+    ...(vpc?.securityGroupIds ?? []).flatMap((id, index) =>
+      idProblem(`${path}.securityGroupIds[${index}]`, id, {
+        parameter: 'securityGroups',
+        allowed: securityGroups,
+      }),
+    ),
+  ]);
+}
+
+interface AllowedList {
+  readonly parameter: string;
+  readonly allowed: readonly string[];
+}
+
+const idProblem = (path: string, value: string, list: AllowedList): Problem[] =>
+  list.allowed.includes(ANY) || list.allowed.includes(value) ? [] : [notAllowed(path, value, list)];
+
+function notAllowed(path: string, value: string, { parameter, allowed }: AllowedList): Problem {
+  const instead = allowed.length === 0 ? '' : `use ${allowed.join(' or ')}, or `;
+  const list = [...allowed, value].join(',');
+  const message = `"${value}" is not allowed by the deployment: ${instead}deploy with --param="${parameter}=${list}"`;
+  return { path, message };
+}
+
+const REGISTRY = /^(\d{12})\.dkr\.ecr(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/./;
+
+function imageProblems({ training: { image } }: Pipeline, { account, imageAccounts }: Allowed): Problem[] {
+  if (image === undefined) return [];
+  const owner = REGISTRY.exec(image)?.[1];
+  const path = 'training.image';
+  if (owner === undefined) {
+    const message = `"${image}" is not an image in Amazon ECR, and SageMaker reads no other registry: push it to ${account}.dkr.ecr.<region>.amazonaws.com`;
+    return [{ path, message }];
+  }
+  if (owner === account || [...imageAccounts, ...AWS_IMAGE_ACCOUNTS].includes(owner)) return [];
+  const list = [...imageAccounts, owner].join(',');
+  const message = `"${image}" is in the account ${owner}, which the deployment does not allow: push it to ${account}, or deploy with --param="imageAccounts=${list}"`;
+  return [{ path, message }];
+}
+
+function secretProblems({ training }: Pipeline, { packageIndexSecret }: Allowed): Problem[] {
+  const secret = training.packageIndex?.secret;
+  if (secret === undefined || secret === packageIndexSecret) return [];
+  const instead = packageIndexSecret === '' ? '' : `use ${packageIndexSecret}, or `;
+  const message = `"${secret}" is not allowed by the deployment: ${instead}deploy with --param="packageIndexSecret=${secret}"`;
+  return [{ path: 'training.packageIndex.secret', message }];
+}
+
+function prefixProblems(
+  { name, training }: Pipeline,
+  { allowed: { sharedPrefixes }, bucket }: { readonly allowed: Allowed; readonly bucket: string },
+): Problem[] {
+  const readable = [s3Uri(bucket, `${name}/`), ...sharedPrefixes];
+  const channels = Object.entries(training.channels ?? {}).flatMap(([channel, source]) =>
+    's3' in source ? [[`training.channels.${channel}.s3`, source.s3] as const] : [],
+  );
+  const declared = [['training.source', training.source] as const, ...channels];
+  return declared
+    .filter(([, uri]) => uri.startsWith('s3://') && !readable.some((prefix) => uri.startsWith(prefix)))
+    .map(([path, uri]) => {
+      const list = [...sharedPrefixes, uri].join(',');
+      const message = `"${uri}" is outside of what the pipeline's scripts may read: use a prefix under ${readable.join(' or ')}, or deploy with --param="sharedPrefixes=${list}"`;
+      return { path, message };
+    });
+}

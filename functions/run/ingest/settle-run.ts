@@ -1,0 +1,254 @@
+/** The Settle state: look at the incoming prefix, decide, and close the batch when it is complete. */
+
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { type Pipeline, withParts } from '@tidewheel/declaration/pipeline.ts';
+import { checkDeclaration } from '@tidewheel/declaration/read.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { PipelineRecord } from '../../records/batches.ts';
+import { type KeptClose, keepClose, keptClose } from '../../records/kept-records.ts';
+import { closedRequest } from '../../records/requests.ts';
+import type { RunRecord, RunRequest } from '../../records/run-records.ts';
+import type { Stores } from '../../records/stores.ts';
+import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
+import { closeAgain } from './close-again.ts';
+import { codeStateOf } from './code-change.ts';
+import { listsNotified, notifiedAfterClose } from './notified.ts';
+import { noteRequest } from './request-run.ts';
+import { decideSettled, FEW_OBJECTS, type IncomingLook, isDatedLook, lookAtIncoming } from './settle.ts';
+
+export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
+  readonly allowed: Allowed;
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+export type Settled =
+  /** @property until when to look again, ISO 8601: a Wait takes whole seconds only, but a moment to the millisecond */
+  | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
+  /** A person stops the run. */
+  | { readonly kind: 'stopped' }
+  /** The run has packed before and a person has it go on, or it is a probe, which packs nothing. */
+  | { readonly kind: 'packed' }
+  | {
+      readonly kind: 'settled';
+      /** Whether the run trains even if it brings no new data. */
+      readonly trainAnyway: boolean;
+    };
+
+interface Closing {
+  /** As it is stored. */
+  readonly declaration: Pipeline;
+  readonly pipeline: PipelineRecord | undefined;
+  /** Undefined where the folder was not listed. */
+  readonly observation: IncomingLook | undefined;
+  readonly reason: Extract<ReturnType<typeof decideSettled>, { kind: 'settled' }>['reason'];
+}
+
+/** How often a run looks whether the one before it has sealed its generation. */
+const PREDECESSOR_PAUSE_SECONDS = 10;
+
+/**
+ * @param observation what the look before this one saw
+ * @throws InvalidPipelineError when the declaration in the bucket cannot be used
+ */
+export async function settleRun(
+  deps: SettleDeps,
+  input: { readonly runId: string; readonly observation?: IncomingLook | undefined },
+): Promise<Settled> {
+  const run = await deps.runs.get(input.runId);
+  if (run === undefined) throw new RunNotFoundError(input.runId);
+  // A run that packs goes on until its seal, so that each arrival is packed once.
+  if (run.stop !== undefined && run.status !== 'packing') return { kind: 'stopped' };
+  if (packsNothing(run)) return { kind: 'packed' };
+  if (run.closedAt !== undefined && run.declaration)
+    return settled(run, run.declaration, await keptClose(deps.store, run));
+
+  if (await isPacking(deps, run)) {
+    // What this run may pack is what its predecessor did not seal: it has to know.
+    const until = secondsAfter(deps.clock.now(), PREDECESSOR_PAUSE_SECONDS);
+    return { kind: 'wait', until, observation: input.observation ?? null };
+  }
+  const kept = await keptClose(deps.store, run);
+  if (kept !== undefined) return settled(await closeAgain(deps, run, kept), kept.declaration, kept);
+  const declaration = await declarationOf(deps, run.pipeline);
+  const pipeline = await deps.pipelines.get(run.pipeline);
+  const now = deps.clock.now();
+  if (pipeline !== undefined && listsNotified(pipeline, run, { declaration, now }))
+    return settleByNotifications(deps, run, { declaration, pipeline });
+  return settleByListing(deps, run, { declaration, pipeline, previous: input.observation });
+}
+
+/** A probe takes no arrivals. */
+const packsNothing = ({ retry, probe }: RunRecord): boolean => retry !== undefined || probe !== undefined;
+
+/** @param previous what the look before this one saw */
+async function settleByListing(
+  deps: SettleDeps,
+  run: RunRecord,
+  {
+    declaration,
+    pipeline,
+    previous,
+  }: Pick<Closing, 'declaration' | 'pipeline'> & {
+    readonly previous: IncomingLook | undefined;
+  },
+): Promise<Settled> {
+  const now = deps.clock.now();
+  const { settle } = declaration;
+  const firstLook = previous === undefined && (await firstLookAt(deps, run, settle));
+  if (firstLook) return { kind: 'wait', until: firstLook, observation: null };
+  const prefix = bucketKeys.incoming(run.pipeline);
+  const lastClose = pipeline?.closedAt;
+  const observation = await lookAtIncoming(deps.store.list(prefix), {
+    prefix,
+    marker: settle.marker,
+    markerSince: lastClose === undefined ? undefined : new Date(lastClose),
+    now,
+    newestEventAt: run.newestEventAt,
+    previous,
+  });
+  const decision = decideSettled(observation, settle, { now, openedAt: new Date(run.createdAt) });
+  if (decision.kind === 'wait')
+    return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation };
+
+  return close(deps, run, { declaration, pipeline, observation, reason: decision.reason });
+}
+
+/** Nothing is listed: the batch is quiet when no notification was of late, and none came of late. */
+async function settleByNotifications(
+  deps: SettleDeps,
+  run: RunRecord,
+  { declaration, pipeline }: Pick<Closing, 'declaration'> & { readonly pipeline: PipelineRecord },
+): Promise<Settled> {
+  const now = deps.clock.now();
+  const times = [run.createdAt, run.updatedAt, run.newestEventAt ?? run.createdAt].map((at) =>
+    Date.parse(at),
+  );
+  const newest = new Date(Math.min(now.getTime(), Math.max(...times)));
+  const decision = decideSettled(
+    { marker: false, unchangedSince: newest.toISOString() },
+    declaration.settle,
+    { now, openedAt: new Date(run.createdAt) },
+  );
+  if (decision.kind === 'wait')
+    return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation: null };
+  return close(deps, run, { declaration, pipeline, observation: undefined, reason: decision.reason });
+}
+
+async function close(
+  deps: SettleDeps,
+  run: RunRecord,
+  { declaration: declared, pipeline, observation, reason }: Closing,
+): Promise<Settled> {
+  const at = deps.clock.now().toISOString();
+  const seen = observation?.fingerprint;
+  const declaration = requestedDeclaration(deps, declared, run.request);
+  const request = run.request && closedRequest(run.request);
+  await noteRequest(deps, run);
+  // The copy comes first: the plan of a closed batch must never outlive what the close decided.
+  const byMarker = reason === 'marker';
+  const code = await codeStateOf(deps, run, { declaration: declared, byMarker });
+  const look = observation && { objects: observation.objects, isDated: isDatedLook(observation) };
+  const notified = notifiedAfterClose(pipeline?.notified, { declaration, objects: look?.objects, at });
+  const decided = { declaration, seen, notified, request };
+  await keepClose(deps.store, run, { closedAt: at, look, ...decided, ...code });
+  const closed = await deps.runs.closeBatch(run, { at, ...decided, source: request?.source });
+  await deps.timeline.add(run.runId, {
+    id: 'settled',
+    at: closed.closedAt ?? at,
+    kind: 'Settled',
+    text: `${lookText(observation)} (${reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
+  });
+  // The record as it was at the close: a user may have requested a model meanwhile.
+  return settled(closed, declaration, code);
+}
+
+const lookText = (observation: IncomingLook | undefined): string =>
+  observation === undefined
+    ? 'a large folder, listed around what was notified of'
+    : `${observation.objects} objects, ${observation.bytes} bytes`;
+
+/**
+ * An arrival began the run, so the batch cannot be quiet before the settle window has passed. A large folder is not
+ * listed until then, unless a look has to find the marker, or when an object came that S3 does not date.
+ * @returns undefined to look now
+ */
+async function firstLookAt(
+  { store, clock }: SettleDeps,
+  { pipeline, batch, trigger, createdAt }: RunRecord,
+  { marker, quietSeconds, maximumWaitSeconds }: Pipeline['settle'],
+): Promise<string | undefined> {
+  const at = secondsAfter(new Date(createdAt), Math.min(quietSeconds, maximumWaitSeconds));
+  if (trigger !== 'arrival' || marker !== undefined || clock.now() >= new Date(at)) return undefined;
+  const before = await keptClose(store, { pipeline, runId: runIdOf(pipeline, batch - 1) });
+  const isLarge = before?.look?.isDated === true && before.look.objects > FEW_OBJECTS;
+  return isLarge ? at : undefined;
+}
+
+const secondsAfter = (from: Date, seconds: number): string =>
+  new Date(from.getTime() + seconds * 1_000).toISOString();
+
+function settled(
+  run: RunRecord,
+  declaration: Pipeline,
+  close: Pick<KeptClose, 'trainsCode'> | undefined,
+): Settled {
+  const trainAnyway =
+    run.trigger === 'api' ||
+    (run.trigger === 'schedule' && declaration.trainWithoutNewData) ||
+    close?.trainsCode === true;
+  return { kind: 'settled', trainAnyway };
+}
+
+async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): Promise<Pipeline> {
+  const key = bucketKeys.pipeline(pipeline);
+  const stored = await store.readText(key);
+  if (stored === undefined) {
+    throw new InvalidPipelineError(pipeline, [
+      { path: '', message: `${key} is gone from the bucket, put it back` },
+    ]);
+  }
+  const declaration = readAllowedStored({ allowed, bucket: store.bucket }, pipeline, stored.text);
+  if (!declaration.valid) throw new InvalidPipelineError(pipeline, declaration.problems);
+  return declaration.pipeline;
+}
+
+function unlessReadable(error: unknown): 'unreadable' {
+  if (error instanceof UnreadableRecordError) return 'unreadable';
+  throw error;
+}
+
+/** A run that failed before it settled did not look at other runs: behind it an older one may still pack. */
+async function isPacking({ runs, store }: SettleDeps, run: RunRecord): Promise<boolean> {
+  for (let batch = run.batch - 1; batch >= 1; batch -= 1) {
+    const runId = runIdOf(run.pipeline, batch);
+    const before = await runs.get(runId).catch(unlessReadable);
+    // Its report tells whether it has ended.
+    if (before === 'unreadable')
+      return (await store.readText(bucketKeys.report(run.pipeline, runId))) === undefined;
+    if (before === undefined) return false;
+    if (before.status === 'settling' || before.status === 'packing') return true;
+    if (before.declaration !== undefined) return false;
+  }
+  return false;
+}
+
+/**
+ * @param declared as it is stored at the close
+ * @throws InvalidPipelineError where the rest of the declaration has changed since the request and does not fit its parts
+ */
+function requestedDeclaration(
+  { allowed, store }: { readonly allowed: Allowed; readonly store: Pick<ObjectStore, 'bucket'> },
+  declared: Pipeline,
+  request: RunRequest | undefined,
+): Pipeline {
+  if (request?.parts === undefined) return declared;
+  const declaration = onlyAllowed(
+    { allowed, bucket: store.bucket },
+    checkDeclaration(declared.name, withParts(declared, request.parts)),
+  );
+  if (!declaration.valid) throw new InvalidPipelineError(declared.name, declaration.problems);
+  return declaration.pipeline;
+}

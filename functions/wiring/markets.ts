@@ -1,0 +1,16 @@
+/** The market of each region. It is not in services.ts, because its price tables would be in every bundle. */
+import type { MarketSource } from '@tidewheel/placement/market.ts';
+import { ec2Market } from '../aws/market/ec2-market.ts';
+import * as compute from '../aws/shared/compute-clients.ts';
+import { config } from '../aws/shared/config.ts';
+import { clock } from './services.ts';
+
+/** One per process and region, so that a question goes to AWS again only after its answer expires. */
+const markets = new Map<string, MarketSource>();
+
+export function marketOf(region: string): MarketSource {
+  const ec2 = region === config.region() ? compute.ec2() : compute.ec2In(region);
+  const market = markets.get(region) ?? ec2Market({ ec2, region, clock });
+  markets.set(region, market);
+  return market;
+}

@@ -1,0 +1,16 @@
+/**
+ * AWS's training images.
+ *
+ * In: framework, version, region. Out: the image's URI, or undefined. Called by the launcher of SageMaker and `images:refresh`.
+ */
+
+export { AWS_IMAGE_ACCOUNTS } from './facts/image-accounts.ts';
+export {
+  accountsOf,
+  type ImageRow,
+  type ImageTable,
+  imageRow,
+  refresh,
+  TRAINING_REPOSITORIES,
+} from './facts/image-catalogue.ts';
+export { imageFor } from './facts/images.ts';

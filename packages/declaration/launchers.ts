@@ -1,0 +1,21 @@
+/**
+ * The names of launchers and strategies, and what each is able to do.
+ *
+ * Called by the launchers, placement, the agent's generated table and the command line.
+ */
+export {
+  CHEAPEST,
+  DECLARED_LAUNCHERS,
+  DEFAULT_LAUNCHER,
+  type DeclaredLauncher,
+  LAUNCHERS,
+  type LauncherName,
+  launchersOf,
+} from './schema/launchers.ts';
+export {
+  STRATEGIES,
+  type Strategy,
+  type StrategyTraits,
+  strategiesWith,
+  strategyTraits,
+} from './schema/strategies.ts';

@@ -1,0 +1,15 @@
+/**
+ * The part of a declaration that packing reads: formats, splits, holds and preparation.
+ *
+ * Called by packing and by what explains it to people.
+ */
+export { packingSchema } from './schema/packing.ts';
+export { type HoldSettings, type ImageSettings, rejectedTexts, shareOf } from './schema/packing-parts.ts';
+export {
+  DEFAULT_FORMAT,
+  FORMAT_NAMES,
+  type FormatName,
+  formatNameSchema,
+  SHARD_FORMATS,
+} from './schema/shard-formats.ts';
+export { partsOf, SPLITS, type SplitName, type SplitSettings, splitSchema } from './schema/splits.ts';

@@ -1,0 +1,136 @@
+/** `packing.split`: which part of the data trains, and which parts measure what was learnt. */
+
+import { besideOthers } from '@tidewheel/kit/validation.ts';
+import * as z from 'zod';
+import { type CommandLine, neededChannels } from '../script/arguments.ts';
+import { channelsIn } from '../script/placeholders.ts';
+
+/** In the order in which shares are laid out. Each is the name of a channel of training. */
+export const SPLITS = ['train', 'validation', 'test'] as const;
+export type SplitName = (typeof SPLITS)[number];
+
+/** Nested repetition is not refused: many such patterns never take long, and each search has a limit. */
+export function isPatternWithGroup(pattern: string): boolean {
+  try {
+    return (new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 0) === 2;
+  } catch {
+    return false;
+  }
+}
+
+const share = (of: string) =>
+  z
+    .number()
+    .gt(0)
+    .lt(1)
+    .describe(`Share of the samples, or of the groups, for the channel ${of}; all shares give 1.`);
+
+/** A sum of decimal fractions is rarely exact. */
+const TOLERANCE = 1e-9;
+
+const sharesOf = (split: Partial<Record<SplitName, unknown>>): number[] =>
+  SPLITS.flatMap((name) => (typeof split[name] === 'number' ? [split[name]] : []));
+
+const sumOf = (split: Partial<Record<SplitName, unknown>>): number =>
+  sharesOf(split).reduce((sum, one) => sum + one, 0);
+
+const isPart = (value: unknown): value is Partial<Record<SplitName, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+export const splitSchema = z
+  .strictObject({
+    train: share('train'),
+    validation: share('validation').optional(),
+    test: share('test').optional(),
+    by: z
+      .enum(['key', 'group'])
+      .default('key')
+      .describe(
+        'What a hash decides the split of: each sample by its key without suffix, or the group that groupPattern finds in it.',
+      ),
+    groupPattern: z
+      .string()
+      .min(1)
+      .max(200)
+      .refine(
+        isPatternWithGroup,
+        'write a regular expression with one group in brackets, such as ^(patient-[0-9]+)/',
+      )
+      .optional()
+      .describe(
+        'For by: group: the first group of this regular expression, found in the key under incoming/ without suffix. All samples with the same text are in one split.',
+      ),
+  })
+  .refine(({ validation, test }) => validation !== undefined || test !== undefined, {
+    ...besideOthers,
+    message: 'name a second part beside train, such as validation: 0.1',
+  })
+  .refine((split) => sharesOf(split).length < 2 || Math.abs(sumOf(split) - 1) <= TOLERANCE, {
+    ...besideOthers,
+    error: ({ input }) =>
+      `the shares give ${isPart(input) ? Number(sumOf(input).toFixed(9)) : 'no sum'}: make them give 1, such as train: 0.9 and validation: 0.1`,
+  })
+  .refine(({ by, groupPattern }) => by !== 'group' || groupPattern !== undefined, {
+    ...besideOthers,
+    path: ['groupPattern'],
+    message: 'say what a group is: a regular expression such as ^(patient-[0-9]+)/',
+  })
+  .refine(({ by, groupPattern }) => by === 'group' || groupPattern === undefined, {
+    ...besideOthers,
+    path: ['by'],
+    message: 'write by: group, or leave groupPattern out',
+  })
+  .describe('Splits the samples for good, each part in shards and a channel of its own.');
+
+/** As it is declared, and as the manifest of a generation keeps it. */
+export type SplitSettings = z.infer<typeof splitSchema>;
+
+/** The declared parts, in the order of `SPLITS`. */
+export const partsOf = (split: SplitSettings): readonly SplitName[] =>
+  SPLITS.filter((name) => split[name] !== undefined);
+
+interface Declared {
+  readonly packing?: { readonly split?: unknown } | undefined;
+  readonly training?:
+    | (CommandLine & { readonly channels?: unknown; readonly environment?: unknown })
+    | undefined;
+}
+
+interface SplitProblem {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+/** Channels that the service makes of splits, with `validation-1` of a Pipe for each process. */
+const OF_SPLIT = /^(validation|test)(?:-\d+)?$/;
+
+/** Reads what other rules have refused too, so a field may be of any type. */
+export function splitProblems({ packing, training }: Declared): SplitProblem[] {
+  const split = isPart(packing?.split) ? packing.split : {};
+  const declared = Object.keys(training?.channels ?? {});
+  const isMade = (name: string): boolean => SPLITS.some((one) => one === name && split[one] !== undefined);
+  const doubled = declared.filter((name) => isMade(OF_SPLIT.exec(name)?.[1] ?? ''));
+  const named = channelsNamed(training ?? {});
+  const missing = SPLITS.filter(
+    (name) => name !== 'train' && named.includes(name) && !isMade(name) && !declared.includes(name),
+  );
+  return [
+    ...doubled.map((name) => ({
+      path: ['training', 'channels', name],
+      message: 'packing.split makes this channel: give it another name, or leave the split out',
+    })),
+    ...missing.map((name) => ({
+      path: ['training'],
+      message: `\${channel:${name}} is named, but neither training.channels nor packing.split gives it: declare packing.split.${name}`,
+    })),
+  ];
+}
+
+/** The channels that command line and environment name, without arguments that may be left out. */
+function channelsNamed({ environment, ...line }: NonNullable<Declared['training']>): string[] {
+  const values = Object.values(environment ?? {});
+  return [
+    ...neededChannels(line),
+    ...values.flatMap((text) => (typeof text === 'string' ? channelsIn(text) : [])),
+  ];
+}

@@ -1,0 +1,10 @@
+/**
+ * How a declaration names the script, its arguments and its files.
+ *
+ * Out: placeholders, the channels that arguments need, which files belong to a source. Called by the launchers, `init` and `try`.
+ */
+
+export { prefixUri } from './schema/prefix.ts';
+export { IN_CHECKPOINTS, neededChannels } from './script/arguments.ts';
+export { HYPERPARAMETERS, SHARDS_CHANNEL } from './script/placeholders.ts';
+export { belongsToSource } from './script/source-files.ts';

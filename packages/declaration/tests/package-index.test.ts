@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-job.ts';
+import { declaration, launch } from '../../../test/support/builders/launch.ts';
+
+const index = {
+  url: 'https://packages.example.com/simple/',
+  secret: 'arn:aws:secretsmanager:us-east-1:123456789012:secret:team/index-AbCdEf',
+};
+const declared = (packageIndex: unknown) => declaration({ training: { packageIndex } });
+
+it('a package index reaches the agent alone', () => {
+  const job = buildTrainingJob(launch({ declaration: declared(index) }));
+  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
+  const { Environment, ...rest } = job.request;
+  expect(Environment).toEqual({
+    TIDEWHEEL_SPOT: '1',
+    TIDEWHEEL_MODEL: 'required',
+    TIDEWHEEL_INDEX_URL: index.url,
+    TIDEWHEEL_INDEX_SECRET: index.secret,
+  });
+  expect(JSON.stringify(rest)).not.toContain('packages.example.com');
+});
+
+it('an index without credentials names no secret', () => {
+  const job = buildTrainingJob(launch({ declaration: declared({ url: index.url }) }));
+  expect(job).toMatchObject({
+    request: {
+      Environment: { TIDEWHEEL_SPOT: '1', TIDEWHEEL_MODEL: 'required', TIDEWHEEL_INDEX_URL: index.url },
+    },
+  });
+});
+
+it.each([
+  { url: 'https://user:word@packages.example.com/simple/' },
+  { url: 'http://packages.example.com/simple/' },
+  { ...index, secret: 'the-password-itself' },
+  { secret: index.secret },
+])('%j is refused by the schema', (packageIndex) => {
+  expect(() => declared(packageIndex)).toThrow(/packageIndex/);
+});

@@ -1,0 +1,18 @@
+/**
+ * Packs many small generations again as one.
+ *
+ * Called by the three functions of compaction and `tidewheel data compact`.
+ */
+
+export { type Compacted, compact } from './compaction/compact.ts';
+export { packCompaction } from './compaction/compact-shards.ts';
+export {
+  type CompactionInput,
+  chooseCompaction,
+  compactionItemSchema,
+  compactionWanted,
+  mayCompact,
+  planCompaction,
+  readCompactionPlan,
+} from './compaction/plan-compaction.ts';
+export { type CompactionResult, sealCompaction } from './compaction/seal-compaction.ts';

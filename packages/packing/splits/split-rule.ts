@@ -1,0 +1,151 @@
+/**
+ * Splits of a dataset. A hash of the sample's key or group alone decides its split, so a sample that is replaced, and
+ * one that a later drop adds to a group, come to the same one. The shards of each split lie in a folder of their own.
+ */
+
+import { hash } from 'node:crypto';
+import {
+  partsOf,
+  SPLITS,
+  type SplitName,
+  type SplitSettings,
+} from '@tidewheel/declaration/packing-settings.ts';
+import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
+import type { EvenCounts, PlannedSplit } from '../documents/documents.ts';
+import type { Manifest } from '../documents/manifest.ts';
+import { splitKey } from '../documents/member-names.ts';
+
+/** 48 bits of a hash are exact in a number. */
+const HASHED_DIGITS = 12;
+const HASHES = 16 ** HASHED_DIGITS;
+
+/**
+ * The split of each key under incoming/. Composed and decomposed forms of a letter count as one, because a person who
+ * reads the key sees one group.
+ */
+export class SplitRule {
+  readonly #parts: readonly (readonly [end: number, name: SplitName])[];
+  readonly #pattern: RegExp | undefined;
+  readonly #inner: readonly string[] | undefined;
+
+  constructor(split: SplitSettings, inner?: readonly string[]) {
+    this.#inner = inner;
+    let end = 0;
+    this.#parts = partsOf(split).map((name) => {
+      end += split[name] ?? 0;
+      return [end, name] as const;
+    });
+    this.#pattern =
+      split.by === 'group' && split.groupPattern !== undefined
+        ? new RegExp(split.groupPattern, 'u')
+        : undefined;
+  }
+
+  /** @param key without the incoming prefix @returns undefined if no group is found in it */
+  of(key: string): SplitName | undefined {
+    const { stem } = splitKey(key, this.#inner);
+    const group =
+      this.#pattern === undefined
+        ? stem
+        : boundedSearch('packing.split.groupPattern', this.#pattern, stem)?.[1];
+    if (group === undefined || group === '') return undefined;
+    const place =
+      Number.parseInt(hash('sha256', group.normalize('NFC')).slice(0, HASHED_DIGITS), 16) / HASHES;
+    return (this.#parts.find(([end]) => place < end) ?? this.#parts.at(-1))?.[1];
+  }
+}
+
+/** The split whose folder a shard's name begins with. */
+export const splitOfShard = (name: string): SplitName | undefined =>
+  SPLITS.find((split) => name.startsWith(`${split}/`));
+
+interface Numbered {
+  readonly splits?: readonly PlannedSplit[] | undefined;
+  readonly even?: EvenCounts | undefined;
+}
+
+/** The split of a shard by its number. */
+export const plannedSplitOf = <Split extends { readonly first: number }>(
+  splits: readonly Split[] | undefined,
+  shard: number,
+): Split | undefined => splits?.findLast(({ first }) => first <= shard);
+
+/** How many samples the shard must hold, or none, if counts are made even. */
+export function evenCountOf({ splits, even: whole }: Numbered, shard: number): number | undefined {
+  const split = plannedSplitOf(splits, shard);
+  const even = split === undefined ? whole : split.even;
+  return even !== undefined && shard - (split?.first ?? 0) < even.shards ? even.samples : undefined;
+}
+
+/** A sample lies in the shard of another split. */
+export interface Misplaced {
+  readonly key: string;
+  readonly shard: string;
+  readonly belongsTo: SplitName | undefined;
+}
+
+/** Compares the split of each sample with that of its shard. */
+export class SplitCheck {
+  readonly #rule: SplitRule | undefined;
+  readonly #incoming: string;
+  readonly misplaced: Misplaced[] = [];
+  #shard = '';
+  #sample = -1;
+
+  constructor({ split, innerSuffixes }: Pick<Manifest, 'split' | 'innerSuffixes'>, incoming: string) {
+    this.#rule = split && new SplitRule(split, innerSuffixes);
+    this.#incoming = incoming;
+  }
+
+  /** Looks at the first member with a key of each sample, because all members have one stem. */
+  add(shard: string, { key, sample }: { readonly key?: string | undefined; readonly sample: number }): void {
+    const isSeen = shard === this.#shard && sample === this.#sample;
+    if (key === undefined || isSeen || this.#rule === undefined) return;
+    this.#shard = shard;
+    this.#sample = sample;
+    const belongsTo = this.#rule.of(key.slice(this.#incoming.length));
+    if (belongsTo === undefined || belongsTo !== splitOfShard(shard))
+      this.misplaced.push({ key, shard, belongsTo });
+  }
+}
+
+export const misplacedText = ({ key, shard, belongsTo }: Misplaced): string =>
+  `${JSON.stringify(key)} is in ${shard}, but ${belongsTo === undefined ? 'no group is found in it' : `belongs to ${belongsTo}`}`;
+
+/** Counts the sealed shards of each planned split. */
+export const sealedSplits = (
+  splits: readonly PlannedSplit[],
+  shards: Manifest['shards'],
+): NonNullable<Manifest['splits']> =>
+  splits.map((split) => {
+    const mine = shards.filter(({ name }) => splitOfShard(name) === split.name);
+    const sum = (of: 'samples' | 'bytes'): number => mine.reduce((total, one) => total + one[of], 0);
+    return { ...split, shards: mine.length, samples: sum('samples'), bytes: sum('bytes') };
+  });
+
+/** The split of each sample of a plan, by its number. */
+export class SampleSplits {
+  readonly #rule: SplitRule;
+  readonly #places: number[] = [];
+  #isAnyMissing = false;
+
+  constructor(split: SplitSettings, inner?: readonly string[]) {
+    this.#rule = new SplitRule(split, inner);
+  }
+
+  /** Call it for the first member of each sample, in order. @param key without the incoming prefix */
+  add(key: string): void {
+    const name = this.#rule.of(key);
+    this.#isAnyMissing ||= name === undefined;
+    this.#places.push(name === undefined ? -1 : SPLITS.indexOf(name));
+  }
+
+  /** Undefined if no group was found in its key. */
+  of(sample: number): SplitName | undefined {
+    return SPLITS[this.#places[sample] ?? -1];
+  }
+
+  get isAnyMissing(): boolean {
+    return this.#isAnyMissing;
+  }
+}

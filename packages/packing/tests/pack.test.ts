@@ -1,0 +1,206 @@
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  memberLines,
+  now,
+  PIPELINE,
+  packAll,
+  RUN,
+  readTar,
+  settings,
+  unpack,
+} from '../../../test/support/builders/packing.ts';
+import { HOSTILE_KEYS } from '../../../test/support/contracts/blob-store.ts';
+import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
+import { planShards } from '../plan/plan-shards.ts';
+import { sealDataset } from '../seal/seal-dataset.ts';
+
+const incoming = bucketKeys.incoming(PIPELINE);
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
+
+function filled(count: number): MemoryBlobStore {
+  const store = new MemoryBlobStore();
+  for (let index = 0; index < count; index += 1) {
+    store.seed(`${incoming}${index % 10}/${index}.png`, Buffer.concat([PNG, Buffer.from(String(index))]));
+  }
+  return store;
+}
+
+describe('packing into WebDataset shards', () => {
+  it('packs every arrival with its folder as label', async () => {
+    const store = filled(50);
+    const result = await packAll(store, settings());
+    expect(result).toMatchObject({ status: 'sealed', generation: RUN, shards: 1, samples: 50, rejected: 0 });
+    const [shard] = store.keys(bucketKeys.shards(PIPELINE, RUN));
+    const members = await readTar(store.body(shard ?? ''));
+    expect(members).toHaveLength(100);
+    const label = members.find(({ name }) => name === '7/17.cls');
+    expect(label?.body.toString()).toBe('7');
+    expect((await unpack(store)).size).toBe(50);
+  });
+
+  it('gives the same bytes again in a fresh bucket', async () => {
+    const [a, b] = [filled(40), filled(40)];
+    await packAll(a, settings());
+    await packAll(b, settings());
+    for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
+  });
+
+  it('rejects other suffixes and files that are no images', async () => {
+    const store = filled(5);
+    store.seed(`${incoming}3/fake.png`, 'this is text');
+    store.seed(`${incoming}3/notes.txt`, 'text');
+    const result = await packAll(store, settings({ accept: ['.png'] }));
+    expect(result).toMatchObject({ status: 'sealed', samples: 5, rejected: 2 });
+    const manifest: unknown = JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString());
+    expect(manifest).toMatchObject({
+      rejections: { byReason: { notTheImageItsNameSays: 1, suffixNotAccepted: 1 } },
+    });
+  });
+
+  it('plans only what no sealed generation holds', async () => {
+    const store = filled(20);
+    await packAll(store, settings());
+    store.seed(`${incoming}new.png`, PNG);
+    store.seed(`${incoming}3/3.png`, 'changed since');
+    const result = await packAll(store, settings(), 'digits-000002');
+    expect(result).toMatchObject({ samples: 2 });
+    expect([...(await unpack(store, 'digits-000002')).keys()].sort()).toEqual([
+      `${incoming}3/3.png`,
+      `${incoming}new.png`,
+    ]);
+    const third = await planShards(
+      { store, now },
+      { runId: 'digits-000003', pipeline: PIPELINE, packing: settings() },
+    );
+    expect(third).toMatchObject({ status: 'nothingNew', items: 0, objects: 0 });
+  });
+
+  it('keeps the first plan despite later arrivals', async () => {
+    const store = filled(10);
+    const input = { runId: RUN, pipeline: PIPELINE, packing: settings() };
+    const first = await planShards({ store, now }, input);
+    store.seed(`${incoming}late.png`, PNG);
+    expect(await planShards({ store, now }, input)).toEqual(first);
+  });
+
+  it('defers samples that changed or vanished after the plan', async () => {
+    const store = filled(10);
+    await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    store.seed(`${incoming}1/1.png`, 'changed');
+    store.objects.delete(`${incoming}2/2.png`);
+    const result = await packAll(store, settings());
+    expect(result).toMatchObject({ status: 'sealed', samples: 8, rejected: 0 });
+    const next = await packAll(store, settings(), 'digits-000002');
+    expect(next.samples).toBe(1);
+  });
+
+  it('keeps the members of a sample together', async () => {
+    const store = new MemoryBlobStore();
+    for (let index = 0; index < 60; index += 1) {
+      for (const suffix of ['jpg', 'json', 'seg.png'])
+        store.seed(`${incoming}${index}.${suffix}`, 'x'.repeat(30_000));
+    }
+    await packAll(store, settings({ shardMegabytes: 1 }));
+    const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
+    expect(shards.length).toBeGreaterThan(4);
+    for (const shard of shards) {
+      const names = (await readTar(store.body(shard))).map(({ name }) => name);
+      for (let at = 0; at < names.length; at += 3) {
+        const stem = names[at]?.split('.')[0];
+        expect(names.slice(at, at + 3)).toEqual([`${stem}.jpg`, `${stem}.json`, `${stem}.seg.png`]);
+      }
+    }
+  });
+
+  it('indexes members for DALI for any key', async () => {
+    // DALI's reader splits lines at blanks.
+    const store = new MemoryBlobStore();
+    for (const key of HOSTILE_KEYS) store.seed(`${incoming}a folder/${key}`, key);
+    await packAll(store, settings());
+    const index = store.body(`${bucketKeys.generation(PIPELINE, RUN)}index/shard-000000.idx`).toString();
+    const [head = '', ...rows] = index.trimEnd().split('\n');
+    expect(head).toBe(`v1.2 ${rows.length}`);
+    const found = rows.flatMap((row) => row.match(/[^ ]+ \d+ \d+ [^ ]+( |$)/g) ?? []);
+    expect(found.join('').length + rows.length - 1).toBe(rows.join('\n').length);
+    const placed = memberLines(store).map(({ offset, size }) => `${offset} ${size}`);
+    expect(found.map((one) => one.split(' ').slice(1, 3).join(' ')).sort()).toEqual(placed.sort());
+  });
+
+  it('seals once and reports `alreadySealed` afterwards', async () => {
+    const store = filled(3);
+    await packAll(store, settings());
+    const again = await sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    expect(again.status).toBe('alreadySealed');
+  });
+
+  it('does not seal while a shard is missing', async () => {
+    const store = filled(3);
+    await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });
+    await expect(
+      sealDataset({ store }, { runId: RUN, pipeline: PIPELINE, packing: settings() }),
+    ).rejects.toThrow(/not packed/);
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
+  });
+
+  it('has nothing to train on when all is rejected', async () => {
+    const store = new MemoryBlobStore();
+    store.seed(`${incoming}a.txt`, 'x');
+    const result = await packAll(store, settings({ accept: ['.png'] }));
+    expect(result).toMatchObject({ status: 'nothingToTrain', shards: 0, rejected: 1 });
+    expect(store.objects.has(bucketKeys.manifest(PIPELINE, RUN))).toBe(false);
+    const packing = settings({ accept: ['.png'] });
+    const again = await planShards({ store, now }, { runId: 'digits-000002', pipeline: PIPELINE, packing });
+    expect(again.status).toBe('nothingNew');
+  });
+
+  it('is the identity for any keys and sizes', async () => {
+    const piece = fc.constantFrom(
+      'a',
+      'b',
+      'A',
+      'é',
+      '..',
+      '.',
+      ' ',
+      '+',
+      '%',
+      '"',
+      '\n',
+      '😀',
+      '\u202e',
+      '__x__',
+      'png',
+      '~',
+    );
+    const key = fc
+      .array(fc.oneof(piece, fc.constantFrom('/', '.', '/', '.')), { minLength: 1, maxLength: 12 })
+      .map((all) => all.join(''));
+    const objects = fc.uniqueArray(fc.tuple(key, fc.integer({ min: 0, max: 5_000 })), {
+      selector: ([one]) => one,
+      maxLength: 25,
+    });
+    await fc.assert(
+      fc.asyncProperty(objects, async (all) => {
+        const store = new MemoryBlobStore();
+        const expected = new Map<string, string>();
+        for (const [name, size] of all) {
+          if (name.endsWith('/') && size === 0) continue;
+          const body = 'z'.repeat(size);
+          store.seed(`${incoming}${name}`, body);
+          expected.set(`${incoming}${name}`, body);
+        }
+        await packAll(store, settings({ shardMegabytes: 0.01, ignore: 'none' }));
+        const actual = await unpack(store);
+        expect(new Set(actual.keys())).toEqual(new Set(expected.keys()));
+        for (const [name, body] of actual) expect(body.toString()).toBe(expected.get(name));
+        for (const line of memberLines(store)) {
+          expect(line.name).not.toMatch(/^\/|(^|\/)\.\.?(\/|$)|[\n\u202e]/);
+          expect(line.name.slice(line.name.lastIndexOf('/') + 1)).toMatch(/^[^.]+\.[^/]+$/);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

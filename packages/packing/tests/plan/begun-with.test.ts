@@ -1,0 +1,99 @@
+/** What a dataset was begun with stays: another declaration is refused before anything is packed. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { describe, expect, it } from 'vitest';
+import { compactAll, current, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
+import { PIPELINE, packAll, settings } from '../../../../test/support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
+import { giveUpGeneration } from '../../versions/repair-generation.ts';
+
+const packing = settings({ shardMegabytes: 0.06 });
+
+async function begun(rules: PackingSettings = packing): Promise<MemoryBlobStore> {
+  const store = new MemoryBlobStore();
+  store.seed(`${incoming}cat/1.jpg`, 'one');
+  await packAll(store, rules, runOf(1));
+  store.seed(`${incoming}dog/2.jpg`, 'two');
+  return store;
+}
+
+const CHANGES: readonly (readonly [string, Partial<PackingSettings>, RegExp])[] = [
+  [
+    'format',
+    { format: 'tfrecord' },
+    /packing\.format is "tfrecord", but digits-000001 was packed with "webdataset", so no reader takes both/,
+  ],
+  [
+    'compression',
+    { format: 'tfrecord', tfrecord: { compression: 'gzip' } },
+    /packing\.tfrecord\.compression is "gzip", but .* was packed with "none"/,
+  ],
+  ['label', { label: 'none' }, /packing\.label is "none", but .* was packed with "parentFolder"/],
+  [
+    'pattern of the label',
+    { label: 'namePattern', labelPattern: '^([a-z]+)/' },
+    /packing\.label is .*; packing\.labelPattern is ".*", but .* was packed with not declared/,
+  ],
+  ['inner suffixes', { innerSuffixes: ['north'] }, /packing\.innerSuffixes is \["north"\], but/],
+  ['split', { split: { train: 1, by: 'key' } }, /packing\.split is .*, but .* was packed with not declared/],
+];
+
+describe('another declaration', () => {
+  it.each(CHANGES)('of the %s is refused, and nothing is sealed', async (_, change, message) => {
+    const store = await begun();
+    await expect(packAll(store, { ...packing, ...change }, runOf(2))).rejects.toThrow(message);
+    await expect(packAll(store, { ...packing, ...change }, runOf(2))).rejects.toThrow(
+      /declare it as it was, or drop the data into a new pipeline, or .*: npx tidewheel data repair digits digits-000001 --give-up$/,
+    );
+    expect(store.keys(bucketKeys.generation(PIPELINE, runOf(2)))).toEqual([]);
+    expect(await packAll(store, packing, runOf(3))).toMatchObject({ status: 'sealed', samples: 1 });
+  });
+
+  it.each<readonly [Partial<PackingSettings>, Partial<PackingSettings>, RegExp]>([
+    [
+      { format: 'tfrecord', label: 'none' },
+      { labelType: 'integer' },
+      /packing\.labelType is "integer", but digits-000001 was packed with "text"/,
+    ],
+    [{ format: 'parquet', label: 'none' }, { labelType: 'integer' }, /packing\.labelType is "integer"/],
+    [
+      { format: 'lines', label: 'none' },
+      { lines: { kind: 'jsonl', header: 'none' } },
+      /packing\.lines\.kind is "jsonl", but digits-000001 was packed with "text"/,
+    ],
+  ])('of a dataset with %j is refused: %j', async (rules, change, message) => {
+    const store = await begun({ ...packing, ...rules });
+    await expect(packAll(store, { ...packing, ...rules, ...change }, runOf(2))).rejects.toThrow(message);
+    expect(await packAll(store, { ...packing, ...rules }, runOf(3))).toMatchObject({ samples: 1 });
+  });
+
+  it('is refused after a compaction too', async () => {
+    const store = await begun();
+    await packAll(store, packing, runOf(2));
+    await compactAll(store, packing);
+    store.seed(`${incoming}dog/3.jpg`, 'three');
+    await expect(packAll(store, { ...packing, label: 'none' }, runOf(3))).rejects.toThrow(/packing\.label/);
+  });
+
+  it('is taken when the generations before are given up', async () => {
+    const store = await begun();
+    await giveUpGeneration(store, {
+      pipeline: PIPELINE,
+      generation: runOf(1),
+      pin: () => Promise.resolve(undefined),
+    });
+    const changed = { ...packing, label: 'none', format: 'tfrecord' } as const;
+    expect(await packAll(store, changed, runOf(2))).toMatchObject({ status: 'sealed', samples: 2 });
+    expect((await current(store)).map(({ format }) => format)).toEqual(['tfrecord']);
+  });
+
+  it('cannot be seen of the labels of earlier releases', async () => {
+    const store = await begun();
+    const key = bucketKeys.manifest(PIPELINE, runOf(1));
+    const { labelRule, ...manifest } = JSON.parse(store.body(key).toString());
+    expect(labelRule).toEqual({ label: 'parentFolder' });
+    store.seed(key, JSON.stringify(manifest));
+    expect(await packAll(store, { ...packing, label: 'none' }, runOf(2))).toMatchObject({ samples: 1 });
+  });
+});

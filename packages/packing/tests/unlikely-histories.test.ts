@@ -1,0 +1,300 @@
+/** Histories that `npm run test:histories` does not draw. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { describe, expect, it } from 'vitest';
+import { seedBundle } from '../../../test/support/builders/bundles.ts';
+import { current, incoming, linesIn, problems, runOf } from '../../../test/support/builders/compaction.ts';
+import { PIPELINE, planAndPack, SMALL, settings } from '../../../test/support/builders/packing.ts';
+import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
+import { makeBundle } from '../arrivals/bundle-index.ts';
+import { bundleKeys } from '../arrivals/bundle-place.ts';
+import { compact } from '../compaction/compact.ts';
+import type { CompactionInput } from '../compaction/plan-compaction.ts';
+import { planShards } from '../plan/plan-shards.ts';
+import { deletePacked } from '../seal/delete-packed.ts';
+import { sealDataset } from '../seal/seal-dataset.ts';
+import { pruneGenerations } from '../versions/prune-generations.ts';
+import { giveUpGeneration } from '../versions/repair-generation.ts';
+
+class World {
+  readonly store = new MemoryBlobStore();
+  hour = 10;
+  readonly #packing: PackingSettings;
+
+  constructor(changes: Partial<PackingSettings> = {}) {
+    this.#packing = settings({ shardMegabytes: 0.06, require: ['image', 'json'], ...changes });
+    this.store.now = () => this.now();
+  }
+
+  now(): Date {
+    return new Date(Date.UTC(2026, 0, 1, this.hour));
+  }
+
+  put(stem: string, body: string, suffixes: readonly string[] = ['jpg', 'json']): void {
+    for (const suffix of suffixes) this.store.seed(`${incoming}${stem}.${suffix}`, `"${body}"`);
+  }
+
+  plan(batch: number): ReturnType<typeof planShards> {
+    const run = { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing };
+    const { store } = this;
+    return planShards({ store, now: () => this.now() }, { ...run, onChange: 'replace' });
+  }
+
+  async pack(batch: number): Promise<void> {
+    await this.plan(batch);
+    await planAndPack(this.store, this.#packing, runOf(batch));
+  }
+
+  async seal(batch: number): Promise<void> {
+    await sealDataset(
+      { store: this.store },
+      { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing },
+    );
+    this.store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
+  }
+
+  async compact(how: Pick<CompactionInput, 'retracted' | 'everything'> = {}): Promise<void> {
+    const input = { pipeline: PIPELINE, packing: this.#packing, after: 2, onChange: 'replace' } as const;
+    await compact(this.store, { ...input, ...how }, { ...SMALL, readBytes: 1_000 });
+  }
+
+  async run(batch: number): Promise<void> {
+    await this.pack(batch);
+    await this.seal(batch);
+    await this.compact();
+  }
+
+  /** The first run packs the sample. Then its image goes, and its JSON changes. */
+  async correctWithoutImage(stem: string): Promise<void> {
+    this.put(stem, '1');
+    await this.run(1);
+    this.hour = 11;
+    this.store.objects.delete(`${incoming}${stem}.jpg`);
+    this.put(stem, '22', ['json']);
+  }
+
+  /** As `whenDone: delete` does. */
+  clean(batch: number): Promise<unknown> {
+    const run = { pipeline: PIPELINE, runId: runOf(batch) };
+    return deletePacked({ store: this.store, isTimeUp: () => false }, run);
+  }
+
+  prune(): Promise<unknown> {
+    const request = { pipeline: PIPELINE, what: 'replaced', pin: () => Promise.resolve(undefined) } as const;
+    return pruneGenerations(this.store, request);
+  }
+
+  /** The newest joined generation of the newest version. */
+  async giveUp(loses: 'manifest' | 'nothing'): Promise<unknown> {
+    const joined = (await current(this.store)).findLast(({ compacted }) => compacted !== undefined);
+    const generation = joined?.generation ?? '';
+    if (loses === 'manifest') this.store.objects.delete(bucketKeys.manifest(PIPELINE, generation));
+    const request = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
+    return giveUpGeneration(this.store, request);
+  }
+
+  /** Characters of the body of each sample's image, in the newest version. */
+  async images(): Promise<Record<string, number>> {
+    const wrong = await problems(this.store);
+    const images: Record<string, number> = {};
+    for (const manifest of await current(this.store))
+      for (const { key = '', size } of linesIn(this.store, manifest)) {
+        if (!key.endsWith('.jpg')) continue;
+        const stem = key.slice(incoming.length, -4);
+        if (images[stem] !== undefined) wrong.push(`${stem} is there twice`);
+        images[stem] = size - 2;
+      }
+    if (wrong.length > 0) throw new Error(wrong.join('; '));
+    return images;
+  }
+}
+
+describe('the newest version', () => {
+  it('holds corrections made after the clock went back', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 2;
+    world.put('a/1', '22');
+    world.put('a/2', '333');
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
+  });
+
+  it('takes a correction beside a file that returned', async () => {
+    const world = new World({ require: [] });
+    await world.correctWithoutImage('a/1');
+    await world.run(2);
+    world.hour = 12;
+    seedBundle(world.store, { 'a/1.json': '"1"' });
+    world.hour = 13;
+    await world.run(3);
+    world.hour = 14;
+    world.put('a/1', '4444', ['jpg']);
+    await world.run(4);
+    expect(await world.images()).toEqual({ 'a/1': 4 });
+  });
+
+  it('stays when an older retraction is joined later', async () => {
+    const world = new World();
+    for (const stem of ['a/1', 'b/1']) world.put(stem, '1');
+    await world.run(1);
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`, `${incoming}a/1.json`]) });
+    world.hour = 11;
+    // Too large to be joined with the others.
+    world.put('a/1', '2'.repeat(30_000));
+    await world.run(2);
+    world.hour = 12;
+    world.put('b/2', '1');
+    await world.run(3);
+    expect((await current(world.store)).map(({ shards }) => shards.length)).toEqual([1, 1]);
+    world.hour = 13;
+    // With news, the whole range of keys is looked up.
+    world.put('a/2', '1');
+    expect(await world.plan(4)).toMatchObject({ status: 'planned', objects: 2 });
+  });
+
+  it('takes a restored older version for a change', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    await world.run(1);
+    world.hour = 12;
+    world.put('a/1', '22');
+    await world.run(2);
+    // Deleting the newest version of a versioned object shows the one before, with the time of that one.
+    world.hour = 10;
+    world.put('a/1', '1');
+    world.hour = 14;
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 1 });
+  });
+
+  it('outlives two seals beside a compaction and a prune', async () => {
+    const world = new World();
+    for (const batch of [1, 2]) {
+      world.put(`a/${batch}`, '1');
+      await world.pack(batch);
+      await world.seal(batch);
+    }
+    world.put('a/3', '333');
+    world.put('a/1', '22');
+    await world.pack(3);
+    world.put('a/4', '4444');
+    await Promise.all([world.seal(3), world.seal(3), world.compact().then(() => world.prune())]);
+    await world.compact();
+    await world.prune();
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3 });
+    await world.run(4);
+    expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3, 'a/4': 4 });
+  });
+
+  it('holds the files of a bundle that ended late', async () => {
+    const world = new World();
+    const body = (text: string) => Buffer.from(`"${text}"`);
+    const files = ['a/1.jpg', 'a/1.json', 'a/2.jpg', 'a/2.json'];
+    const made = makeBundle(files.map((key) => ({ key, body: body('1') })));
+    const keys = bundleKeys(PIPELINE, made.id);
+    world.store.seed(keys.data, made.data);
+    world.put('a/1', '22');
+    await world.run(1);
+    expect(await world.images()).toEqual({ 'a/1': 2 });
+    // The index dates the bundle, so its files are newer.
+    world.hour = 12;
+    world.store.seed(keys.index, made.index);
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 1 });
+  });
+
+  it('gets a correction whose label comes later', async () => {
+    const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
+    const world = new World({ label: 'annotations', annotations });
+    const annotate = (...stems: readonly string[]) =>
+      world.store.seed(
+        `${incoming}labels.csv`,
+        ['key,label', ...stems.map((one) => `${one},cat`)].join('\n'),
+      );
+    annotate('a/1', 'a/2');
+    world.put('a/1', '1');
+    await world.run(1);
+    await world.clean(1);
+    world.hour = 11;
+    annotate('a/2');
+    const { data, index } = seedBundle(world.store, { 'a/1.jpg': '"22"', 'a/1.json': '"22"' });
+    world.hour = 12;
+    await world.run(2);
+    await world.clean(2);
+    expect(world.store.objects.has(data) && world.store.objects.has(index)).toBe(true);
+    world.hour = 13;
+    annotate('a/1');
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 2 });
+  });
+
+  it('frees a correction, which its run then deletes', async () => {
+    const world = new World({ require: [] });
+    await world.correctWithoutImage('a/1');
+    world.put('a/2', '1');
+    await world.run(2);
+    world.hour = 12;
+    await world.clean(2);
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
+    await world.run(3);
+    await world.clean(3);
+    expect(world.store.keys(incoming)).toEqual([]);
+  });
+
+  it('takes nothing from a retraction of what only waits', async () => {
+    const world = new World();
+    world.put('a/1', '1');
+    world.put('a/2', '22', ['jpg']);
+    await world.run(1);
+    await world.compact({ retracted: new Set([`${incoming}a/2.jpg`]) });
+    expect(await world.images()).toEqual({ 'a/1': 1 });
+    world.put('a/2', '22', ['json']);
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 2 });
+  });
+});
+
+describe.each(['manifest', 'nothing'] as const)('a given-up generation that lost its %s', (loses) => {
+  /** Retracts the image of `a/1`, which a bundle held. */
+  async function retracted(...older: readonly Record<string, string>[]): Promise<World> {
+    const world = new World();
+    for (const files of older) {
+      seedBundle(world.store, files);
+      world.hour += 1;
+    }
+    const newest = seedBundle(world.store, { 'a/1.jpg': '"new"', 'a/1.json': '1' });
+    world.put('b/2', 'other');
+    world.hour += 1;
+    await world.run(1);
+    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
+    for (const key of [newest.data, newest.index]) world.store.objects.delete(key);
+    world.hour += 1;
+    return world;
+  }
+
+  it('keeps what waits beside a retraction', async () => {
+    const world = await retracted();
+    seedBundle(world.store, { 'a/1.jpg': '"newer"' });
+    world.hour += 1;
+    world.put('b/3', 'third');
+    await world.run(2);
+    await world.compact({ everything: true });
+    expect(await world.giveUp(loses)).toMatchObject({ kind: 'pruned' });
+    world.put('a/1', 'json', ['json']);
+    world.hour += 1;
+    await world.run(3);
+    expect(await world.images()).toEqual({ 'a/1': 5, 'b/2': 5, 'b/3': 5 });
+  });
+
+  it('does not uncover what a retracted object replaced', async () => {
+    const world = await retracted({ 'a/1.jpg': '"oldest"' });
+    expect(await world.giveUp(loses)).toMatchObject({ kind: 'pruned' });
+    world.put('a/1', 'json', ['json']);
+    world.hour += 1;
+    await world.run(2);
+    expect(await world.images()).toEqual({ 'b/2': 5 });
+  });
+});

@@ -1,0 +1,236 @@
+/** Verifies a sealed generation: it compares the lists with the manifest, and each shard's bytes with the lists. */
+import { isDeepStrictEqual } from 'node:util';
+import { shardsFolder } from '@tidewheel/contract/bucket-keys.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
+import type { BlobStore } from '../documents/blob-store.ts';
+import { linesOf } from '../documents/compressed-lines.ts';
+import { isCopied, type MemberLine, memberLine } from '../documents/documents.ts';
+import { type Manifest, type SealedLine, sealedLine } from '../documents/manifest.ts';
+import { arrivalOf, compareKeys } from '../documents/order.ts';
+import { shardNumberOf } from '../documents/packing-keys.ts';
+import { formatOf } from '../formats/formats.ts';
+import type { ClassCount } from '../seal/class-counter.ts';
+import { evenCountOf, misplacedText, sealedSplits } from '../splits/split-rule.ts';
+import type { RetractedObjects, RetractionReport } from './retracted-members.ts';
+import { Verification } from './verification.ts';
+import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
+import { ShardVerifier } from './verify-shard.ts';
+
+export interface VerifyReport {
+  readonly shards: number;
+  readonly members: number;
+  readonly bytes: number;
+  /** Samples by label, counted in the lists; undefined if there are more labels than classes can be. */
+  readonly classes: ReadonlyMap<string, ClassCount> | undefined;
+  /** Empty if the generation is whole. */
+  readonly problems: readonly string[];
+  readonly retractions?: RetractionReport | undefined;
+}
+
+const PIECE_BYTES = 8 * 1024 * 1024;
+type Shard = Manifest['shards'][number];
+
+/** @param retracted from the whole dataset, to prove that the generation holds none of it */
+export async function verifyGeneration(
+  store: BlobStore,
+  manifest: Manifest,
+  retracted?: RetractedObjects,
+): Promise<VerifyReport> {
+  const check = new Verification(store, manifest, retracted);
+  for (const shard of manifest.shards) await verifyShard(check, shard);
+  await verifyArrivals(check);
+  await verifyDatasetIndex(check);
+  await verifyNoStrays(check);
+  const rows = manifest.annotations?.problems;
+  if (rows !== undefined) await check.list(rows.list, rows.sha256);
+  verifyEven(check);
+  verifySplits(check);
+  // The members of a shard without its list are counted nowhere.
+  if (check.unlisted.size === 0) verifyCounts(check);
+  const samples = manifest.shards.reduce((sum, shard) => sum + shard.samples, 0);
+  if (samples !== manifest.samples)
+    check.problems.push(`the shards hold ${samples} samples, the manifest says ${manifest.samples}`);
+  return {
+    shards: manifest.shards.length,
+    members: check.members,
+    bytes: check.bytes,
+    classes: check.classes.counts,
+    problems: check.problems,
+    retractions: await check.retracted?.finish(),
+  };
+}
+
+function verifyCounts(check: Verification): void {
+  const { copies, manifest, problems } = check;
+  verifyPrepared(check);
+  verifyClasses(check);
+  if (copies.count !== manifest.repeated)
+    problems.push(`the shards hold ${copies.count} copies, the manifest says ${manifest.repeated}`);
+}
+
+function countPrepared({ prepared }: Verification, { source, size, repeat }: MemberLine): void {
+  if (source === undefined || repeat !== undefined) return;
+  prepared.images += 1;
+  prepared.sourceBytes += source.size;
+  prepared.bytes += size;
+}
+
+function verifyPrepared({ manifest: { prepared: sealed }, prepared, problems }: Verification): void {
+  const { images, sourceBytes, bytes } = sealed ?? { images: 0, sourceBytes: 0, bytes: 0 };
+  if (!isDeepStrictEqual({ images, sourceBytes, bytes }, prepared))
+    problems.push(
+      `the lists hold ${prepared.images} prepared images of ${prepared.bytes} bytes, the manifest says ${images} of ${bytes}`,
+    );
+}
+
+/** A joined generation that was not balanced again has the classes of its inputs, which were not counted. */
+function verifyClasses({ manifest: { balance }, classes, problems }: Verification): void {
+  for (const [name, { sealed }] of Object.entries(balance?.classes ?? {})) {
+    const counted = classes.sealedOf(name);
+    if (sealed !== undefined && counted !== sealed)
+      problems.push(
+        `the shards hold ${counted} samples of the class ${quoted(name)}, the manifest says ${sealed}`,
+      );
+  }
+}
+
+function verifyEven({ manifest, problems }: Verification): void {
+  for (const { name, samples } of manifest.shards) {
+    const even = evenCountOf(manifest, shardNumberOf(name));
+    if (even !== undefined && samples !== even)
+      problems.push(`${name} holds ${samples} samples, the others ${even}`);
+  }
+}
+
+/** The split of a sample follows from its group alone, so a group whose samples all lie where they belong is in one. */
+function verifySplits({ manifest: { splits, shards }, splitCheck, problems }: Verification): void {
+  problems.push(...splitCheck.misplaced.map(misplacedText));
+  if (splits !== undefined && !isDeepStrictEqual(sealedSplits(splits, shards), splits))
+    problems.push('the counts of the splits differ from the shards');
+}
+
+/** Compares one shard with its lists, and notes what it holds. */
+export async function verifyShard(check: Verification, shard: Shard): Promise<void> {
+  const text = await check.list(shard.memberList, shard.memberListSha256);
+  if (text === undefined) {
+    check.unlisted.add(shardNumberOf(shard.name));
+    return verifyBytes(check, shard, undefined);
+  }
+  const lines = [...linesOf(text)].map((line) => memberLine.parse(JSON.parse(line)));
+  if (lines.length !== shard.members)
+    check.problems.push(`${shard.name}: ${lines.length} members listed, ${shard.members} sealed`);
+  for (const line of lines) {
+    const { key, repeat } = line;
+    check.copies.add(shard.name, line);
+    check.retracted?.add(shard, line);
+    check.classes.add(line, shard.name);
+    check.splitCheck.add(shard.name, line);
+    countPrepared(check, line);
+    if (key === undefined || repeat !== undefined) continue;
+    const arrival = arrivalOf(key, line.etag ?? '');
+    check.found.set(arrival, (check.found.get(arrival) ?? 0) + 1);
+  }
+  await verifyShardIndex(check, shard, lines);
+  check.members += lines.length;
+  await verifyBytes(check, shard, lines);
+}
+
+/** @param lines undefined if the list cannot be read: then only the shard's own checksum is compared */
+async function verifyBytes(
+  check: Verification,
+  shard: Shard,
+  lines: readonly MemberLine[] | undefined,
+): Promise<void> {
+  const complain = (what: string): void => void check.problems.push(`${shard.name} ${what}`);
+  const format = formatOf(check.manifest);
+  const sorted = (lines ?? []).toSorted((a, b) => a.offset - b.offset);
+  const tailProblem = lines && format.takes === 'samples' ? format.tailProblem : undefined;
+  const verifier = new ShardVerifier({
+    sums: shard,
+    lines: sorted.filter((line) => line.sha256 !== '' || isCopied(line)),
+    frames: lines && format.memberFrames,
+    tailProblem: tailProblem && ((tail) => tailProblem(tail, sorted)),
+    isGzipped: check.manifest.compression === 'gzip',
+    complain,
+  });
+  const key = `${check.folder}${shardsFolder(check.manifest.revision)}${shard.name}`;
+  const head = await check.store.head(key);
+  if (head === undefined) return complain('is missing');
+  if (head.etag !== shard.etag || head.size !== shard.bytes)
+    complain(
+      `is not the object that was sealed: ${head.size} bytes with ETag ${head.etag}, not ${shard.bytes} with ${shard.etag}`,
+    );
+  check.bytes += await verifier.verify(storedBytes(check, shard, { key, ...head }));
+}
+
+interface StoredShard {
+  readonly key: string;
+  readonly etag: string;
+  readonly size: number;
+}
+
+/** The stored bytes, even if the object is not the sealed one: its members then show where it differs. */
+async function* storedBytes(
+  check: Verification,
+  shard: Shard,
+  { key, etag, size }: StoredShard,
+): AsyncGenerator<Uint8Array> {
+  const end = Math.min(size, shard.bytes);
+  for (let offset = 0; offset < end; offset += PIECE_BYTES) {
+    const range = { offset, length: Math.min(PIECE_BYTES, end - offset) };
+    const found = await check.store.get(key, { ifMatch: etag, range });
+    if (found.kind !== 'found') {
+      check.problems.push(`${shard.name} changed while it was read`);
+      return;
+    }
+    for (const chunk of found.chunks) yield chunk;
+  }
+}
+
+/** Checks that the arrivals are in order and counted right, and that each packed one is in exactly one shard. */
+async function verifyArrivals(check: Verification): Promise<void> {
+  const { arrivals, rejections } = check.manifest;
+  const tally: Tally = { packed: 0, rejected: 0, byReason: {} };
+  let isWhole = true;
+  let before: SealedLine | undefined;
+  for (const part of arrivals.parts) {
+    const text = await check.list(part.list, part.sha256);
+    isWhole &&= text !== undefined;
+    for (const line of linesOf(text ?? '')) {
+      const arrival = sealedLine.parse(JSON.parse(line));
+      if (
+        before !== undefined &&
+        (compareKeys(before[0], arrival[0]) || compareKeys(before[1], arrival[1])) >= 0
+      )
+        check.problems.push(`${part.list} is not in order at ${quoted(arrival[0])}`);
+      before = arrival;
+      count(check, tally, arrival);
+    }
+  }
+  // All further problems would follow from the missing list.
+  if (!isWhole) return;
+  if (!isDeepStrictEqual(tally.byReason, rejections.byReason))
+    check.problems.push('the counts of rejection reasons differ from the manifest');
+  check.expectNoMore();
+  const { packed, rejected } = tally;
+  if (packed !== arrivals.packed || rejected !== arrivals.rejected)
+    check.problems.push(
+      `${packed} packed and ${rejected} rejected are listed, the manifest says ${arrivals.packed} and ${arrivals.rejected}`,
+    );
+}
+
+interface Tally {
+  packed: number;
+  rejected: number;
+  readonly byReason: Record<string, number>;
+}
+
+function count(check: Verification, tally: Tally, [key, etag, , outcome]: SealedLine): void {
+  if (typeof outcome === 'number') {
+    tally.packed += 1;
+    check.expectOnce(key, etag, outcome);
+    return;
+  }
+  tally.rejected += 1;
+  tally.byReason[outcome] = (tally.byReason[outcome] ?? 0) + 1;
+}

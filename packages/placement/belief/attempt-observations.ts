@@ -1,0 +1,128 @@
+/** Turns attempts into pool outcomes, and pool outcomes into observations for the placements of other runs. */
+
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import type { PlacedAttempt } from '../records/attempts.ts';
+import type { PoolOutcome, PoolOutcomeStore } from '../records/market-history.ts';
+import { type Placement, samePool } from '../records/placement-records.ts';
+import type { Observation } from './observation.ts';
+
+/** Undefined while the attempt goes on: its outcome may still change. */
+export function poolOutcomeOf(attempt: PlacedAttempt): PoolOutcome | undefined {
+  const { outcome, placement } = attempt;
+  if (outcome === undefined) return undefined;
+  const score = scoreOf(placement);
+  const { instanceType, zoneId, purchaseOption, region, launcher } = placement.pool;
+  return {
+    runId: attempt.runId,
+    attempt: attempt.attempt,
+    instanceType,
+    zoneId,
+    purchaseOption,
+    ...(region === undefined ? {} : { region }),
+    launcher,
+    ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
+    nodes: placement.topology.nodes,
+    ...(score === undefined ? {} : { score }),
+    requestedAt: attempt.createdAt,
+    startedAt: outcome.startedAt,
+    endedAt: outcome.endedAt ?? attempt.updatedAt,
+    end: endOf(outcome.kind),
+  };
+}
+
+function endOf(kind: NonNullable<PlacedAttempt['outcome']>['kind']): PoolOutcome['end'] {
+  switch (kind) {
+    case 'capacity':
+      return 'capacityError';
+    case 'interrupted':
+      return 'lost';
+    case 'completed':
+    case 'timeLimit':
+    case 'serviceError':
+    case 'userError':
+    case 'recalled':
+    case 'stopped':
+      return 'kept';
+  }
+}
+
+/** The score of the pool that was chosen. */
+const scoreOf = ({ considered, pool }: Placement): number | undefined =>
+  considered.find((each) => samePool(each.pool, pool))?.score;
+
+/** Observations from a run's own attempts, the same that other runs get. */
+export const observationsOf = (attempts: readonly PlacedAttempt[]): readonly Observation[] =>
+  observationsFrom(
+    attempts.flatMap((attempt) => {
+      const met = poolOutcomeOf(attempt);
+      return met === undefined ? [] : [attempt.outcome?.fault === undefined ? met : avoided(met)];
+    }),
+  );
+
+/** The pool had capacity, as other runs learn. This run looks for working hosts elsewhere. */
+const avoided = (met: PoolOutcome): PoolOutcome => ({
+  ...met,
+  score: undefined,
+  startedAt: undefined,
+  end: 'capacityError',
+});
+
+/** The longest start when capacity is there. A stated prior. */
+const PROMPT_SECONDS = 300;
+
+const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
+
+/** What outcomes say of capacity, in the words that beliefs are made from: up from start to end, down at a capacity error or a loss. */
+export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
+  outcomes.flatMap((met) => {
+    const {
+      instanceType,
+      zoneId,
+      purchaseOption,
+      region,
+      launcher,
+      quota,
+      score,
+      requestedAt,
+      startedAt,
+      endedAt,
+      end,
+    } = met;
+    const at = (time: string, seen: Observation['seen']): Observation => ({
+      atMilliseconds: Date.parse(time),
+      instanceType,
+      zoneId,
+      purchaseOption,
+      region,
+      launcher,
+      ...(quota !== undefined && seen === 'capacityError' ? { quota } : {}),
+      seen,
+    });
+    // A score is about the moment of the request: capacity that came after a wait says nothing about it.
+    const wasPrompt = startedAt !== undefined && secondsFrom(requestedAt, startedAt) <= PROMPT_SECONDS;
+    const start =
+      startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
+    // Only the first observation carries the score; a quota error says nothing about the score.
+    const isFirst = start.length === 0 && quota === undefined;
+    const last = {
+      ...at(endedAt, end === 'kept' ? 'up' : end),
+      ...(startedAt === undefined ? {} : { heldSinceMilliseconds: Date.parse(startedAt) }),
+      ...(end === 'capacityError' && isFirst ? { score } : {}),
+    };
+    // An attempt without capacity and without a capacity error observed nothing.
+    return end === 'kept' && startedAt === undefined ? [] : [...start, last];
+  });
+
+/** The last week feeds the belief of the moment; the weeks before are the pool's statistics. */
+const MEMORY_MILLISECONDS = 30 * 86_400_000;
+
+/** Observations of all other runs in the families of these types. */
+export async function observationsOfOthers(
+  poolOutcomes: PoolOutcomeStore,
+  question: { readonly runId: string; readonly instanceTypes: readonly string[]; readonly now: Date },
+): Promise<readonly Observation[]> {
+  const since = new Date(question.now.getTime() - MEMORY_MILLISECONDS).toISOString();
+  const families = new Set(question.instanceTypes.map(familyOf));
+  const met = await Promise.all([...families].map((family) => poolOutcomes.list(family, since)));
+  return observationsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
+}

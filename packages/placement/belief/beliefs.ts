@@ -1,0 +1,220 @@
+/**
+ * The belief about each pool's capacity now: the fitted chain, updated by our attempts' observations and by the
+ * placement score. A pool that has just lost a job is believed to be down, and less so with every hour.
+ */
+
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import type { Pool } from '../records/placement-records.ts';
+import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
+import type { Observation } from './observation.ts';
+import {
+  longRunShare,
+  meanUpSeconds,
+  type PoolRecord,
+  type PoolRecords,
+  recordFor,
+} from './pool-statistics.ts';
+import {
+  advance,
+  type Belief,
+  chanceUp,
+  longRun,
+  meanPassageHours,
+  observe,
+  type RegimeTable,
+  transition,
+} from './regimes.ts';
+import { type ScoreTrust, scoreTrust } from './score-trust.ts';
+
+export interface Outlook {
+  readonly belief: Belief;
+  /** Chance that the gang would get capacity now. */
+  readonly chanceUp: number;
+  /** Mean seconds until it would get capacity. */
+  readonly waitSeconds: number;
+  /** Mean seconds from there until an interruption. */
+  readonly upSeconds: number;
+}
+
+/** How far scores can be trusted, given the observations. */
+export const trustOf = (observations: readonly Observation[]): ScoreTrust =>
+  scoreTrust(
+    observations.flatMap(({ score, purchaseOption, seen }) =>
+      score === undefined || purchaseOption !== 'spot' ? [] : [{ score, had: seen === 'up' }],
+    ),
+  );
+
+/** Stated assumptions, not fits. */
+const SAME_FAMILY_AND_ZONE = 0.7;
+const SAME_ZONE = 0.5;
+/** SageMaker uses the same machines as EC2, but a pool of its own. */
+const OTHER_LAUNCHER = 0.7;
+const SAME_TYPE = 0.3;
+
+const ofLauncher = (observation: Observation, pool: Pool): number =>
+  observation.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+
+/** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
+function kinship(observation: Observation, pool: Pool): number {
+  // A quota of the account says nothing about capacity; capacity-errors.ts leaves such pools alone.
+  if (observation.purchaseOption !== pool.purchaseOption || observation.quota === true) return 0;
+  if (observation.zoneId === undefined && pool.zoneId === undefined && observation.region !== pool.region)
+    return 0;
+  const sameType = observation.instanceType === pool.instanceType;
+  if (sameType && observation.zoneId === pool.zoneId) return ofLauncher(observation, pool);
+  const sameZone = observation.zoneId !== undefined && observation.zoneId === pool.zoneId;
+  // A shortage of one type in a zone also affects its neighbours, which share hosts; other zones have other
+  // hosts.
+  if (sameZone)
+    return familyOf(observation.instanceType) === familyOf(pool.instanceType)
+      ? SAME_FAMILY_AND_ZONE
+      : SAME_ZONE;
+  return sameType ? SAME_TYPE : 0;
+}
+
+/** Times are rounded to this step. */
+const STEP_SECONDS = 600;
+/** 2^13 steps are 57 days. Nothing of an observation is left after them, so longer gaps are cut. */
+const DOUBLINGS = 13;
+
+/** Older news leaves almost nothing in a belief: the slowest common regime lasts two days. */
+const MEMORY_MILLISECONDS = 7 * 86_400_000;
+const MAXIMUM_OBSERVATIONS = 40;
+
+/** The observations that still matter, oldest first. */
+export const recentObservations = (
+  observations: readonly Observation[],
+  nowMilliseconds: number,
+): readonly Observation[] =>
+  observations
+    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
+    .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
+
+export interface BeliefModel {
+  readonly table: RegimeTable;
+  readonly step: readonly (readonly number[])[];
+  /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
+  readonly doublings: readonly (readonly (readonly number[])[])[];
+  readonly power: Chain['power'];
+  readonly start: Belief;
+  readonly passage: ReturnType<typeof meanPassageHours>;
+  /** Mean seconds without capacity after a loss. */
+  readonly waitAfterLossSeconds: number;
+}
+
+export function beliefModel(table: RegimeTable): BeliefModel {
+  const start = longRun(table);
+  const passage = meanPassageHours(table);
+  const doublings = Array.from({ length: DOUBLINGS }, (_, k) =>
+    transition(table, (STEP_SECONDS / 3_600) * 2 ** k),
+  );
+  const half = start.length / 2;
+  const step = doublings[0] ?? [];
+  const justLost = observe(
+    advance(
+      start.map((share, j) => (j < half ? share : 0)),
+      step,
+    ),
+    0,
+    1,
+  );
+  return {
+    table,
+    step,
+    doublings,
+    power: keptPowers(doublings),
+    start,
+    passage,
+    waitAfterLossSeconds: weigh(passage.toUp, justLost) * 3_600,
+  };
+}
+
+const weigh = (hours: readonly number[], shares: Belief): number =>
+  shares.reduce((sum, share, j) => sum + share * (hours[j] ?? 0), 0);
+
+export interface Seen {
+  /** As recentObservations returns them. */
+  readonly observations: readonly Observation[];
+  readonly score?: number | undefined;
+  readonly trust?: ScoreTrust | undefined;
+  /** Age of the score; absent: it is of this moment. */
+  readonly scoreAgeSeconds?: number | undefined;
+  /** Statistics of the weeks before the observations. */
+  readonly records?: PoolRecords | undefined;
+  readonly nowMilliseconds: number;
+}
+
+/** News about a pool at one moment. */
+interface News extends Lesson {
+  readonly at: number;
+}
+
+const UNTRIED = scoreTrust([]);
+
+function newsOf(observation: Observation, pool: Pool): News | undefined {
+  const weight = kinship(observation, pool);
+  if (weight <= 0) return undefined;
+  const against = 1 - weight;
+  const at = observation.atMilliseconds;
+  if (observation.seen === 'up') return { at, up: 1, down: against };
+  const isNeighbours = observation.seen === 'lost' && weight < 1;
+  return { at, up: against, down: 1, ...(isNeighbours && { struck: weight }) };
+}
+
+export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
+  const record = recordFor(seen.records, pool);
+  const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
+  const related: News[] = [];
+  // From the newest backwards: only the last few of a month's observations are used.
+  for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_OBSERVATIONS; k -= 1) {
+    const observation = seen.observations[k];
+    const news = observation && newsOf(observation, pool);
+    if (news) related.push(news);
+  }
+  related.reverse();
+  const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
+  const walk = beginWalk(model);
+  const own = ownShare(model, record);
+  walk.tilt(own, 1);
+  let clock: number | undefined;
+  const pass = (milliseconds: number): void => {
+    walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
+    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS));
+  };
+  for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
+    if (clock !== undefined) pass(news.at - clock);
+    clock = news.at;
+    walk.learn(news);
+  }
+  if (clock !== undefined) pass(seen.nowMilliseconds - clock);
+  const belief = walk.belief();
+  const outlook = describe(model, belief);
+  return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+}
+
+/** The chain forgets observations and returns to its own long-run share; a pool with statistics returns to those. */
+const FORGETTING_HOURS = 12;
+
+/** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
+function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
+  if (record.had + record.capacityErrors === 0) return undefined;
+  const chain = chanceUp(model.start);
+  const own = longRunShare(chain, record);
+  return { up: own / chain, down: (1 - own) / (1 - chain) };
+}
+
+function describe(model: BeliefModel, belief: Belief): Outlook {
+  const half = belief.length / 2;
+  // Capacity a moment from now: in the regimes that lasted, or in those in which capacity returns.
+  const once = observe(advance(belief, model.step), 1, 0);
+  return {
+    belief,
+    chanceUp: chanceUp(belief),
+    waitSeconds:
+      weigh(
+        model.passage.toUp,
+        belief.map((share, j) => (j < half ? 0 : share)),
+      ) * 3_600,
+    upSeconds: weigh(model.passage.toDown, once) * 3_600,
+  };
+}

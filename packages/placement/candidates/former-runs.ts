@@ -1,0 +1,66 @@
+/** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
+
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
+import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
+
+/** The longest of this many successful runs counts, because a deadline must be kept. */
+const FORMER_RUNS = 5;
+/** How many runs are searched: a schedule may have started dozens since that found no new data. */
+const LOOKED_THROUGH = 100;
+
+export interface FormerRun {
+  /** Training seconds of a whole run. */
+  readonly seconds: number;
+  /** What they were trained on. */
+  readonly on: TrainedTopology;
+  /** Every topology that it ran on. */
+  readonly throughputs: readonly MeasuredThroughput[];
+  /** Of its newest checkpoint. */
+  readonly checkpointBytes?: number | undefined;
+}
+
+/**
+ * The longest of the last runs whose declaration asked for the same number of nodes or the same needs.
+ * @returns undefined where none is known
+ */
+export async function formerRunOf(
+  { runs, attempts }: FormerRuns,
+  run: Pick<PlacedRun, 'runId' | 'pipeline' | 'declaration'>,
+): Promise<FormerRun | undefined> {
+  const former = (await runs.list(run.pipeline, LOOKED_THROUGH))
+    .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
+    .slice(0, FORMER_RUNS);
+  const known = await Promise.all(
+    former.map(async ({ runId }) => tookOf((await attempts.list(runId).catch(noneIfUnreadable)) ?? [])),
+  );
+  return known
+    .flatMap((each) => (each === undefined ? [] : [each]))
+    .reduce<FormerRun | undefined>(
+      (most, each) => (most && most.seconds >= each.seconds ? most : each),
+      undefined,
+    );
+}
+
+function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declaration'>): boolean {
+  const [one, other] = [a.declaration?.compute, b.declaration?.compute];
+  if (one === undefined || other === undefined) return false;
+  return one.nodes === other.nodes && one.needs?.accelerators === other.needs?.accelerators;
+}
+
+/** The training time that a run's last checkpoint proves, else the sum over its attempts. */
+function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
+  const last = attempts.at(-1);
+  const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
+  const proven = last?.progressAfter;
+  const whole = proven?.trainingSeconds !== undefined && proven.step >= proven.totalSteps;
+  const seconds = whole ? (proven.trainingSeconds ?? spent) : spent;
+  if (last === undefined || seconds <= 0) return undefined;
+  const { pool, topology } = last.placement;
+  return {
+    seconds,
+    on: { instanceType: pool.instanceType, nodes: topology.nodes },
+    throughputs: measuredThroughputs(attempts),
+    checkpointBytes: proven?.checkpointBytes,
+  };
+}

@@ -1,0 +1,100 @@
+/** Whether CPU helper nodes pay: the same samples for less money, by the throughput model. */
+import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '@tidewheel/catalog/catalog.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { forecastStep, type HelperGroup, type StepForecast, type Workload } from './throughput.ts';
+
+export interface HelperQuestion {
+  readonly workload: Workload;
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly region: string;
+  /** CPU types that may help; default: the c5 family, the one with listed SageMaker prices. */
+  readonly candidates?: readonly string[] | undefined;
+  readonly maximumNodes?: number | undefined;
+  /** USD an hour of one instance; default: the catalog's. A type without a known price is no candidate. */
+  readonly priceOf?: ((instanceType: string) => number | undefined) | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+export interface HelperAdvice {
+  readonly helpers: HelperGroup | undefined;
+  readonly without: StepForecast;
+  readonly best: StepForecast;
+  /** Cost of a step over cost without helpers; 1 when none are advised. */
+  readonly costRatio: number;
+  readonly reason: string;
+}
+
+const MAXIMUM_HELPERS_PER_NODE = 4;
+/** Below this gain a helper group is not worth the risk that it finds no capacity. */
+const LEAST_GAIN = 0.05;
+/** Each further node must find capacity, start and stay, so it has to save this much more. */
+const NODE_PENALTY = 0.05;
+
+/** Undefined: a price is unknown, so costs cannot be compared. */
+export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
+  const { workload, instanceType, nodes, region } = question;
+  const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);
+  const price = priceOf(instanceType);
+  if (price === undefined) return undefined;
+  const without = forecastStep(workload, { instanceType, nodes }, question.hardware);
+  const stepUsd = (forecast: StepForecast, hourlyUsd: number): number => forecast.stepSeconds * hourlyUsd;
+  const plainUsd = stepUsd(without, price * nodes);
+  let best: HelperAdvice = { helpers: undefined, without, best: without, costRatio: 1, reason: '' };
+  if (without.bottleneck !== 'host') {
+    return { ...best, reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it` };
+  }
+  for (const helpers of helperGroups(question)) {
+    const helperPrice = priceOf(helpers.instanceType);
+    if (helperPrice === undefined) continue;
+    const forecast = forecastStep(workload, { instanceType, nodes, helpers }, question.hardware);
+    const costRatio = stepUsd(forecast, price * nodes + helperPrice * helpers.nodes) / plainUsd;
+    if (costRatio < 1 && burden(costRatio, helpers) < burden(best.costRatio, best.helpers) - 1e-9) {
+      const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - forecast.stepSeconds / without.stepSeconds)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
+      best = { helpers, without, best: forecast, costRatio, reason };
+    }
+  }
+  if (best.costRatio <= 1 - LEAST_GAIN) return best;
+  return {
+    helpers: undefined,
+    without,
+    best: without,
+    costRatio: 1,
+    reason: 'helpers would cost what they save',
+  };
+}
+
+const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>
+  costRatio + NODE_PENALTY * Math.max(0, (helpers?.nodes ?? 0) - 1);
+
+/** The c5 family has listed SageMaker prices. */
+const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
+
+/** Those of the named groups, and those that may be added. */
+export const helperTypesOf = ({
+  helpers = [],
+  mayAddHelpers: may,
+}: Pipeline['compute']): readonly string[] => [
+  ...helpers.map(({ instanceType }) => instanceType),
+  ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
+];
+
+function helperGroups({
+  candidates,
+  nodes,
+  maximumNodes,
+  hardware = instanceFacts,
+}: HelperQuestion): readonly HelperGroup[] {
+  const types = candidates ?? HELPER_TYPES;
+  return types
+    .filter((type) => hardware(type)?.acceleratorCount === 0)
+    .flatMap((type) =>
+      Array.from({ length: Math.min(maximumNodes ?? 64, MAXIMUM_HELPERS_PER_NODE * nodes) }, (_, k) => ({
+        instanceType: type,
+        nodes: k + 1,
+      })),
+    );
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -1,0 +1,79 @@
+/** What an hour in a pool costs and how well that is known: what AWS lists, as the pool's launcher bills it. */
+import { type ListedPrices, launcherFacts, type NodePrices } from '@tidewheel/catalog/launchers.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { MarketView, OnDemandPrice, PlacementScore } from '../model/market-source.ts';
+import type { Pool, Topology } from '../records/placement-records.ts';
+
+export interface PoolPrices extends NodePrices {
+  readonly score?: number | undefined;
+  /** Absent: of this moment. */
+  readonly scoreAgeSeconds?: number | undefined;
+}
+
+export type Quotes = ReadonlyMap<string, MarketView['spotPrices']>;
+
+export const quotesOf = (market: MarketView): Quotes =>
+  Map.groupBy(market.spotPrices, ({ instanceType }) => instanceType);
+
+/** @returns why no price is known, where none is */
+export function pricesOf(
+  { pool, topology }: { readonly pool: Pool; readonly topology: Topology },
+  price: OnDemandPrice,
+  market: MarketView,
+  quotes: Quotes,
+): PoolPrices | { readonly unknown: string } {
+  const billed = launcherFacts[pool.launcher].bills(listedPrices(pool, price, quotes), pool.purchaseOption);
+  return 'unknown' in billed || pool.purchaseOption === 'on-demand'
+    ? billed
+    : { ...scoreOf(pool, topology.nodes, market), ...billed };
+}
+
+function listedPrices(pool: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {
+  const quotes = quotesFor(pool, all);
+  return {
+    instanceType: pool.instanceType,
+    trainingUsd: price.hourlyUsd,
+    trainingNote: price.note,
+    ec2Usd: price.ec2HourlyUsd,
+    ec2Note: price.ec2Note,
+    ec2SpotUsd: mean(quotes),
+    isSpotOfSnapshot: quotes.some(({ basis }) => basis === 'snapshot'),
+  };
+}
+
+const quotesFor = ({ instanceType, zoneId }: Pool, all: Quotes): MarketView['spotPrices'] =>
+  all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
+
+const mean = (quotes: MarketView['spotPrices']): number | undefined =>
+  quotes.length === 0 ? undefined : quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
+
+export interface HelpersQuestion {
+  readonly compute: Pick<Pipeline['compute'], 'helpers'>;
+}
+
+/** Per hour of all helper groups, or why it cannot be known: what has no price is not free. */
+export function helpersIn(market: MarketView, { compute }: HelpersQuestion): number | string {
+  let sum = 0;
+  for (const { name, instanceType, nodes } of compute.helpers ?? []) {
+    const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
+    if (price === undefined)
+      return `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`;
+    sum += nodes * price.hourlyUsd;
+  }
+  return sum;
+}
+
+/** Where SageMaker chooses the zone it is the best one's score: a gang always ends up in one zone. */
+function scoreOf(
+  { zoneId }: Pool,
+  nodes: number,
+  market: MarketView,
+): Pick<PoolPrices, 'score' | 'scoreAgeSeconds'> {
+  const best = market.scores
+    .filter((each) => (zoneId === undefined || each.zoneId === zoneId) && (each.nodes ?? nodes) === nodes)
+    .reduce<PlacementScore | undefined>(
+      (most, each) => (most !== undefined && most.score >= each.score ? most : each),
+      undefined,
+    );
+  return best === undefined ? {} : { score: best.score, scoreAgeSeconds: best.ageSeconds };
+}

@@ -1,0 +1,302 @@
+/** The pools that a pipeline allows, each with its facts; a pruned pool keeps its reason. */
+
+import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
+import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
+import type { Pool, Topology, Transfer } from '../records/placement-records.ts';
+import type { DownloadIn } from './downloads.ts';
+import { adviseHelpers } from './helpers.ts';
+import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
+import type { Workload } from './throughput.ts';
+import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
+import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';
+
+export interface Candidate extends PoolPrices {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly throughput: RelativeThroughput;
+  readonly subnetId?: string | undefined;
+  /** Of all helper groups together, which are always on demand. */
+  readonly helpersHourlyUsd: number;
+  /** Absent in the data's own region. */
+  readonly transfer?: Transfer | undefined;
+  /** Of each start; absent where nothing is known of the dataset. */
+  readonly download?: Download | undefined;
+  /** Why nothing can be launched here; such a pool is assessed and shown, never chosen. */
+  readonly closed?: string | undefined;
+}
+
+export interface Pruned {
+  readonly pool: Pool;
+  readonly topology: Topology;
+  readonly reason: string;
+}
+
+/** Another region that the pipeline names. */
+export interface RegionView {
+  readonly market: MarketView;
+  readonly transfer: Transfer;
+  readonly vpc?: Pipeline['compute']['vpc'];
+  /** Why nothing can be launched there; its pools are still assessed and shown. */
+  readonly closed?: string | undefined;
+}
+
+export interface PoolsQuestion {
+  readonly compute: Pipeline['compute'];
+  readonly training?: Pipeline['training'] | undefined;
+  readonly market: MarketView;
+  readonly elsewhere?: readonly RegionView[] | undefined;
+  readonly savedOn?: GangTopology | undefined;
+  /** Where a view does not name the prices of helpers, as in decisions of old. */
+  readonly helpersHourlyUsd?: number | undefined;
+  readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
+  /** As measured; without it no helpers are added. */
+  readonly workload?: Workload | undefined;
+  /** Absent where nothing is known of the dataset. */
+  readonly downloadIn?: DownloadIn | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+/** The most pools that are assessed; the rest are the most expensive for their speed, on demand. */
+const MAXIMUM_POOLS = 300;
+
+interface Place {
+  readonly zoneId?: string | undefined;
+  readonly subnetId?: string | undefined;
+}
+
+/** With a VPC one place per zone (its first subnet); without one SageMaker chooses the zone. */
+function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
+  if (!vpc) return [{}];
+  const byZone = new Map<string, Place>();
+  for (const { id, zoneId } of vpc.subnets) {
+    if (!byZone.has(zoneId)) byZone.set(zoneId, { zoneId, subnetId: id });
+  }
+  return [...byZone.values()];
+}
+
+const purchaseOptionsOf = (compute: Pipeline['compute']): readonly Pool['purchaseOption'][] =>
+  compute.purchaseOption === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.purchaseOption];
+
+interface Pools {
+  readonly candidates: readonly Candidate[];
+  readonly pruned: readonly Pruned[];
+}
+
+export function poolsOf(question: PoolsQuestion): Pools {
+  const { compute, market, elsewhere = [] } = question;
+  const leftOut = compute.regions?.every(({ name }) => name !== market.region) ?? false;
+  const closed = leftOut ? `compute.regions does not name ${market.region}` : undefined;
+  const views: readonly View[] = [
+    { market, vpc: compute.vpc, closed },
+    ...elsewhere.map((each) => ({ ...each, region: each.market.region })),
+  ];
+  const found = views.map((view) => poolsIn(view, question));
+  return mostPromising(
+    found.flatMap(({ candidates }) => candidates),
+    onceEach(found.flatMap(({ pruned }) => pruned)),
+  );
+}
+
+interface View {
+  readonly market: MarketView;
+  readonly vpc?: Pipeline['compute']['vpc'];
+  readonly transfer?: Transfer | undefined;
+  readonly closed?: string | undefined;
+  /** Absent for the data's own. */
+  readonly region?: string | undefined;
+}
+
+function poolsIn(view: View, question: PoolsQuestion): Pools {
+  const found = launchersOf(question.compute).map((launcher) => poolsBy(launcher, view, question));
+  return {
+    candidates: found.flatMap(({ candidates }) => candidates),
+    pruned: found.flatMap(({ pruned }) => pruned),
+  };
+}
+
+function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
+  const { compute, training, savedOn, throughputOf, hardware, downloadIn } = question;
+  const { market } = view;
+  const { region } = market;
+  const named = {
+    ...(view.region === undefined ? {} : { region: view.region }),
+    launcher,
+  };
+  const isElsewhere = view.region !== undefined;
+  const requested = { compute, training, region, isElsewhere, launcher, savedOn, hardware };
+  const { topologies, ruledOut } = topologiesOf(requested);
+  const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
+    pool: {
+      instanceType: topology.instanceType,
+      purchaseOption: purchaseOptionsOf(compute)[0] ?? 'spot',
+      ...named,
+    },
+    topology: shapeOf(topology),
+    reason,
+  }));
+  const candidates: Candidate[] = [];
+  const helpers = helpersIn(market, question);
+  const prices = new Map(market.onDemandPrices.map((each) => [each.instanceType, each]));
+  const quotes = quotesOf(market);
+  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
+    const price = prices.get(topology.instanceType);
+    const throughput = throughputOf?.(topology) ?? REFERENCE_THROUGHPUT;
+    const shape = shapeOf(topology);
+    for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
+      const leftOut =
+        whyNotWeighed(pool, { price, helpers, quotes, region }) ??
+        infeasibleOn(topology, { ...requested, purchaseOption: pool.purchaseOption });
+      if (leftOut !== undefined || price === undefined || typeof helpers === 'string') {
+        pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
+        continue;
+      }
+      const known = costsIn(pool, shape, { price, market, quotes, downloadIn });
+      if ('unknown' in known) {
+        pruned.push({ pool, topology: shape, reason: known.unknown });
+        continue;
+      }
+      candidates.push({
+        pool,
+        topology: shape,
+        throughput,
+        subnetId,
+        transfer: view.transfer,
+        closed: view.closed,
+        helpersHourlyUsd: helpers + addedUsd(topology, prices),
+        ...known,
+      });
+    }
+  }
+  return { candidates, pruned };
+}
+
+interface CostsQuestion extends Pick<PoolsQuestion, 'downloadIn'> {
+  readonly price: OnDemandPrice;
+  readonly market: MarketView;
+  readonly quotes: ReturnType<typeof quotesOf>;
+}
+
+/** @returns why the pool cannot be weighed, where it cannot */
+function costsIn(
+  pool: Pool,
+  topology: Topology,
+  { price, market, quotes, downloadIn }: CostsQuestion,
+): (PoolPrices & Pick<Candidate, 'download'>) | { readonly unknown: string } {
+  const billed = pricesOf({ pool, topology }, price, market, quotes);
+  const download = downloadIn?.(pool, topology);
+  if ('unknown' in billed) return billed;
+  return typeof download === 'string' ? { unknown: download } : { ...billed, download };
+}
+
+/** One for each place and purchase option. */
+const poolsOfTopology = (
+  { instanceType }: GangTopology,
+  given: {
+    readonly view: View;
+    readonly compute: Pipeline['compute'];
+    readonly named: Pick<Pool, 'region' | 'launcher'>;
+  },
+): readonly { readonly pool: Pool; readonly subnetId: string | undefined }[] =>
+  placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
+    purchaseOptionsOf(given.compute).map((purchaseOption) => ({
+      pool: { instanceType, zoneId, purchaseOption, ...given.named },
+      subnetId,
+    })),
+  );
+
+const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
+  nodes,
+  acceleratorsPerNode,
+  ...(helpers === undefined ? {} : { helpers }),
+});
+
+/**
+ * The same with a group of CPU nodes, where hosts were measured as the bottleneck and the pipeline allows helpers.
+ */
+function helpedBy(
+  topology: GangTopology,
+  market: MarketView,
+  { compute, workload, hardware = instanceFacts }: PoolsQuestion,
+): readonly GangTopology[] {
+  const may = compute.mayAddHelpers;
+  if (may === undefined || workload === undefined || hardware(topology.instanceType) === undefined) return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType: topology.instanceType,
+    nodes: topology.nodes,
+    region: market.region,
+    candidates: may.instanceTypes,
+    maximumNodes: may.maximumNodes,
+    hardware,
+    priceOf: (type) => market.onDemandPrices.find((each) => each.instanceType === type)?.hourlyUsd,
+  });
+  return advice?.helpers === undefined
+    ? []
+    : [{ ...topology, helpers: [{ name: may.name, ...advice.helpers }] }];
+}
+
+const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, OnDemandPrice>): number =>
+  helpers.reduce(
+    (sum, { instanceType, nodes }) => sum + nodes * (prices.get(instanceType)?.hourlyUsd ?? 0),
+    0,
+  );
+
+/** The price of one hour of the reference topology's work in this pool. */
+export const unitUsd = (
+  { topology, throughput, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'throughput' | 'helpersHourlyUsd'>,
+  hourlyUsd: number,
+): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * throughput.factor;
+
+/** A reason that holds in every region is given once. */
+function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
+  const seen = new Set<string>();
+  return pruned.filter(({ pool: { instanceType, zoneId, purchaseOption, launcher }, topology, reason }) => {
+    const key = [instanceType, zoneId, purchaseOption, launcher, topology.nodes, reason].join();
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** The cheapest for their speed, and the fastest, which a late deadline may need. */
+function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned[]): Pools {
+  if (candidates.length <= MAXIMUM_POOLS) return { candidates, pruned };
+  const unit = (each: Candidate): number => unitUsd(each, each.onDemandHourlyUsd);
+  const fast = candidates
+    .toSorted((a, b) => a.throughput.factor - b.throughput.factor)
+    .slice(0, MAXIMUM_POOLS / 10);
+  const cheap = candidates.toSorted((a, b) => unit(a) - unit(b)).slice(0, MAXIMUM_POOLS - fast.length);
+  const kept = new Set([...fast, ...cheap]);
+  const beyond = candidates
+    .filter((each) => !kept.has(each))
+    .map(({ pool, topology }) => ({
+      pool,
+      topology,
+      reason: `${kept.size} others are cheaper for their speed on demand, or faster: not weighed in full`,
+    }));
+  return { candidates: [...kept], pruned: [...pruned, ...beyond] };
+}
+
+interface Facts {
+  readonly price: OnDemandPrice | undefined;
+  readonly helpers: number | string;
+  readonly quotes: Quotes;
+  readonly region: string;
+}
+
+/** Why a pool that a topology could run in is not considered; undefined if its price is known and the zone offers it. */
+function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Facts): string | undefined {
+  const { instanceType, zoneId } = pool;
+  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
+  if (typeof helpers === 'string') return helpers;
+  return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
+}
+
+/** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */
+function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
+  if (zoneId === undefined) return false;
+  const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'quoted') ?? [];
+  return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);
+}

@@ -1,0 +1,242 @@
+/**
+ * The time of a training step on a topology. Accelerators, the hosts that prepare samples, disks and the network overlap,
+ * so the slowest decides; the part of the gradient exchange that cannot overlap is added. A measurement on one topology
+ * predicts others, with more uncertainty the less they have in common.
+ */
+
+import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { acceleratorSpeed, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
+import type { HostReading } from '@tidewheel/doctor/verdict.ts';
+import { readingCost } from './reading-cost.ts';
+
+/** What an attempt measured, as the doctor reads it. */
+export interface MeasuredSpeed {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly stepSeconds: number;
+  /** 0 to 1, means over all accelerators and all vCPUs. */
+  readonly acceleratorUse: number;
+  readonly cpuUse: number;
+  /** Bytes of prepared samples per node and step; undefined leaves the network out. */
+  readonly preparedBytesPerStep?: number | undefined;
+  readonly gradientBytes?: number | undefined;
+  /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
+  readonly reading?: HostReading | undefined;
+  /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
+  readonly helpers?: Helpers | undefined;
+}
+
+export interface HelperGroup {
+  readonly instanceType: string;
+  readonly nodes: number;
+}
+
+type Helpers = HelperGroup | readonly HelperGroup[];
+
+export interface TopologyChoice {
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly helpers?: Helpers | undefined;
+}
+
+/** Seconds that one step of the whole gang needs of each resource, on one unit of it. */
+export interface Workload {
+  /** The type it was measured on; seconds are those of its accelerator. */
+  readonly measuredOn: string;
+  readonly acceleratorSeconds: number;
+  readonly vcpuSeconds: number;
+  readonly preparedBytes: number;
+  readonly gradientBytes: number;
+  /** Of each of the `readers` that it was measured on. */
+  readonly reading?: HostReading | undefined;
+  readonly readers: number;
+}
+
+export interface StepForecast {
+  readonly stepSeconds: number;
+  readonly bottleneck: (typeof RESOURCES)[number];
+  /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
+  readonly uncertainty: number;
+  /** Nine times out of ten the step takes between these. */
+  readonly lowSeconds: number;
+  readonly highSeconds: number;
+}
+
+const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
+
+/** Of a normal distribution between its 5th and 95th percentile. */
+export const NINE_OF_TEN = 1.645;
+
+class UnknownTypeError extends Error {
+  override readonly name = 'UnknownTypeError';
+}
+
+/** A vCPU of a helper is worth this much of a local one: samples are sent over the network. A stated prior. */
+const HELPER_WORTH = 0.8;
+/** A host this busy is saturated: the step waits for it. */
+const HOST_SATURATED = 0.85;
+/** Attainable shares of nominal bandwidth, without and with EFA. Stated priors. */
+const TCP_SHARE = 0.6;
+const EFA_SHARE = 0.8;
+/** Of a gradient exchange, this share hides behind the backward pass. A stated prior. */
+const HIDDEN_EXCHANGE = 0.5;
+
+const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
+  const facts = hardware(type);
+  if (!facts)
+    throw new UnknownTypeError(`the catalog does not know ${type}: name a type of packages/catalog`);
+  return facts;
+};
+
+const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
+  (helpers === undefined ? [] : [helpers].flat()).reduce(
+    (sum, { instanceType, nodes }) => sum + factsIn(hardware, instanceType).vcpu * nodes * HELPER_WORTH,
+    0,
+  );
+
+const trainsOnCpus = ({ acceleratorCount }: InstanceFacts): boolean => acceleratorCount === 0;
+
+/**
+ * Per step on CPUs, the share that only one vCPU works on: reading, the loop itself, small operations. A stated prior.
+ * Loader workers beside an accelerator share nothing, so they scale with the vCPUs.
+ */
+const SERIAL_SHARE = 0.02;
+
+/** Amdahl's law: how many vCPUs a node is worth that trains on its CPUs. */
+const effectiveVcpus = (vcpu: number): number => 1 / (SERIAL_SHARE + (1 - SERIAL_SHARE) / vcpu);
+
+/** For each doubling of the vCPUs that train, how far the forecast may be off. */
+const SPREAD_A_DOUBLING = 0.1;
+
+const scalingSpread = (from: InstanceFacts, to: InstanceFacts): number =>
+  trainsOnCpus(from) && trainsOnCpus(to) ? SPREAD_A_DOUBLING * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
+
+/** What one step costs of each resource, from a measurement of any topology. */
+export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instanceFacts): Workload {
+  const facts = factsIn(hardware, measured.instanceType);
+  const hostBound = measured.cpuUse >= HOST_SATURATED && measured.cpuUse > measured.acceleratorUse;
+  const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);
+  return {
+    measuredOn: measured.instanceType,
+    acceleratorSeconds:
+      measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
+    vcpuSeconds:
+      measured.stepSeconds *
+      hostShare *
+      ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * measured.nodes +
+        helperVcpus(measured.helpers, hardware)),
+    preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
+    gradientBytes: measured.gradientBytes ?? 0,
+    reading: measured.reading,
+    readers: measured.nodes,
+  };
+}
+
+export function forecastStep(
+  workload: Workload,
+  { instanceType, nodes, helpers }: TopologyChoice,
+  hardware: FactsOf = instanceFacts,
+): StepForecast {
+  const facts = factsIn(hardware, instanceType);
+  const helperVcpu = helperVcpus(helpers, hardware);
+  const vcpu = facts.vcpu * nodes + helperVcpu;
+  const remoteShare = helperVcpu / vcpu;
+  const load = loadOn(workload, facts, hardware);
+  const { diskSeconds, networkSeconds } = readingCost(workload.reading, workload.readers / nodes, facts);
+  const seconds = {
+    accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
+    host: load.vcpuSeconds / (trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) * nodes + helperVcpu : vcpu),
+    // Samples from helpers and shards from S3 come over the same link.
+    network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts) + networkSeconds,
+    disk: diskSeconds,
+  };
+  const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
+  const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
+  const stepSeconds = slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - HIDDEN_EXCHANGE);
+  const uncertainty = Math.hypot(
+    helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05,
+    load.uncertainty,
+    bottleneck === 'disk' && isDiskRateAssumed(facts) ? ASSUMED_DISK : 0,
+    bottleneck === 'host' ? scalingSpread(factsIn(hardware, workload.measuredOn), facts) : 0,
+  );
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return {
+    stepSeconds,
+    bottleneck,
+    uncertainty,
+    lowSeconds: stepSeconds / reach,
+    highSeconds: stepSeconds * reach,
+  };
+}
+
+/** Spread between the speed ratio of two accelerators on data sheets and in training. */
+const OTHER_KIND = 0.25;
+/** A different sort of device: Trainium for a GPU, CPUs for accelerators, and one whose speed no source names. */
+const OTHER_SORT = 0.6;
+
+/** Spread of the rates of disks that no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
+const ASSUMED_DISK = 0.35;
+
+interface Load {
+  readonly acceleratorSeconds: number;
+  readonly vcpuSeconds: number;
+  readonly uncertainty: number;
+}
+
+/** The load of a step on this type's accelerator or, without one, on its vCPUs. */
+function loadOn(
+  { measuredOn, acceleratorSeconds, vcpuSeconds }: Workload,
+  there: InstanceFacts,
+  hardware: FactsOf,
+): Load {
+  const here = factsIn(hardware, measuredOn);
+  const [from, to] = [speedOf(here), speedOf(there)];
+  if (here.acceleratorCount > 0 && there.acceleratorCount > 0) {
+    const same =
+      here.accelerator === there.accelerator && here.acceleratorMemoryMib === there.acceleratorMemoryMib;
+    const sort = (here.accelerator === 'Trainium') === (there.accelerator === 'Trainium');
+    const uncertainty = same
+      ? 0
+      : sort && isSpeedKnown(there) && isSpeedKnown(here)
+        ? OTHER_KIND
+        : OTHER_SORT;
+    return { acceleratorSeconds: acceleratorSeconds * (from / to), vcpuSeconds, uncertainty };
+  }
+  if (here.acceleratorCount > 0)
+    return {
+      acceleratorSeconds: 0,
+      vcpuSeconds: vcpuSeconds + acceleratorSeconds * (from / to),
+      uncertainty: OTHER_SORT,
+    };
+  // The split of CPU time between training and preparing is unknown: all of it moves to the accelerator.
+  return there.acceleratorCount > 0
+    ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: OTHER_SORT }
+    : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
+}
+
+export const isSpeedKnown = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): boolean =>
+  accelerator === undefined || acceleratorSpeed(accelerator, acceleratorMemoryMib) !== undefined;
+
+/** An unknown kind counts as an A10G, and the table says so. */
+const speedOf = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): number =>
+  accelerator === undefined
+    ? VCPU_SPEED
+    : (acceleratorSpeed(accelerator, acceleratorMemoryMib) ?? acceleratorSpeed('A10G', undefined) ?? 1);
+
+/**
+ * A ring moves each gradient nearly twice: over the links inside each node, then over every node's network.
+ * Attainable bytes a second of one accelerator: NVLink's generations from 150 to 450 GB/s, a PCIe switch about 10 GB/s; stated priors.
+ */
+const NVLINK_BYTES = 200e9;
+const PCIE_BYTES = 10e9;
+
+function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): number {
+  const around = (count: number): number => (count < 2 ? 0 : (2 * bytes * (count - 1)) / count);
+  const fast = /nvlink|nvswitch|neuronlink|torus/i.test(facts.interconnect ?? '');
+  const inside = around(facts.acceleratorCount) / (fast ? NVLINK_BYTES : PCIE_BYTES);
+  return inside + secondsToMove(around(nodes), facts);
+}
+
+/** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
+const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
+  (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));

@@ -1,0 +1,249 @@
+/** The table that explains a placement, and the sentence above it. */
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
+import { strategiesWith, strategyTraits } from '@tidewheel/declaration/launchers.ts';
+import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
+import { adviseHelpers } from '../candidates/helpers.ts';
+import type { Candidate, Pruned } from '../candidates/pools.ts';
+import { NINE_OF_TEN } from '../candidates/throughput.ts';
+import { dollars, hours } from '../model/amounts.ts';
+import type { Pool, PoolAssessment, Transfer } from '../records/placement-records.ts';
+import type { Assessed } from './assessment.ts';
+import { ASSUMED_TIME_NOTE } from './assumed-value-of-time.ts';
+import { cooldownSeconds } from './capacity-errors.ts';
+import { isOpen, whyNotAllowed } from './feasibility.ts';
+import { isInLossCooldown } from './loss-cooldown.ts';
+import type { Situation } from './situation.ts';
+
+/** A decision is stored with its table, and a DynamoDB item holds 400 KB, so only the best rows are kept. */
+const MAXIMUM_ROWS = 60;
+/** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
+const ROWS_FOR_PRUNED = 20;
+
+export interface TableInput {
+  readonly assessed: readonly Assessed[];
+  readonly pruned: readonly Pruned[];
+  readonly situation: Situation;
+  readonly chosen: Assessed | undefined;
+}
+
+/** The chosen pool, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
+export function rowsOf(table: TableInput): readonly PoolAssessment[] {
+  const { assessed, pruned, chosen } = table;
+  const ordered = assessed.toSorted(
+    (a, b) =>
+      Number(b === chosen) - Number(a === chosen) ||
+      Number(isOpen(b)) - Number(isOpen(a)) ||
+      a.expectedCostUsd - b.expectedCostUsd,
+  );
+  const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
+  const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));
+  const left = pruned.map(({ pool, topology, reason }) => ({
+    pool,
+    topology,
+    hourlyUsd: 0,
+    expectedCostUsd: 0,
+    expectedSeconds: 0,
+    verdict: `left out: ${reason}`,
+  }));
+  return [...rows, ...left].slice(0, MAXIMUM_ROWS);
+}
+
+function rowOf(each: Assessed, table: TableInput): PoolAssessment {
+  const { candidate, outlook, expectedSeconds, workSeconds } = each;
+  const finite = Number.isFinite(outlook.upSeconds);
+  const { uncertainty } = candidate.throughput;
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  const rest = expectedSeconds - workSeconds;
+  return {
+    pool: candidate.pool,
+    topology: candidate.topology,
+    ...(candidate.score === undefined ? {} : { score: candidate.score }),
+    hourlyUsd: candidate.hourlyUsd,
+    expectedCostUsd: each.expectedCostUsd,
+    expectedSeconds: Math.round(expectedSeconds),
+    ...(uncertainty === 0
+      ? {}
+      : {
+          expectedSecondsBetween: [
+            Math.max(0, Math.round(rest + workSeconds / reach)),
+            Math.round(rest + workSeconds * reach),
+          ] as const,
+        }),
+    chanceNow: outlook.chanceUp,
+    expectedWaitSeconds: Math.round(waitIfDown(outlook)),
+    ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
+    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
+    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnReading(candidate), ...noteOnDownload(candidate, table.situation)].join('; ')})`,
+  };
+}
+
+/** The outlook's wait is an expectation over both cases, and is 0 where capacity is there. */
+const waitIfDown = ({ chanceUp, waitSeconds }: Assessed['outlook']): number =>
+  chanceUp < 1 ? waitSeconds / (1 - chanceUp) : waitSeconds;
+
+/** How the speed is known, where it was not measured. */
+function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] {
+  switch (throughput.basis) {
+    case 'reference':
+    case 'measured':
+      return [];
+    case 'extrapolated':
+      return [`throughput x ${throughput.factor.toFixed(2)} extrapolated from what was measured`];
+    case 'dataSheet':
+      return [`throughput x ${throughput.factor.toFixed(2)} by data sheets, nothing measured yet`];
+    case 'unknown':
+      return ['throughput unknown, taken for the same'];
+  }
+}
+
+const noteOnReading = ({ throughput: { reading, unknown } }: Candidate): readonly string[] =>
+  [reading, unknown].filter((each) => each !== undefined);
+
+/** A shorter download decides nothing. */
+const LEAST_DOWNLOAD_SECONDS = 60;
+
+function noteOnDownload(
+  { download, throughput }: Candidate,
+  { input: { dataset } }: Pick<Situation, 'input'>,
+): readonly string[] {
+  // Once a step was measured, the note on its reading says so.
+  if (download?.bytes === 0 && throughput.reading === undefined && (dataset?.bytes ?? 0) > 0)
+    return ['no start downloads: its shards are streamed'];
+  if (download === undefined || download.seconds < LEAST_DOWNLOAD_SECONDS) return [];
+  const gigabytes = (download.bytes / 1e9).toFixed(0);
+  return [`each start downloads ${gigabytes} GB, about ${Math.round(download.seconds / 60)} min`];
+}
+
+/** Money that no text shows. */
+const LEAST_USD = 0.005;
+/** Costs that differ by less count as equal. */
+const SAME_COST = 0.01;
+
+function verdictOf(each: Assessed, { chosen, situation }: TableInput): string {
+  if (each === chosen) return 'chosen';
+  const forbidden = whyNotAllowed(each, situation);
+  if (forbidden !== undefined) return forbidden;
+  const coolsDown = cooldownSeconds(each, situation) > 0;
+  const refusal = each.quota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
+  if (chosen === undefined) return coolsDown ? refusal : 'not used';
+  if (coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd)
+    return `${refusal}, left alone for a while`;
+  return besideChosen(each, chosen, situation);
+}
+
+function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Situation): string {
+  const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
+  if (dearer < 0 && isInLossCooldown(each, nowMilliseconds))
+    return 'capacity was just lost there, left alone for a while';
+  if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
+    return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
+  if (dearer > SAME_COST * chosen.expectedCostUsd)
+    return `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
+  return each.expectedSeconds > chosen.expectedSeconds
+    ? 'costs the same and takes longer'
+    : dearer < LEAST_USD
+      ? 'as good, second by name'
+      : 'as good: the costs differ by less than 1 %';
+}
+
+const transferShare = ({ candidate: { transfer } }: Assessed): string =>
+  transfer === undefined
+    ? ''
+    : `, $${transfer.usd.toFixed(2)} of it for moving ${transfer.gigabytes.toFixed(1)} GB there and back`;
+
+/** Why this pool, in one sentence, with notes on what the market did not answer. */
+export function describeAction(chosen: Assessed, situation: Situation): string {
+  const { candidate } = chosen;
+  const { work, slackSeconds, input } = situation;
+  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`;
+  const parts = [slack];
+  parts.push(...aboutMarket(chosen, situation));
+  parts.push(...aboutHelpers(chosen, situation));
+  if (candidate.transfer)
+    parts.push(
+      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
+    );
+  parts.push(...noteOnDownload(candidate, situation), ...situation.fileSystems.notes);
+  const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
+  const valueUsd = situation.timeUsd - situation.fileSystems.hourlyUsd;
+  const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
+  parts.push(
+    valueOfTimeUsdPerHour === undefined
+      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; tuning.limits.valueOfTimeUsdPerHour changes it)`
+      : `an hour sooner is ${worth}`,
+  );
+  if (deadlineHoursOf(input.limits) === undefined)
+    parts.push(
+      patienceHours === undefined ? 'there is no deadline' : `no deadline, ${patienceHours} h of patience`,
+    );
+  else if (slackSeconds < 0) parts.push('the deadline can no longer be promised');
+  else if (work.basis === 'assumed')
+    parts.push('the deadline cannot be promised until a checkpoint shows the throughput');
+  return [...parts, ...input.market.notes].join('; ');
+}
+
+const known = ({ priceNote }: Transfer): string => ` (${priceNote})`;
+
+/** Why Spot, or why On-Demand. */
+function aboutMarket(
+  { candidate, outlook, returnUsd = 0 }: Assessed,
+  situation: Situation,
+): readonly string[] {
+  const { work, slackSeconds, marginSeconds, input } = situation;
+  if (candidate.pool.purchaseOption === 'spot')
+    return [
+      `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,
+      ...(input.compute.purchaseOption === 'spot-then-on-demand' &&
+      slackSeconds < work.restartSeconds + marginSeconds
+        ? ['On-Demand is needed now and had a capacity error: Spot may do work meanwhile']
+        : []),
+    ];
+  if (input.compute.purchaseOption === 'on-demand') return ['the pipeline asks for On-Demand'];
+  return [
+    slackSeconds < work.restartSeconds + marginSeconds
+      ? 'the latest safe moment for On-Demand has come'
+      : 'On-Demand is expected to cost no more than Spot',
+    ...(returnUsd < LEAST_USD
+      ? []
+      : [`back to Spot when scores say that it is there, which saves $${returnUsd.toFixed(2)}`]),
+  ];
+}
+
+function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
+  const { helpersHourlyUsd, topology, pool } = candidate;
+  const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
+  if (added !== undefined)
+    return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
+  if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
+  return helpersThatWouldPay(topology.nodes, pool, { input, workload });
+}
+
+/** The model adds the helpers' CPUs to those of the training hosts, so it says nothing where helpers alone prepare data. */
+function helpersThatWouldPay(
+  nodes: number,
+  { instanceType, region }: Pool,
+  { input, workload }: Pick<Situation, 'input' | 'workload'>,
+): readonly string[] {
+  const hardware = factsWith(input.hardware);
+  const preparing = strategyTraits[input.training.strategy].dataPreparedBy;
+  if (preparing === 'helpers' || workload === undefined || hardware(instanceType) === undefined) return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType,
+    nodes,
+    region: region ?? input.market.region,
+    hardware,
+  });
+  if (advice?.helpers === undefined) return [];
+  const needed = strategiesWith((traits) => traits.dataPreparedBy === 'allHosts');
+  const withStrategy = preparing === 'trainingHosts' ? ` with strategy ${needed}` : '';
+  return [`${advice.reason}${withStrategy}: see compute.helpers`];
+}
+
+/** The interval that holds the length of the work nine times out of ten. */
+function interval({ workSeconds, candidate }: Assessed): string {
+  const { uncertainty } = candidate.throughput;
+  if (uncertainty === 0) return '';
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;
+}

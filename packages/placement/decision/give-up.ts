@@ -1,0 +1,125 @@
+/** Why a run is given up: its attempts, time or money cannot suffice, or no pool may be used. */
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
+import { dollars, hours } from '../model/amounts.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import type { Assessed } from './assessment.ts';
+import { quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
+import { fastestOnDemand } from './cheapest-pool.ts';
+import { isOpen, whyNotAllowed } from './feasibility.ts';
+import { gangUsd } from './gang-cost.ts';
+import type { Situation } from './situation.ts';
+
+/** An estimate must be off by more than this before a run is given up for its deadline. */
+const ESTIMATE_TOLERANCE = 1.25;
+
+export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, secondsLeft } = situation;
+  const { limits } = input;
+  const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
+  if (refused !== undefined) return refused;
+  const deadlineHours = deadlineHoursOf(limits);
+  if (secondsLeft <= 0)
+    return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(input.attempts)}`;
+  // The length of former runs proves nothing: the declaration may have changed since.
+  const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
+  const isLate =
+    deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE;
+  if (isLate && work.basis === 'measured')
+    return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
+  if (assessed.every(({ candidate }) => candidate.closed !== undefined))
+    return `no pool can be weighed: ${reasonsOf(situation, assessed)}`;
+  return overBudget(situation, assessed);
+}
+
+function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
+  if (attempts.length < limits.attempts) return undefined;
+  return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(attempts)}`;
+}
+
+function lastLack(attempts: Situation['input']['attempts']): string {
+  const last = attempts.at(-1)?.outcome;
+  return last?.kind === 'capacity' ? `; the last attempt found no capacity: ${last.message}` : '';
+}
+
+/**
+ * SageMaker's quotas count instances, EC2's vCPUs. AWS asks not to branch on messages: at another wording, and at EC2's
+ * quotas for Spot, whose message has no value, the run waits for the quota until its deadline.
+ */
+const QUOTA_SIZE = /\bis (\d+) Instances\b|\blimit of (\d+)\b/;
+
+function isTooSmall(message: string, { pool, topology }: Assessed['candidate']): boolean {
+  const [, instances, vcpus] = QUOTA_SIZE.exec(message) ?? [];
+  if (instances !== undefined) return Number(instances) < topology.nodes;
+  const needed = topology.nodes * (instanceFacts(pool.instanceType)?.vcpu ?? 1);
+  return vcpus !== undefined && Number(vcpus) < needed;
+}
+
+/** A quota below what the gang needs lasts until a person raises it. One that other jobs use up is worth a wait. */
+function quotasTooSmall({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
+  const refusals = quotaRefusals(input.attempts);
+  const found = assessed.filter(isOpen).map((each) => {
+    const message = each.quota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
+    return message !== undefined && isTooSmall(message, each.candidate) ? message : undefined;
+  });
+  if (found.length === 0 || found.includes(undefined)) return undefined;
+  const messages = [...new Set(found)].join(' ');
+  return `the account's quota of every pool is too small: have one raised, then start a run; AWS says: ${messages}`;
+}
+
+/** A declaration of many types usually fails for few reasons. */
+const MOST_REASONS = 5;
+
+function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string {
+  const reasons = new Set([
+    ...pruned.map(({ reason }) => reason),
+    ...assessed.flatMap(({ candidate }) => candidate.closed ?? []),
+  ]);
+  const [first = 'none is declared', ...others] = [...reasons].slice(0, MOST_REASONS);
+  const more = reasons.size > MOST_REASONS ? [`and ${reasons.size - MOST_REASONS} more reasons`] : [];
+  return [first, ...others, ...more].join('; ');
+}
+
+/** The shortest attempt: from its start to the end of a save requested at the first look. */
+const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
+
+/** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
+const unbilledUsd = (
+  { expectedSeconds, askCostUsd = 0 }: Assessed,
+  { timeUsd, fileSystems }: Situation,
+): number => ((timeUsd - fileSystems.hourlyUsd) * expectedSeconds) / 3_600 + askCostUsd;
+
+function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, spentUsd } = situation;
+  const budget = input.limits.budgetUsd;
+  if (budget === undefined) return undefined;
+  const cheapest = cheapestUsable(assessed, situation);
+  if (cheapest === undefined) return undefined;
+  const left = budget - spentUsd;
+  const restart =
+    (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
+      Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) /
+    3_600;
+  // An assumed length of the work is no reason to give up; failing to reach the first progress is.
+  const needed =
+    work.basis === 'assumed'
+      ? restart
+      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, situation));
+  if (needed <= left) return undefined;
+  return `the budget of ${dollars(budget)} does not last: ${dollars(spentUsd)} spent, at least ${dollars(needed)} still needed`;
+}
+
+/**
+ * A cheap Spot pool does not help when no slack is left for it. Where nothing ends in time, the fastest On-Demand pool
+ * starts.
+ */
+function cheapestUsable(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
+  const byCost = (pools: readonly Assessed[]): Assessed | undefined =>
+    pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];
+  const open = assessed.filter(isOpen);
+  return (
+    byCost(open.filter((each) => whyNotAllowed(each, situation) === undefined)) ??
+    fastestOnDemand(open) ??
+    byCost(open)
+  );
+}

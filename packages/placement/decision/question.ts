@@ -1,0 +1,221 @@
+/** The question of a placement: the declaration, the run so far, and the market as it is now or was last seen. */
+
+import { type FactsOf, snapshotDates } from '@tidewheel/catalog/catalog.ts';
+import type { DatasetSize } from '@tidewheel/catalog/data-on-hosts.ts';
+import { factsWith, type ReadFacts } from '@tidewheel/catalog/hardware.ts';
+import type { ListPrices } from '@tidewheel/catalog/prices.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { observationsOfOthers } from '../belief/attempt-observations.ts';
+import { formerRunOf } from '../candidates/former-runs.ts';
+import { helperTypesOf } from '../candidates/helpers.ts';
+import type { RegionView } from '../candidates/pools.ts';
+import { pricedFrom } from '../candidates/priced-from-list.ts';
+import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { transferOf } from '../candidates/transfer.ts';
+import { withinPlan } from '../market/ask-scores.ts';
+import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
+import type { MarketSource, MarketView } from '../model/market-source.ts';
+import { readMarket } from '../model/market-source.ts';
+import {
+  type FormerRuns,
+  furthestProgress,
+  type PlacedAttempt,
+  type PlacedRun,
+} from '../records/attempts.ts';
+import type { MarketSample, MarketStores } from '../records/market-history.ts';
+import type { PlacementInput } from './situation.ts';
+
+export interface QuestionDeps extends MarketStores, FormerRuns {
+  readonly market: MarketSource;
+  /** Needed only for a pipeline that names other regions. */
+  readonly regions?: RegionDeps | undefined;
+  readonly clock: Clock;
+}
+
+interface Known {
+  readonly run: PlacedRun;
+  readonly declaration: Pipeline;
+  readonly attempts: readonly PlacedAttempt[];
+  readonly now: Date;
+  /** How much data a start downloads; undefined where no manifest says. */
+  readonly dataset: () => Promise<DatasetSize | undefined>;
+}
+
+export async function placementQuestion(
+  deps: QuestionDeps,
+  { run, declaration, attempts, now, dataset: readDataset }: Known,
+): Promise<PlacementInput> {
+  const { compute, limits, training } = declaration;
+  const read = await readHardware(deps, compute);
+  const facts = factsWith(read);
+  const types = typesOf(compute, facts);
+  const wanted = [...types, ...helperTypesOf(compute)];
+  const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
+  const progress = furthestProgress(attempts);
+  const [market, observations, former, dataset] = await Promise.all([
+    readView(deps.market),
+    observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
+    formerRunOf(deps, run),
+    readDataset(),
+  ]);
+  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const elsewhere = deps.regions
+    ? await readElsewhere(deps.regions, {
+        run,
+        home: market.region,
+        attempts,
+        datasetBytes: dataset?.bytes,
+        checkpointBytes,
+        read: readView,
+        listPrices: (region) => deps.listPrices.get(region),
+        now,
+      })
+    : [];
+  return {
+    compute,
+    limits,
+    training,
+    market: { ...market, notes: [...market.notes, ...read.map(noteOn)] },
+    ...(read.length === 0 ? {} : { hardware: read }),
+    ...(elsewhere.length === 0 ? {} : { elsewhere }),
+    closedAt: run.closedAt ?? run.createdAt,
+    sealedAt: run.sealedAt,
+    ...sinceRetry(run, limits),
+    now: now.toISOString(),
+    dataset,
+    attempts,
+    progress,
+    observations: observations,
+    expectedSeconds: former?.seconds,
+    expectedOn: former?.on,
+    formerThroughputs: former?.throughputs,
+  };
+}
+
+/** A retry has a deadline, a patience and attempts of its own. */
+const sinceRetry = (
+  { retry }: PlacedRun,
+  limits: Pipeline['limits'],
+): Partial<Pick<PlacementInput, 'limits' | 'closedAt' | 'sealedAt'>> =>
+  retry === undefined
+    ? {}
+    : {
+        limits: { ...limits, attempts: limits.attempts + retry.attempts },
+        closedAt: retry.at,
+        sealedAt: retry.at,
+      };
+
+interface Viewed {
+  readonly compute: Pipeline['compute'];
+  readonly facts: FactsOf;
+  readonly wanted: readonly string[];
+  readonly now: Date;
+}
+
+/** A region's market; stored samples fill in what it does not answer. */
+async function viewOf(
+  deps: QuestionDeps,
+  source: MarketSource,
+  { compute, facts, wanted, now }: Viewed,
+): Promise<MarketView> {
+  const gangs = gangsOf(compute, facts);
+  const { scoreQuestions, clock } = deps;
+  const planned = withinPlan(source, { scoreQuestions, clock, home: deps.market.region });
+  const view = await readMarket(planned, {
+    gangs,
+    spot: compute.purchaseOption !== 'on-demand',
+    alsoPriced: helperTypesOf(compute),
+  });
+  const zoneIds = view.zones.map(({ zoneId }) => zoneId);
+  const question = {
+    compute,
+    hardware: facts,
+    region: source.region,
+    now,
+    ...(zoneIds.length === 0 ? {} : { zoneIds }),
+  };
+  const [samples, list] = await Promise.all([
+    remembered(deps, view, { ...question, gangs }),
+    deps.listPrices.get(source.region),
+  ]);
+  return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
+}
+
+/** For the types that the pipeline may use: where EC2's answer differs from the snapshot. */
+async function readHardware(
+  { hardware }: QuestionDeps,
+  compute: Pipeline['compute'],
+): Promise<readonly ReadFacts[]> {
+  const read = (await hardware.get())?.facts ?? [];
+  const types = new Set([...typesOf(compute, factsWith(read)), ...helperTypesOf(compute)]);
+  return read.filter(({ facts }) => types.has(facts.type));
+}
+
+const noteOn = ({ facts, readAt }: ReadFacts): string =>
+  `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
+
+/** Reads the market's history only for gang sizes that the market itself does not answer. */
+async function remembered(
+  { marketSamples }: QuestionDeps,
+  view: MarketView,
+  question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
+): Promise<readonly MarketSample[]> {
+  if (question.compute.purchaseOption === 'on-demand') return [];
+  const priced = view.spotPrices.some(({ basis }) => basis === 'quoted');
+  const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
+  return scored && priced ? [] : samplesFor(marketSamples, question);
+}
+
+/** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
+interface RegionDeps {
+  market(region: string): MarketSource;
+  /** Why no job can be launched in the region, or undefined when one can. */
+  whyClosed(region: string): Promise<string | undefined>;
+}
+
+interface RegionsQuestion {
+  readonly run: PlacedRun;
+  readonly home: string;
+  readonly attempts: readonly PlacedAttempt[];
+  /** Of all shards that the run trains on; undefined where no manifest says. */
+  readonly datasetBytes: number | undefined;
+  readonly checkpointBytes: number | undefined;
+  readonly read: (source: MarketSource) => Promise<MarketView>;
+  /** What was last read of the AWS Price List for a region. */
+  readonly listPrices: (region: string) => Promise<ListPrices | undefined>;
+  readonly now: Date;
+}
+
+/** One view for each named region but the data's own. */
+async function readElsewhere(
+  deps: RegionDeps,
+  { run, home, attempts, datasetBytes, checkpointBytes, read, listPrices, now }: RegionsQuestion,
+): Promise<readonly RegionView[]> {
+  const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
+  if (named.length === 0) return [];
+  const homePrices = await listPrices(home);
+  const source = run.declaration?.training.source ?? '';
+  return Promise.all(
+    named.map(async ({ name, vpc }): Promise<RegionView> => {
+      const [market, closed, pricesThere] = await Promise.all([
+        read(deps.market(name)),
+        closedBy(source, name) ?? deps.whyClosed(name),
+        listPrices(name),
+      ]);
+      const rates = { there: { list: homePrices, now }, back: { list: pricesThere, now } };
+      return {
+        market,
+        ...(vpc === undefined ? {} : { vpc }),
+        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts, rates }),
+        ...(closed === undefined ? {} : { closed }),
+      };
+    }),
+  );
+}
+
+/** Code in a bucket that the user named is not copied: other things may belong to it. */
+const closedBy = (source: string, region: string): string | undefined =>
+  source.startsWith('s3://')
+    ? `training.source names ${source}, and a job in ${region} takes code only from a bucket there: put it under the pipeline's source/`
+    : undefined;

@@ -1,0 +1,185 @@
+/**
+ * Decides whether to recall a job that runs well: a Spot job that turned out too slow to risk another loss, or any job
+ * whose remaining work is expected to be clearly cheaper in a Spot pool that is up again. It starts from the newest
+ * checkpoint and uses placement's own code. The stop lets the script save, and `place` decides where the run goes on.
+ */
+
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
+import { hours } from '../model/amounts.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import { ON_DEMAND } from '../policy/actions.ts';
+import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
+import { nameOfPool, samePool } from '../records/placement-records.ts';
+import { assessPools } from './assess-pools.ts';
+import { fallbackOf } from './assess-spot.ts';
+import { capacityErrorsIn, cooldownSeconds } from './capacity-errors.ts';
+import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
+import { isSpot, spotToAsk } from './cheapest-pool.ts';
+import { whyNotAllowed } from './feasibility.ts';
+import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
+import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
+import { restartSecondsIn } from './work.ts';
+
+export interface RunningCampaign {
+  readonly attempt: PlacedAttempt;
+  /** The newest complete checkpoint; for an On-Demand job an earlier attempt's will do. */
+  readonly progress: Progress;
+  /** Since when it has been training, start-up left out. */
+  readonly trainingSince: Date;
+  readonly now: Date;
+  /**
+   * The input that `place` would get now without this attempt: the attempts before it, the newest prices and scores.
+   */
+  readonly question: PlacementInput;
+}
+
+/** At most this much time since the newest checkpoint counts as work that the stop will still save. */
+const MOST_UNSAVED_SECONDS = 3_600;
+
+export function revise(campaign: RunningCampaign): StopReason {
+  const standing = standingOf(campaign);
+  if (standing === undefined) return undefined;
+  return campaign.attempt.placement.pool.purchaseOption === 'spot'
+    ? (tooSlow(standing) ?? cheaperElsewhere(campaign, standing))
+    : cheaperOnSpot(campaign, standing);
+}
+
+/** Whether news of Spot could move a run that is on demand. */
+export function mayMoveToSpot(campaign: RunningCampaign): boolean {
+  const standing = standingOf(campaign);
+  return standing !== undefined && canMove(campaign, standing);
+}
+
+/** The campaign's state if the job is stopped now and saves. */
+interface Standing {
+  readonly situation: Situation;
+  /** What it runs on. */
+  readonly here: Candidate;
+}
+
+function standingOf(campaign: RunningCampaign): Standing | undefined {
+  const { attempt, question } = campaign;
+  if (question.compute.purchaseOption === 'on-demand') return undefined;
+  const situation = situationOf(asIfEnded(campaign));
+  const here = situation.candidates.find(
+    ({ pool, topology }) =>
+      samePool(pool, attempt.placement.pool) && topology.nodes === attempt.placement.topology.nodes,
+  );
+  if (here === undefined || situation.work.basis !== 'measured') return undefined;
+  const unsaved = unsavedSeconds(campaign, restartSecondsIn(here, situation.work));
+  return { situation: withWorkDone(situation, unsaved / here.throughput.factor), here };
+}
+
+/** The input of `place` if the job had just been stopped and had saved. */
+function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningCampaign): PlacementInput {
+  const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
+  const ended: PlacedAttempt = {
+    ...attempt,
+    progressAfter: progress,
+    outcome: {
+      kind: 'recalled',
+      message: '',
+      startedAt: trainingSince.toISOString(),
+      endedAt: now.toISOString(),
+      // The cost of this start is not known yet, so it does not count as a measured restart.
+      trainingSeconds: 0,
+      billableSeconds: ran,
+      interruptions: 0,
+    },
+  };
+  return {
+    ...question,
+    now: now.toISOString(),
+    attempts: [...question.attempts, ended],
+    progress,
+    runningSeconds: ran,
+  };
+}
+
+/** Work since the checkpoint, which a stop saves; without a checkpoint of its own, since the start. */
+function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, restartSeconds: number): number {
+  const savedAt = Date.parse(progress.updatedAt);
+  const begun = trainingSince.getTime();
+  const since = savedAt > begun ? savedAt : begun + restartSeconds * 1_000;
+  return Math.min(MOST_UNSAVED_SECONDS, Math.max(0, now.getTime() - since) / 1_000);
+}
+
+/**
+ * Slack does not shrink while the work goes as fast as estimated. Once an On-Demand start after the next look could no
+ * longer end in time, the run could not survive a loss, so it changes to On-Demand now.
+ */
+function tooSlow({ situation, here }: Standing): StopReason {
+  const { work, marginSeconds, secondsLeft } = situation;
+  if (situation.input.compute.purchaseOption === 'spot') return undefined;
+  const left = safeWorkOf(here, work);
+  const slack = situation.slackSeconds - SAVE_SECONDS;
+  // Too late for On-Demand, or nearly done: going on is best.
+  if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
+  if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
+  // A pool that cools down for longer than the save takes would not be tried after it, and the stop would
+  // only lose what runs.
+  const capacityErrors = capacityErrorsIn(situation.observations);
+  const canChange = situation.candidates.some(
+    (each) =>
+      each.pool.purchaseOption === 'on-demand' &&
+      each.closed === undefined &&
+      safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
+      cooldownSeconds(capacityErrors(each), situation) <= SAVE_SECONDS,
+  );
+  if (!canChange) return undefined;
+  const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
+  return { cause: 'deadline', why };
+}
+
+function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {
+  const { work, slackSeconds, marginSeconds } = situation;
+  if (question.attempts.length + 2 >= question.limits.attempts) return false;
+  if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return false;
+  // Nearly done: ticks are too coarse to show what a move would save.
+  return work.workSeconds > 2 * (work.restartSeconds + SAVE_SECONDS);
+}
+
+/**
+ * Uses the same values as the choice of an attempt: asking for Spot now, including the save and both starts, against
+ * going on here until Spot is up another time.
+ */
+function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
+  if (!canMove(campaign, standing)) return undefined;
+  const { situation, here } = standing;
+  const there = spotToAsk(assessPools(situation), situation);
+  if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
+  const { candidate, outlook } = there;
+  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
+  if (plan === undefined) return undefined;
+  const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
+  const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;
+  if (movedUsd >= onDemand) return undefined;
+  const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
+  return { cause: 'spot', why };
+}
+
+const isOnSpot = ({ pool, closed }: Candidate): boolean =>
+  pool.purchaseOption === 'spot' && closed === undefined;
+
+/**
+ * Moves as the simulator's policy moves between zones: another Spot pool is up again and cheap enough to pay for the
+ * start.
+ */
+function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
+  if (!canMove(campaign, standing)) return undefined;
+  const { situation, here } = standing;
+  // Most runs are already in the cheapest pool, and need no comparison.
+  const hereUsd = unitUsd(here, here.hourlyUsd);
+  if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
+    return undefined;
+  const spot = assessPools(situation).filter(isSpot);
+  const atHand = spot.find(({ candidate }) => candidate === here);
+  if (atHand === undefined) return undefined;
+  const allowed = spot.filter((each) => whyNotAllowed(each, situation) === undefined);
+  const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
+  if (cheaper?.kind !== 'ask') return undefined;
+  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), SAVE_SECONDS);
+  if (savedUsd <= 0) return undefined;
+  const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
+  return { cause: 'spot', why };
+}

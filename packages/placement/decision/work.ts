@@ -1,0 +1,184 @@
+/** The training left, the cost of a restart and the money spent: from attempts and checkpoints, else from priors. */
+
+import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
+import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/launchers.ts';
+import type { Candidate } from '../candidates/pools.ts';
+import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
+import { attemptCost } from '../records/attempt-cost.ts';
+import type { PlacedAttempt, Progress } from '../records/attempts.ts';
+import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
+import { type DownloadSeconds, lowerMedian } from './start-ratio.ts';
+
+export interface WorkEstimate {
+  /** Training seconds still to do on the topology that they are stated for. */
+  readonly workSeconds: number;
+  /** measured: from a checkpoint; declared: by the pipeline or its former runs; assumed: not known yet. */
+  readonly basis: 'measured' | 'declared' | 'assumed';
+  /** Seconds from the start of billing to the first new progress, including work lost at the last interruption. */
+  readonly restartSeconds: number;
+  /**
+   * The same for each launcher that may be chosen, without the download of shards, which each candidate adds.
+   * `restartSeconds` is the longest, with the shortest download.
+   */
+  readonly restartOn?: Readonly<Partial<Record<LauncherName, number>>> | undefined;
+  /**
+   * Seconds from the request to the start of billing. Measured restarts do not include them; the priors do, so this is
+   * 0 beside them.
+   */
+  readonly provisioningSeconds?: number | undefined;
+}
+
+/** Seconds of a restart in this pool, including the download of its shards. */
+export const restartSecondsIn = (
+  { pool, download }: { readonly pool: Pick<Pool, 'launcher'> } & Pick<Candidate, 'download'>,
+  { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
+): number => (restartOn?.[pool.launcher] ?? restartSeconds) + (download?.seconds ?? 0);
+
+/** With the download that every start at least makes: that of the candidate whose shards are there first. */
+export function withDownloads(work: WorkEstimate, candidates: readonly Candidate[]): WorkEstimate {
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  const least = Math.min(...open.map(({ download }) => download?.seconds ?? 0));
+  if (open.length === 0 || least === 0) return work;
+  return { ...work, restartSeconds: work.restartSeconds + least };
+}
+
+export interface WorkInput {
+  readonly attempts: readonly PlacedAttempt[];
+  /** The launchers that may be chosen. */
+  readonly launchers?: readonly LauncherName[] | undefined;
+  readonly progress?: Progress | undefined;
+  /** Of a start there; absent where nothing is known of the dataset. */
+  readonly downloadSeconds?: DownloadSeconds | undefined;
+  /** As `startRatioOf` gives it; default: 1. */
+  readonly startRatio?: number | undefined;
+  /** Of the attempts, oldest first; where their topologies differ, the last one's throughput counts. */
+  readonly throughputs?: readonly MeasuredThroughput[] | undefined;
+  /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
+  readonly expectedSeconds?: number | undefined;
+  readonly maximumRunSeconds: number;
+  /** From the close of the batch to the deadline. */
+  readonly campaignSeconds: number;
+}
+
+/**
+ * A script that trains until it is stopped may report any number of steps. Dates and timers do not reach that far:
+ * Step Functions waits at most 99,999,999 s, and without a deadline a plan looks three times the work ahead.
+ */
+const LONGEST_WORK_SECONDS = 365 * 86_400;
+
+export function estimateWork(input: WorkInput): WorkEstimate {
+  const restart = restartCosts(input);
+  const { progress, expectedSeconds } = input;
+  const measured = progress && remainingFrom(progress, paceOfLast(input.throughputs ?? []));
+  if (measured !== undefined) {
+    const workSeconds = afterBurst(measured, input);
+    return { workSeconds: Math.min(workSeconds, LONGEST_WORK_SECONDS), basis: 'measured', ...restart };
+  }
+  const share =
+    progress && progress.totalSteps > 0 ? 1 - Math.min(1, progress.step / progress.totalSteps) : 1;
+  if (expectedSeconds !== undefined)
+    return { workSeconds: expectedSeconds * share, basis: 'declared', ...restart };
+  // Not known: assume half of the available time, so that Spot is tried first; the first checkpoint replaces
+  // the assumption.
+  const assumed = Math.min(input.maximumRunSeconds, input.campaignSeconds / 2);
+  return { workSeconds: assumed * share, basis: 'assumed', ...restart };
+}
+
+/**
+ * Seconds a step on the topology measured last; undefined where all ran on the same one, for which the overall mean is
+ * as good.
+ */
+function paceOfLast(paces: readonly MeasuredThroughput[]): number | undefined {
+  const last = paces.at(-1);
+  const own = paces.filter((each) => last !== undefined && sameTopology(each, last));
+  if (own.length === paces.length) return undefined;
+  const steps = own.reduce((sum, each) => sum + each.steps, 0);
+  return own.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0) / steps;
+}
+
+/**
+ * A burst of network or EBS lasts 5 to 60 minutes, by AWS's best effort. The least counts, so that no deadline stands on
+ * more.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-network-bandwidth.html
+ */
+const LEAST_BURST_SECONDS = 300;
+
+/** The rest of the work at the pace that stays when a burst has ended. */
+function afterBurst(workSeconds: number, { throughputs = [], attempts }: WorkInput): number {
+  const last = throughputs.at(-1);
+  if (last?.laterStepSeconds === undefined) return workSeconds;
+  const trained = attempts.at(-1)?.outcome?.trainingSeconds ?? last.steps * last.stepSeconds;
+  const inBurst = Math.min(workSeconds, Math.max(0, LEAST_BURST_SECONDS - trained));
+  return inBurst + (workSeconds - inBurst) * (last.laterStepSeconds / last.stepSeconds);
+}
+
+function remainingFrom(
+  { step, totalSteps, trainingSeconds }: Progress,
+  stepSeconds: number | undefined,
+): number | undefined {
+  if (totalSteps > 0 && step >= totalSteps) return 0;
+  if (stepSeconds !== undefined && totalSteps > 0) return stepSeconds * (totalSteps - step);
+  if (trainingSeconds === undefined || trainingSeconds <= 0 || step <= 0 || totalSteps <= 0) return undefined;
+  return (trainingSeconds / step) * (totalSteps - step);
+}
+
+function restartCosts({
+  attempts,
+  launchers = [DEFAULT_LAUNCHER],
+  downloadSeconds = () => 0,
+  startRatio = 1,
+}: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
+  const costs = launchers.map((name) => {
+    const own = attempts.filter((each) => each.launcher === name);
+    const measured = restartCost(own, downloadSeconds);
+    return measured === undefined
+      ? { name, seconds: launcherFacts[name].restartSeconds * Math.max(1, startRatio), provisioning: 0 }
+      : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
+  });
+  return {
+    restartSeconds: Math.max(...costs.map(({ seconds }) => seconds)),
+    restartOn: Object.fromEntries(costs.map(({ name, seconds }) => [name, seconds])),
+    provisioningSeconds: Math.max(...costs.map(({ provisioning }) => provisioning)),
+  };
+}
+
+/** A job that waited longer was waiting for capacity. */
+const LONGEST_PROVISIONING_SECONDS = 600;
+
+/** The median over the attempts that got their capacity at once. It is not billed, but a deadline must include it. */
+function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
+  const waits = attempts.flatMap(({ createdAt, outcome }) => {
+    const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
+    return seconds >= 0 && seconds <= LONGEST_PROVISIONING_SECONDS ? [seconds] : [];
+  });
+  return lowerMedian(waits) ?? 0;
+}
+
+/**
+ * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
+ * work.
+ */
+function restartCost(
+  attempts: readonly PlacedAttempt[],
+  downloadSeconds: DownloadSeconds,
+): number | undefined {
+  const losses = attempts.flatMap((attempt) => {
+    const spent = attempt.outcome?.trainingSeconds ?? 0;
+    const before = attempt.progressBefore?.trainingSeconds ?? 0;
+    const after = attempt.progressAfter?.trainingSeconds ?? before;
+    const seconds = spent - (after - before) - downloadSeconds(attempt.placement);
+    return spent > 0 && after > before ? [Math.max(0, seconds)] : [];
+  });
+  return lowerMedian(losses);
+}
+
+/** Price of one node in the chosen pool. */
+export function hourlyUsdOf(placement: Placement): number {
+  const { pool, considered } = placement;
+  const row = considered.find((each) => samePool(each.pool, pool));
+  return row?.hourlyUsd ?? placement.onDemandHourlyUsd;
+}
+
+/** As the report counts: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
+export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
+  attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);

@@ -1,0 +1,239 @@
+/**
+ * For a what-if of types, zones or regions that a decision did not have: what the stored history of the market says of
+ * them at that time, else the catalog's snapshot, and a note for each that is not of that time or not known at all.
+ */
+
+import {
+  ec2OnDemandUsd,
+  ec2SpotUsd,
+  type FactsOf,
+  regionOfZone,
+  trainingPrice,
+  zonesOfRegion,
+} from '@tidewheel/catalog/catalog.ts';
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import type { RegionView } from '../candidates/pools.ts';
+import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { transferOf } from '../candidates/transfer.ts';
+import type { PlacementInput } from '../decision/situation.ts';
+import { ageSeconds, SCORE_SECONDS } from '../market/market-memory.ts';
+import { questionKey } from '../market/score-plan.ts';
+import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from '../model/market-source.ts';
+import type { MarketSample, MarketSampleStore } from '../records/market-history.ts';
+import { changedCompute, type WhatIf } from './what-if.ts';
+
+export interface CompletedMarket {
+  readonly input: PlacementInput;
+  readonly notes: readonly string[];
+}
+
+export interface CompletionDeps {
+  readonly marketSamples: Pick<MarketSampleStore, 'list'>;
+  /** Of all shards, instead of what is on record. */
+  readonly datasetBytes?: number | undefined;
+}
+
+export async function completeMarket(
+  input: PlacementInput,
+  change: WhatIf,
+  deps: CompletionDeps,
+): Promise<CompletedMarket> {
+  const notes: string[] = [];
+  const compute = changedCompute(input, change);
+  const home = input.market.region;
+  const hardware = factsWith(input.hardware);
+  const wanted = { compute, change, now: input.now, hardware, notes };
+  const market = await completed(input.market, input.compute.vpc, wanted, deps);
+  const known = new Map((input.elsewhere ?? []).map((view) => [view.market.region, view]));
+  const regions = (change.regions ?? [...known.keys()]).filter((region) => region !== home);
+  const elsewhere = await Promise.all(
+    regions.map(async (region): Promise<RegionView> => {
+      const view = known.get(region) ?? unknownView(region, { home, input, deps, notes });
+      return { ...view, market: await completed(view.market, view.vpc, wanted, deps) };
+    }),
+  );
+  const weighed = [market, ...elsewhere.map((view) => view.market)];
+  return {
+    input: { ...input, market, ...(elsewhere.length > 0 ? { elsewhere } : {}) },
+    notes: [...new Set([...notes, ...unheardOf(change, weighed)])],
+  };
+}
+
+/** Unknown zones and regions have no row in the table, and so no reason there. */
+function unheardOf(
+  { zoneIds = [], regions = [] }: WhatIf,
+  weighed: readonly MarketView[],
+): readonly string[] {
+  const names = weighed.map(({ region }) => region);
+  const inThem = new Set(weighed.flatMap(({ region, zones }) => zonesIn(region, zones)));
+  return [
+    ...regions
+      .filter((name) =>
+        weighed.every(({ region, zones }) => region !== name || zonesIn(name, zones).length === 0),
+      )
+      .map((name) => `no zone of ${name} is known: see that the region is written as AWS does`),
+    ...zoneIds
+      .filter((id) => !inThem.has(id))
+      .map((id) => `${id} is no known zone of ${names.join(' or ')}: ${[...inThem].sort().join(', ')} are`),
+  ];
+}
+
+const zonesIn = (region: string, zones: MarketView['zones']): readonly string[] => [
+  ...zones.filter(({ zoneId }) => regionOfZone(zoneId) === region).map(({ zoneId }) => zoneId),
+  ...zonesOfRegion(region),
+];
+
+interface Unknown {
+  readonly home: string;
+  readonly input: PlacementInput;
+  readonly deps: CompletionDeps;
+  readonly notes: string[];
+}
+
+function unknownView(region: string, { home, input, deps, notes }: Unknown): RegionView {
+  const { attempts, progress } = input;
+  const datasetBytes = deps.datasetBytes ?? input.dataset?.bytes;
+  if (datasetBytes === undefined)
+    notes.push(
+      `how much data would move to ${region} is not on record: --data-gigabytes says it, else its cost is left out`,
+    );
+  return {
+    market: { region, scores: [], spotPrices: [], onDemandPrices: [], zones: [], notes: [] },
+    transfer: transferOf({
+      home,
+      region,
+      datasetBytes,
+      checkpointBytes: progress?.checkpointBytes,
+      attempts,
+    }),
+  };
+}
+
+interface Wanted {
+  readonly compute: PlacementInput['compute'];
+  readonly change: WhatIf;
+  readonly now: string;
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
+async function completed(
+  market: MarketView,
+  vpc: PlacementInput['compute']['vpc'],
+  wanted: Wanted,
+  { marketSamples }: CompletionDeps,
+): Promise<MarketView> {
+  const { compute, change, now, hardware, notes } = wanted;
+  const types = [
+    ...new Set([
+      ...typesOf(compute, hardware),
+      ...(compute.helpers ?? []).map(({ instanceType }) => instanceType),
+    ]),
+  ];
+  const requested = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
+  const zoneIds = requested ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
+  const samples = await samplesBefore(marketSamples, { types, zoneIds, now });
+  const spotPrices = types.flatMap((type) => {
+    // A type that was priced then was priced in every zone that offered it.
+    if (market.spotPrices.some((each) => each.instanceType === type && zoneIds.includes(each.zoneId)))
+      return [];
+    return zoneIds.flatMap((zoneId) => spotOf(type, zoneId, { market, samples, notes }));
+  });
+  const scores = gangsOf(compute, hardware).flatMap(({ nodes, instanceTypes }) =>
+    zoneIds
+      .filter(
+        (zoneId) => !market.scores.some((each) => each.zoneId === zoneId && (each.nodes ?? nodes) === nodes),
+      )
+      .flatMap((zoneId): readonly PlacementScore[] => {
+        const key = questionKey(instanceTypes, nodes);
+        const sample = samples.find((each) => each.zoneId === zoneId && each.scores[key] !== undefined);
+        const score = sample?.scores[key];
+        const age = sample === undefined ? 0 : ageSeconds(sample, new Date(now));
+        return score === undefined || age > SCORE_SECONDS ? [] : [{ zoneId, score, nodes, ageSeconds: age }];
+      }),
+  );
+  const priced = new Set(market.onDemandPrices.map(({ instanceType }) => instanceType));
+  const onDemandPrices = types
+    .filter((type) => !priced.has(type))
+    .flatMap((type) => onDemandOf(type, { market, samples, notes }));
+  return {
+    ...market,
+    scores: [...market.scores, ...scores],
+    spotPrices: [...market.spotPrices, ...spotPrices],
+    onDemandPrices: [...market.onDemandPrices, ...onDemandPrices],
+    zones: [
+      ...market.zones,
+      ...(requested ?? [])
+        .filter((id) => market.zones.every(({ zoneId }) => zoneId !== id))
+        .map((zoneId) => ({ zoneId, zoneName: zoneId })),
+    ],
+  };
+}
+
+/** A price older than this says little of the moment. */
+const DAYS_BACK = 7;
+
+/** Newest first, none from after the decision. */
+async function samplesBefore(
+  marketSamples: CompletionDeps['marketSamples'],
+  {
+    types,
+    zoneIds,
+    now,
+  }: { readonly types: readonly string[]; readonly zoneIds: readonly string[]; readonly now: string },
+): Promise<readonly MarketSample[]> {
+  const since = new Date(Date.parse(now) - DAYS_BACK * 86_400_000).toISOString();
+  const families = [...new Set(types.map(familyOf))];
+  const lists = await Promise.all(
+    families.flatMap((family) => zoneIds.map((zoneId) => marketSamples.list(family, zoneId, since))),
+  );
+  return lists
+    .flat()
+    .filter(({ at }) => at <= now)
+    .toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+interface Sources {
+  readonly market: MarketView;
+  readonly samples: readonly MarketSample[];
+  readonly notes: string[];
+}
+
+function spotOf(
+  instanceType: string,
+  zoneId: string,
+  { market, samples, notes }: Sources,
+): readonly SpotPrice[] {
+  const sample = samples.find((each) => each.zoneId === zoneId && each.spotUsd[instanceType] !== undefined);
+  const remembered = sample?.spotUsd[instanceType];
+  if (sample !== undefined && remembered !== undefined) {
+    notes.push(`the Spot price of ${instanceType} in ${zoneId} is the history's of ${sample.at}`);
+    return [{ instanceType, zoneId, hourlyUsd: remembered, basis: 'quoted' }];
+  }
+  const snapshot = ec2SpotUsd(instanceType, market.region, zoneId);
+  notes.push(
+    snapshot === undefined
+      ? `no Spot price of ${instanceType} in ${zoneId} is known: neither history nor snapshot names one`
+      : `the Spot price of ${instanceType} in ${zoneId} is the snapshot's, not of that time`,
+  );
+  return snapshot === undefined ? [] : [{ instanceType, zoneId, hourlyUsd: snapshot, basis: 'snapshot' }];
+}
+
+function onDemandOf(instanceType: string, { market, samples, notes }: Sources): readonly OnDemandPrice[] {
+  const ec2HourlyUsd = ec2OnDemandUsd(instanceType, market.region);
+  const sample = samples.find(
+    (each) => regionOfZone(each.zoneId) === market.region && each.onDemandUsd[instanceType] !== undefined,
+  );
+  const remembered = sample?.onDemandUsd[instanceType];
+  if (sample !== undefined && remembered !== undefined)
+    return [
+      { instanceType, hourlyUsd: remembered, basis: 'quoted', note: `history of ${sample.at}`, ec2HourlyUsd },
+    ];
+  const price = trainingPrice(instanceType, market.region);
+  if (price === undefined) {
+    notes.push(`no On-Demand price of ${instanceType} in ${market.region} is known: it is left out`);
+    return [];
+  }
+  return [{ instanceType, ...price, ec2HourlyUsd }];
+}

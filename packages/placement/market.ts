@@ -1,0 +1,38 @@
+/**
+ * The market: its port, its history, and what collects it.
+ *
+ * Every failure of the market is a value. Called by the market's adapters, the table and `collect-scores`.
+ */
+
+export { observationsOfOthers, poolOutcomeOf } from './belief/attempt-observations.ts';
+export { askScores, samplesOfNow } from './market/ask-scores.ts';
+export { collectScores } from './market/collect.ts';
+export { refreshedBy, samplesFor } from './market/market-memory.ts';
+export { QUESTIONS_A_DAY, questionKey, scoreNeeds } from './market/score-plan.ts';
+export type {
+  MarketAnswer,
+  MarketFailure,
+  MarketSource,
+  MarketView,
+  OnDemandPrice,
+  PlacementScore,
+  SpotPrice,
+  Zone,
+} from './model/market-source.ts';
+export {
+  type HardwareStore,
+  type ListPriceStore,
+  type MarketSample,
+  type MarketSampleStore,
+  type MarketStores,
+  marketSampleSchema,
+  POOL_OUTCOME_DAYS,
+  type PoolOutcome,
+  type PoolOutcomeStore,
+  poolOutcomeSchema,
+  QUESTION_DAYS,
+  type RequestedScore,
+  requestedScoreSchema,
+  SAMPLE_DAYS,
+  type ScoreQuestionStore,
+} from './records/market-history.ts';

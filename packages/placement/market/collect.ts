@@ -1,0 +1,141 @@
+/**
+ * collect-scores: keeps a history of the market, which AWS does not keep for placement scores, and the outcomes of our
+ * attempts.
+ */
+
+import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
+import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import { poolOutcomeOf } from '../belief/attempt-observations.ts';
+import { typesOf } from '../candidates/topologies.ts';
+import type { MarketSource } from '../model/market-source.ts';
+import type { FormerRuns } from '../records/attempts.ts';
+import type { MarketSample, MarketStores } from '../records/market-history.ts';
+import { askScores, type ScoreAnswer, taken } from './ask-scores.ts';
+import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
+import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
+
+type EndedOrOpen = { readonly runId: string; readonly updatedAt: string };
+
+export interface CollectDeps
+  extends RefreshDeps,
+    Pick<MarketStores, 'marketSamples' | 'poolOutcomes' | 'scoreQuestions'> {
+  readonly pipelines: { list(): Promise<readonly { readonly name: string }[]> };
+  /** What the pipeline declares; undefined for a missing or invalid declaration, which `settle` reports to its owner. */
+  readonly computeOf: (pipeline: string) => Promise<Pipeline['compute'] | undefined>;
+  readonly runs: { list(pipeline: string, limit: number): Promise<readonly EndedOrOpen[]> };
+  readonly attempts: FormerRuns['attempts'];
+  /** The market of a region by its name. */
+  readonly market: (region: string) => MarketSource;
+}
+
+export interface Collected {
+  readonly samples: number;
+  readonly poolOutcomes: number;
+  readonly questions: number;
+  /** What could not be learned this time, each with its reason. */
+  readonly notes: readonly string[];
+}
+
+/** How often the schedule of functions/handlers/collect-scores/function.ts looks; samples carry the start of their step. */
+const STEP_MILLISECONDS = 15 * 60_000;
+const DAY_MILLISECONDS = 86_400_000;
+
+/** Safe to repeat at any time: a second look within a step replaces the first. */
+export async function collectScores(deps: CollectDeps): Promise<Collected> {
+  const notes: string[] = [];
+  const names = (await deps.pipelines.list()).map(({ name }) => name);
+  const computes = (await Promise.all(names.map(deps.computeOf))).flatMap((compute) => compute ?? []);
+  const hardware = await refreshHardware(deps, computes, notes);
+  const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
+  let samples = 0;
+  for (const region of new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)))) {
+    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
+    const requested = questions.filter(({ need }) => need.region === region);
+    const seen = await samplesOf(deps, region, { computes: here, questions: requested, hardware, notes });
+    for (const sample of seen) await deps.marketSamples.put(sample);
+    samples += seen.length;
+  }
+  await refreshPrices(deps, { computes, hardware, notes });
+  return {
+    samples,
+    poolOutcomes: await keepPoolOutcomes(deps, names),
+    questions: questions.length,
+    notes,
+  };
+}
+
+type Draft = { -readonly [K in 'scores' | 'spotUsd' | 'onDemandUsd']: Record<string, number> };
+
+interface Given {
+  readonly computes: readonly Pipeline['compute'][];
+  readonly questions: readonly ScoreAnswer[];
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
+async function samplesOf(
+  { market, clock, region: home }: CollectDeps,
+  region: string,
+  given: Given,
+): Promise<readonly MarketSample[]> {
+  const types = [...new Set(given.computes.flatMap((compute) => typesOf(compute, given.hardware)))].sort();
+  if (types.length === 0) return [];
+  const source = market(region);
+  const there = region === home ? '' : ` of ${region}`;
+  const [spot, onDemand, zones] = await Promise.all([
+    source.spotPrices(types),
+    source.onDemandPrices(types),
+    source.zones(),
+  ]);
+  const names = new Map(
+    taken(`zones${there}`, zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]),
+  );
+  const drafts = new Map<string, Draft>();
+  const draft = (family: string, zoneId: string): Draft => {
+    const key = `${family} ${zoneId}`;
+    const known = drafts.get(key) ?? { scores: {}, spotUsd: {}, onDemandUsd: {} };
+    drafts.set(key, known);
+    return known;
+  };
+  for (const { need, scores } of given.questions)
+    for (const family of new Set(need.instanceTypes.map(familyOf)))
+      for (const { zoneId, score } of scores)
+        draft(family, zoneId).scores[questionKey(need.instanceTypes, need.nodes)] = score;
+  // A snapshot price is not news and must not be stored as if it were.
+  for (const { instanceType, zoneId, hourlyUsd, basis } of taken(`Spot prices${there}`, spot, given.notes))
+    if (basis === 'quoted') draft(familyOf(instanceType), zoneId).spotUsd[instanceType] = hourlyUsd;
+  const listed = taken(`On-Demand prices${there}`, onDemand, given.notes);
+  const now = clock.now();
+  const at = new Date(Math.floor(now.getTime() / STEP_MILLISECONDS) * STEP_MILLISECONDS).toISOString();
+  return [...drafts].map(([key, values]) => {
+    const [family = '', zoneId = ''] = key.split(' ');
+    for (const { instanceType, hourlyUsd } of listed)
+      if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
+    return { family, zoneId, zoneName: names.get(zoneId), at, readAt: now.toISOString(), ...values };
+  });
+}
+
+/** Runs of a pipeline read each time; `place` records the attempts of a run in progress. */
+const RUNS_LOOKED_AT = 5;
+
+async function keepPoolOutcomes(
+  { runs, attempts, poolOutcomes, clock }: CollectDeps,
+  names: readonly string[],
+): Promise<number> {
+  const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
+  let count = 0;
+  for (const name of names) {
+    for (const { runId, updatedAt } of await runs.list(name, RUNS_LOOKED_AT)) {
+      if (updatedAt < since) continue;
+      for (const attempt of (await attempts.list(runId).catch(noneIfUnreadable)) ?? []) {
+        const met = poolOutcomeOf(attempt);
+        if (met === undefined || met.endedAt < since) continue;
+        await poolOutcomes.put(met);
+        count += 1;
+      }
+    }
+  }
+  return count;
+}

@@ -1,0 +1,216 @@
+/** What `collect-scores` refreshes once a day, so that an old snapshot of the catalog does no harm. */
+
+import {
+  catalogTypes,
+  ec2OnDemandUsd,
+  type FactsOf,
+  instanceFacts,
+  trainingPrice,
+} from '@tidewheel/catalog/catalog.ts';
+import { factsWith, keepRead, readAnswer } from '@tidewheel/catalog/hardware.ts';
+import {
+  type KeptPrice,
+  type ListPrice,
+  type ListPrices,
+  type TransferPrice,
+  tabledTransferUsd,
+} from '@tidewheel/catalog/prices.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { helperTypesOf } from '../candidates/helpers.ts';
+import { typesOf } from '../candidates/topologies.ts';
+import type { CatalogSource, MarketAnswer } from '../model/market-source.ts';
+import type { MarketStores } from '../records/market-history.ts';
+import { regionsOf } from './score-plan.ts';
+
+export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
+  /** The data's own region. */
+  readonly region: string;
+  /** Absent where AWS is out of reach; then stored values stay. */
+  readonly catalog?: CatalogSource | undefined;
+  readonly clock: Clock;
+}
+
+/** List prices change a few times a year, hardware never. */
+const FRESH_MILLISECONDS = 24 * 3_600_000;
+
+const isFresh = (at: string | undefined, now: Date): boolean =>
+  at !== undefined && now.getTime() - Date.parse(at) < FRESH_MILLISECONDS;
+
+/** Once a day, and at once for a new type. @returns the current facts */
+export async function refreshHardware(
+  { hardware, region, catalog, clock }: RefreshDeps,
+  computes: readonly Pipeline['compute'][],
+  notes: string[],
+): Promise<FactsOf> {
+  const known = await hardware.get();
+  const stands = factsWith(known?.facts);
+  const named = computes.flatMap((compute) => [...(compute.instanceTypes ?? []), ...helperTypesOf(compute)]);
+  const types = [...new Set([...catalogTypes(), ...named])].sort();
+  const now = clock.now();
+  const isKnown = isFresh(known?.at, now) && types.every((type) => known?.requested.includes(type));
+  if (catalog === undefined || computes.length === 0 || isKnown) return stands;
+  const answer = await catalog.instanceTypes(types);
+  if (answer.kind === 'unknown') {
+    notes.push(`hardware unknown (${answer.failure}): ${answer.message}`);
+    return stands;
+  }
+  const readings = answer.value.map((entry) => readAnswer(entry, instanceFacts));
+  const read = keepRead(known, { region, at: now.toISOString(), requested: types, readings });
+  for (const { type, why } of read.refused)
+    notes.push(`what EC2 says of ${type} is not believed, and what was known stays: ${why}`);
+  await hardware.put(read);
+  return factsWith(read.facts);
+}
+
+export interface PricesQuestion {
+  readonly computes: readonly Pipeline['compute'][];
+  readonly hardware: FactsOf;
+  readonly notes: string[];
+}
+
+/** Region by region, so that a call that runs out of time leaves less for the next one. */
+export async function refreshPrices(deps: RefreshDeps, question: PricesQuestion): Promise<void> {
+  const { computes, hardware, notes } = question;
+  const regions = new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)));
+  for (const region of regions) {
+    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
+    const types = here.flatMap((compute) => [...typesOf(compute, hardware), ...helperTypesOf(compute)]);
+    // Data goes to a region and checkpoints come back; two other regions never exchange anything.
+    const others = region === deps.region ? [...regions].filter((each) => each !== region) : [deps.region];
+    await refreshRegion(deps, { region, types: [...new Set(types)].sort(), others, notes });
+  }
+}
+
+interface Wanted {
+  readonly region: string;
+  readonly types: readonly string[];
+  /** Where data of this region is sent. */
+  readonly others: readonly string[];
+  readonly notes: string[];
+}
+
+/** Prices that AWS does not return keep their previous value and time. */
+async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
+  const { region, types, others } = wanted;
+  if (catalog === undefined || types.length === 0) return;
+  const known = await listPrices.get(region);
+  const now = clock.now();
+  if (isFresh(known?.at, now) && wasRequested(known, wanted)) return;
+  const answers = {
+    training: await catalog.trainingPrices(types, region),
+    ec2: await catalog.ec2Prices(types, region),
+    transfer: await catalog.transferPrices(region, others),
+  };
+  await listPrices.put(merged(known, answers, { ...wanted, at: now.toISOString() }));
+}
+
+const wasRequested = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
+  known !== undefined &&
+  types.every((type) => known.requested.includes(type)) &&
+  others.every((other) => known.requestedTo.includes(other));
+
+interface Answers {
+  readonly training: MarketAnswer<readonly ListPrice[]>;
+  readonly ec2: MarketAnswer<readonly ListPrice[]>;
+  readonly transfer: MarketAnswer<readonly TransferPrice[]>;
+}
+
+function merged(
+  known: ListPrices | undefined,
+  { training, ec2, transfer }: Answers,
+  wanted: Wanted & { readonly at: string },
+): ListPrices {
+  const { region, at, types, others } = wanted;
+  const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
+  const onEc2 = believed("EC2's price", answered("EC2's prices", ec2, wanted), {
+    ...wanted,
+    ...ofHours((type) => ec2OnDemandUsd(type, region)),
+  });
+  const listed = believed('the list price', answered('list prices', training, wanted), {
+    ...wanted,
+    ...ofHours((type) => trainingPrice(type, region)?.hourlyUsd),
+  });
+  const moved = believed('the price of transfer', answered('prices of transfer', transfer, wanted), {
+    ...wanted,
+    ...ofTransfer(region),
+  });
+  return {
+    region,
+    at: isWhole ? at : (known?.at ?? NEVER),
+    requested: united(types, known?.requested),
+    requestedTo: united(others, known?.requestedTo),
+    prices: over(known?.prices, listed, (each) => each.instanceType),
+    ec2: over(known?.ec2, onEc2, (each) => each.instanceType),
+    transfer: over(known?.transfer, moved, (each) => each.to),
+  };
+}
+
+const NEVER = new Date(0).toISOString();
+
+const united = (some: readonly string[], others: readonly string[] = []): readonly string[] =>
+  [...new Set([...some, ...others])].sort();
+
+function answered<T extends ListPrice | TransferPrice>(
+  what: string,
+  answer: MarketAnswer<readonly T[]>,
+  { at, region, notes }: Wanted & { readonly at: string },
+): readonly KeptPrice<T>[] {
+  if (answer.kind === 'known') return answer.value.map((each) => ({ ...each, readAt: at }));
+  notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
+  return [];
+}
+
+/** No AWS price has ever moved this far; P4 and P5 fell by less than half in 2025. */
+const MOST_CHANGE = 5;
+
+/** Bounds where the snapshot has no price to compare with, far beyond any AWS price. */
+type Bounds = readonly [number, number];
+const USD_AN_HOUR: Bounds = [0.001, 5_000];
+const USD_A_GIGABYTE: Bounds = [0.001, 1];
+
+interface Measure<T> {
+  readonly nameOf: (price: T) => string;
+  readonly usdOf: (price: T) => number;
+  readonly snapshotOf: (price: T) => number | undefined;
+  readonly bounds: Bounds;
+}
+
+const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<KeptPrice<ListPrice>> => ({
+  nameOf: ({ instanceType }) => instanceType,
+  usdOf: ({ hourlyUsd }) => hourlyUsd,
+  snapshotOf: ({ instanceType }) => snapshotOf(instanceType),
+  bounds: USD_AN_HOUR,
+});
+
+const ofTransfer = (from: string): Measure<KeptPrice<TransferPrice>> => ({
+  nameOf: ({ to }) => `a gigabyte for ${to}`,
+  usdOf: ({ usdPerGigabyte }) => usdPerGigabyte,
+  snapshotOf: ({ to }) => tabledTransferUsd(from, to),
+  bounds: USD_A_GIGABYTE,
+});
+
+const believed = <T>(
+  what: string,
+  prices: readonly T[],
+  { region, notes, nameOf, usdOf, snapshotOf, bounds }: Wanted & Measure<T>,
+): readonly T[] =>
+  prices.filter((each) => {
+    const [usd, snapshot] = [usdOf(each), snapshotOf(each)];
+    const [least, most] = snapshot === undefined ? bounds : [snapshot / MOST_CHANGE, snapshot * MOST_CHANGE];
+    if (usd >= least && usd <= most) return true;
+    const far =
+      snapshot === undefined ? 'no price that AWS has ever asked' : `too far from $${snapshot.toFixed(3)}`;
+    notes.push(`${what} of ${nameOf(each)} in ${region} is not believed: $${usd} is ${far}`);
+    return false;
+  });
+
+/** New values first, then previous ones that have no new value. */
+function over<T>(
+  known: readonly T[] | undefined,
+  fresh: readonly T[],
+  nameOf: (each: T) => string,
+): readonly T[] {
+  const renewed = new Set(fresh.map(nameOf));
+  return [...fresh, ...(known ?? []).filter((each) => !renewed.has(nameOf(each)))];
+}

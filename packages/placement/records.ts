@@ -1,0 +1,38 @@
+/**
+ * What placement reads of runs, attempts and the market, and what it decides.
+ *
+ * Out: schemas and types, which the service's records are made of, and the cost of an attempt. Called by the records, attempts,
+ * API and launchers.
+ */
+
+export { attemptTimeoutSeconds } from './model/attempt-timeout.ts';
+export { NEXT_LOOK_SECONDS, PATIENCE_SECONDS, QUEUE_SECONDS, SAVE_SECONDS } from './model/timings.ts';
+export { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost } from './records/attempt-cost.ts';
+export {
+  type AttemptOutcome,
+  furthestProgress,
+  outcomeSchema,
+  type PlatformFault,
+  type Progress,
+  progressUnit,
+  provenSchema,
+  type StartUp,
+  type StopReason,
+  startUpSchema,
+  stopReasonSchema,
+} from './records/attempts.ts';
+export {
+  nameOfPool,
+  type Placement,
+  type PlacementDecision,
+  type Pool,
+  type PoolAssessment,
+  placementDecisionSchema,
+  placementSchema,
+  poolAssessmentSchema,
+  poolSchema,
+  type StoredDecision,
+  samePool,
+  type Topology,
+  topologySchema,
+} from './records/placement-records.ts';

@@ -1,0 +1,106 @@
+/** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
+import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import * as z from 'zod';
+
+/** pool = instance type x availability zone x purchase option x launcher */
+export const poolSchema = z.object({
+  instanceType: z.string().describe('Name on EC2, without ml.'),
+  zoneId: z.string().optional().describe('Such as use1-az4; absent where SageMaker chooses.'),
+  purchaseOption: z.enum(['spot', 'on-demand']),
+  region: z.string().optional().describe("Absent in the data bucket's own region."),
+  launcher: z.enum(LAUNCHERS),
+});
+export type Pool = Readonly<z.output<typeof poolSchema>>;
+
+export const samePool = (a: Pool, b: Pool): boolean =>
+  a.instanceType === b.instanceType &&
+  a.zoneId === b.zoneId &&
+  a.purchaseOption === b.purchaseOption &&
+  a.region === b.region &&
+  a.launcher === b.launcher;
+
+/** The pool's name in sentences. */
+export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
+  zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
+
+const helperNodes = z.object({ name: z.string(), instanceType: z.string(), nodes: z.number().int() });
+export type HelperNodes = Readonly<z.output<typeof helperNodes>>;
+
+export const topologySchema = z.object({
+  nodes: z.number().int(),
+  acceleratorsPerNode: z.number().int(),
+  /** CPU nodes that placement added; absent if the pipeline names its groups or has none. */
+  helpers: list(helperNodes).optional(),
+});
+export type Topology = Readonly<z.output<typeof topologySchema>>;
+
+/** `priceNote` names the source of the price of a gigabyte. */
+const transferSchema = z
+  .object({ gigabytes: z.number(), usd, seconds, priceNote: z.string() })
+  .describe('Copies of shards and checkpoints to another region.');
+export type Transfer = Readonly<z.output<typeof transferSchema>>;
+
+/** One row of the table that explains a placement. Costs and times include the transfer. */
+export const poolAssessmentSchema = z.object({
+  pool: poolSchema,
+  /** Of the gang. */
+  topology: topologySchema,
+  score: z.number().optional().describe('Spot placement score, 1 to 10, for the whole gang.'),
+  hourlyUsd: usd.describe('Price of one node in an hour.'),
+  expectedCostUsd: usd,
+  expectedSeconds: seconds,
+  /** Absent without an extrapolation. */
+  expectedSecondsBetween: z
+    .tuple([z.number(), z.number()])
+    .readonly()
+    .optional()
+    .describe('90 % interval of the duration of the work.'),
+  chanceNow: z.number().optional().describe('Chance that the pool has capacity at this moment.'),
+  /**
+   * Mean time until capacity comes where there is none now, and from then until an interruption; undefined if not
+   * expected.
+   */
+  expectedWaitSeconds: seconds.optional(),
+  expectedUpSeconds: seconds.optional(),
+  transfer: transferSchema.optional(),
+  verdict: z.string().describe('Why the pool was or was not chosen.'),
+});
+export type PoolAssessment = Readonly<z.output<typeof poolAssessmentSchema>>;
+
+const considered = list(poolAssessmentSchema);
+
+/** The choice of topology and pool for the next attempt, with the reasons. */
+export const placementSchema = z.object({
+  pool: poolSchema,
+  topology: topologySchema,
+  subnetId: z.string().optional(),
+  /** For the counterfactual. */
+  onDemandHourlyUsd: usd.describe('On-Demand price of one node in an hour.'),
+  helpersHourlyUsd: usd.optional().describe('On-Demand price of all helper nodes together.'),
+  fileSystemsHourlyUsd: usd.optional().describe('Of the file systems that channels read, if known.'),
+  /** And back; included in the attempt's cost. */
+  transfer: transferSchema.optional(),
+  /** From earlier runs if there are any. */
+  expectedSeconds: seconds.optional().describe('Of training, of the whole run.'),
+  maximumRunSeconds: seconds,
+  /** Spot only: the limit of wait and run together. */
+  maximumWaitSeconds: seconds.optional(),
+  /** Spot only: end of the wait for capacity. */
+  spotUntil: time.optional().describe('The last time for On-Demand to meet the deadline.'),
+  reason: z.string(),
+  decidedAt: time,
+  /** The record of an attempt keeps the row of its pool alone. */
+  considered,
+});
+export type Placement = Readonly<z.output<typeof placementSchema>>;
+
+export const placementDecisionSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('launch'), placement: placementSchema }),
+  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered }),
+  z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
+]);
+export type PlacementDecision = z.output<typeof placementDecisionSchema>;
+
+/** A decision with the document of its question, which placement's `storedQuestion` reads. */
+export type StoredDecision = PlacementDecision & { readonly question: unknown };

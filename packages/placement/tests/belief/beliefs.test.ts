@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { beginWalk } from '../../belief/belief-walk.ts';
+import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
+import { type Observation } from '../../belief/observation.ts';
+import { fittedRegimes } from '../../belief/regimes.ts';
+
+const model = beliefModel(fittedRegimes);
+const NOW = 1e12;
+const pool = (instanceType: string, zoneId = 'use1-az1') =>
+  ({ instanceType, zoneId, launcher: 'sagemaker', purchaseOption: 'spot' }) as const;
+const seen = (secondsAgo: number, what: Observation['seen'], instanceType: string): Observation => ({
+  ...pool(instanceType),
+  atMilliseconds: NOW - secondsAgo * 1_000,
+  seen: what,
+});
+const chance = (observations: readonly Observation[], score?: number, zoneId?: string): number =>
+  outlookOf(model, pool('c6i.xlarge', zoneId), { observations: observations, score, nowMilliseconds: NOW })
+    .chanceUp;
+
+describe('the belief in a pool', () => {
+  const wellAMomentAgo = seen(15, 'up', 'c6i.xlarge');
+  const neighbourLost = seen(4, 'lost', 'm5.xlarge');
+
+  it('drops when a neighbour loses capacity seconds later', () => {
+    expect(chance([wellAMomentAgo])).toBeCloseTo(1);
+    expect(chance([wellAMomentAgo, neighbourLost])).toBeLessThan(0.6);
+    expect(chance([wellAMomentAgo, neighbourLost], 1)).toBeLessThan(0.2);
+  });
+
+  it('is left as it was in another zone', () => {
+    expect(chance([neighbourLost], undefined, 'use1-az2')).toBeCloseTo(chance([], undefined, 'use1-az2'));
+  });
+});
+
+it('passes many steps at once as one by one', () => {
+  for (const steps of [1, 2, 7, 40, 63, 64, 65, 200]) {
+    const [atOnce, oneByOne] = [beginWalk(model), beginWalk(model)];
+    for (const walk of [atOnce, oneByOne]) walk.learn({ up: 1, down: 0 });
+    atOnce.pass(steps);
+    for (let k = 0; k < steps; k += 1) oneByOne.pass(1);
+    const expected = oneByOne.belief();
+    expect(expected).not.toEqual(model.start);
+    for (const [regime, share] of atOnce.belief().entries())
+      expect(share).toBeCloseTo(expected[regime] ?? 0, 10);
+  }
+});

@@ -1,0 +1,58 @@
+/** What a start takes: what is billed of it is a cost, and all of it has to fit before the deadline. */
+import { describe, expect, it } from 'vitest';
+import {
+  attempt,
+  hoursLater,
+  progress,
+  question,
+  ZONES,
+} from '../../../../test/support/builders/placement.ts';
+import { choosePlacement } from '../../decision/choose.ts';
+import { secondsUntilUnsafe } from '../../decision/feasibility.ts';
+import type { PlacementInput } from '../../decision/situation.ts';
+import { situationOf } from '../../decision/situation.ts';
+
+const HOUR = 3_600;
+/** Of the hour that it was billed for, 60 s brought no progress. */
+const BILLED_START_SECONDS = 60;
+
+/** An attempt that was requested at 1 h, started after so many seconds, and was lost an hour later, half of its work saved. */
+function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> = {}): PlacementInput {
+  const startedAt = hoursLater(1 + provisioningSeconds / HOUR);
+  const endedAt = hoursLater(2 + provisioningSeconds / HOUR);
+  const saved = progress(50, HOUR - BILLED_START_SECONDS);
+  const lost = attempt(
+    1,
+    { instanceType: 'g6.xlarge', zoneId: ZONES[0], launcher: 'sagemaker', purchaseOption: 'spot' },
+    { kind: 'interrupted', startedAt, endedAt, trainingSeconds: HOUR },
+    { createdAt: hoursLater(1), progressAfter: saved },
+  );
+  return question({ attempts: [lost], progress: saved, now: hoursLater(3), ...change });
+}
+
+describe('of a start', () => {
+  it('measurements replace the prior, and provisioning reduces slack', () => {
+    const measured = situationOf(lostOnce(240));
+    expect(measured.work.restartSeconds).toBe(BILLED_START_SECONDS);
+    expect(measured.marginSeconds).toBe(900 + 240);
+    const unmeasured = situationOf(question());
+    expect(unmeasured.work.restartSeconds).toBe(300);
+    expect(unmeasured.marginSeconds).toBe(900);
+  });
+
+  it('a wait for capacity is no provisioning', () => {
+    expect(situationOf(lostOnce(1_200)).marginSeconds).toBe(900);
+  });
+
+  it('provisioning brings the change to On-Demand forward', () => {
+    const until = (provisioning: number) => secondsUntilUnsafe(situationOf(lostOnce(provisioning)));
+    expect(until(0) - until(240)).toBeCloseTo(240);
+    const now = hoursLater(3 + (until(0) - 120) / HOUR);
+    const marketOf = (provisioning: number) => {
+      const decision = choosePlacement(lostOnce(provisioning, { now }));
+      return decision.kind === 'launch' ? decision.placement.pool.purchaseOption : decision.kind;
+    };
+    expect(marketOf(0)).toBe('spot');
+    expect(marketOf(240)).toBe('on-demand');
+  });
+});

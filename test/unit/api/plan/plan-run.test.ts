@@ -1,0 +1,204 @@
+/** What a plan says of data, place, money and the account, and that it starts nothing. */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { answerPlan, type PlanDeps } from '../../../../functions/api/plan/answer-plan.ts';
+import type { RunPlan } from '../../../../functions/api/plan/plan-run.ts';
+import { account, denied, seen } from '../../../support/builders/account.ts';
+import { packAll, settings } from '../../../support/builders/packing.ts';
+import { hoursLater, vpc } from '../../../support/builders/placement.ts';
+import {
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+} from '../../../support/builders/records.ts';
+import { expectAsDescribed } from '../../../support/described.ts';
+import { type Ground, ground } from '../../../support/world/ground.ts';
+import { planDeps } from '../../../support/world/plan.ts';
+
+const ROUTE = 'POST /plan';
+const COMPUTE = { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc };
+const DECLARED = JSON.stringify({ name: 'digits', training: { strategy: 'ddp' }, compute: COMPUTE });
+
+let at: Ground;
+let deps: PlanDeps;
+beforeEach(() => {
+  at = ground();
+  at.declare(DECLARED);
+  deps = planDeps(at);
+});
+
+async function ask(body: Record<string, unknown> = {}, over: Partial<PlanDeps> = {}) {
+  const request = {
+    route: ROUTE,
+    parameters: {},
+    query: {},
+    body: JSON.stringify({ pipeline: 'digits', ...body }),
+  };
+  const response = await answerPlan({ ...deps, ...over }, request);
+  expectAsDescribed(ROUTE, response);
+  return response;
+}
+const plan = async (...given: Parameters<typeof ask>) => (await ask(...given)).body as RunPlan;
+const DATA = { files: 10_000, bytes: 4e9 };
+
+it('counts what no generation holds yet', async () => {
+  const incoming = bucketKeys.incoming('digits');
+  for (const name of ['a', 'b']) await at.blobStore.put(`${incoming}${name}.bin`, Buffer.from(name));
+  await packAll(at.blobStore, settings());
+  await at.blobStore.put(`${incoming}c.bin`, Buffer.from('new'));
+  expect((await plan()).packing).toMatchObject({ basis: 'counted', files: 1, bytes: 3, shards: 1, items: 1 });
+});
+
+it('plans data that is not there', async () => {
+  const { packing, dataset, decision, training } = await plan({ data: DATA });
+  expect(packing).toMatchObject({ basis: 'given', files: 10_000, bytes: 4e9 });
+  expect(packing.shards).toBeGreaterThan(4e9 / 256e6 - 1);
+  expect(dataset).toEqual({ generations: 1, shards: packing.shards, bytes: 4e9 });
+  expect(decision?.kind).toBe('launch');
+  const { low, expected, high } = training?.usd ?? {};
+  expect(low).toBeLessThan(expected ?? 0);
+  expect(expected).toBeLessThan(high ?? 0);
+});
+
+it('counts the shards of each split', async () => {
+  const split = { train: 0.8, test: 0.2 };
+  const declaration = JSON.stringify({ ...JSON.parse(DECLARED), packing: { split } });
+  const whole = await plan({ data: DATA });
+  const { packing } = await plan({ data: DATA, declaration });
+  expect(packing.files).toBe(DATA.files);
+  expect(packing.shards).toBeGreaterThan(whole.packing.shards);
+});
+
+it('refuses a split that earlier data does not have', async () => {
+  await at.blobStore.put(`${bucketKeys.incoming('digits')}a.bin`, Buffer.from('a'));
+  await packAll(at.blobStore, settings());
+  const packing = { split: { train: 0.8, test: 0.2 } };
+  const declaration = JSON.stringify({ ...JSON.parse(DECLARED), packing });
+  expect(await ask({ declaration })).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('packing.split is') as string },
+  });
+});
+
+it('says that a first training is a guess', async () => {
+  const { training, notes } = await plan({ data: DATA });
+  expect(training?.basis).toBe('assumed');
+  expect(notes.join()).toMatch(/has trained yet.*|has packed yet/);
+});
+
+async function trainedBefore(trainingSeconds: number): Promise<void> {
+  const done = runOf('digits', 1, {
+    status: 'succeeded',
+    closedAt: hoursLater(-9),
+    sealedAt: hoursLater(-8),
+    declaration: declarationOf('digits', { compute: COMPUTE }),
+  });
+  await at.pipelines.ensure('digits', { firstBatch: 2, at: hoursLater(-9) });
+  await at.runs.create(done);
+  await at.attempts.create(
+    attemptOf(done.runId, 1, {
+      placement: placementOf({ topology: { nodes: 2, acceleratorsPerNode: 1 } }),
+      outcome: outcomeOf('completed', { trainingSeconds }),
+      progressAfter: progressOf(100, { totalSteps: 100, trainingSeconds }),
+    }),
+  );
+}
+
+it('expects what former runs took', async () => {
+  await trainedBefore(7_200);
+  const { training, asOf } = await plan({ data: DATA });
+  expect(training?.basis).toBe('declared');
+  const finish = Date.parse(training?.finishAt.expected ?? '') - Date.parse(asOf);
+  // An hour of packing, two of training.
+  expect(finish / 3_600_000).toBeGreaterThan(3);
+});
+
+it('a valued hour makes no bill smaller', async () => {
+  await trainedBefore(36_000);
+  const priced = async (limits: object) => {
+    const declaration = JSON.stringify({ ...JSON.parse(DECLARED), tuning: { limits } });
+    return (await plan({ data: DATA, declaration })).training?.usd;
+  };
+  const [without, valued] = [await priced({}), await priced({ valueOfTimeUsdPerHour: 5 })];
+  expect(valued?.expected).toBeGreaterThan((without?.expected ?? 0) / 3);
+  expect(valued?.expected).toBeGreaterThan((valued?.low ?? 0) * 1.5);
+});
+
+it.each([1, 18, 300])('expects no bill below that of %i s', async (trainingSeconds) => {
+  await trainedBefore(trainingSeconds);
+  const { training } = await plan({ data: DATA });
+  const { low, expected, high } = training?.usd ?? { low: 0, expected: 0, high: 0 };
+  expect(low).toBeGreaterThan(0);
+  expect(expected).toBeGreaterThanOrEqual(low);
+  expect(high).toBeGreaterThanOrEqual(expected);
+});
+
+it('pays the On-Demand price where Spot is refused', async () => {
+  const { training, decision } = await plan({
+    data: DATA,
+    change: { compute: { purchaseOption: 'on-demand' } },
+  });
+  expect(decision).toMatchObject({ placement: { pool: { purchaseOption: 'on-demand' } } });
+  expect(training?.usd.expected).toBeCloseTo(training?.onDemandUsd ?? 0, 1);
+});
+
+it('has no decision without anything to train on', async () => {
+  const { decision, notes } = await plan();
+  expect(decision).toBeUndefined();
+  expect(notes).toEqual(['there is nothing to train on: a run would end as empty']);
+});
+
+it('says that a pin is not there', async () => {
+  const { decision, notes } = await plan({ data: DATA, change: { dataset: { pin: 'digits-000009' } } });
+  expect(decision).toBeUndefined();
+  expect(notes.join()).toContain('dataset.pin names digits-000009');
+});
+
+it('names what of the account is in the way', async () => {
+  const poor = account({
+    quotas: async () => seen([]),
+    decisions: async () => denied('iam:SimulatePrincipalPolicy'),
+  });
+  const { findings } = await plan({ data: DATA }, { viewIn: () => poor });
+  expect(findings.filter(({ kind }) => kind === 'notSeen').map(({ check }) => check)).toEqual(
+    expect.arrayContaining(['roles', 'training quotas']),
+  );
+});
+
+it('does not wait for an account that is silent', async () => {
+  const silent = account({ quotas: () => new Promise(() => {}) });
+  const { findings, decision } = await plan(
+    { data: DATA },
+    { viewIn: () => silent, tooLate: () => Promise.resolve() },
+  );
+  expect(findings).toMatchObject([{ kind: 'notSeen', message: 'AWS did not answer in time' }]);
+  expect(decision?.kind).toBe('launch');
+});
+
+it('starts and stores nothing', async () => {
+  const before = structuredClone([...at.blobStore.keys()]);
+  await ask({ data: DATA });
+  expect([...at.blobStore.keys()]).toEqual(before);
+  expect(await at.runs.list('digits', 10)).toEqual([]);
+  expect([...at.executions.started]).toEqual([]);
+});
+
+it('takes a declaration that is not stored', async () => {
+  await at.store.delete(bucketKeys.pipeline('digits'));
+  expect((await ask({ data: DATA })).status).toBe(404);
+  expect((await ask({ data: DATA, declaration: DECLARED })).status).toBe(200);
+});
+
+it.each([
+  ['a name that is none', { pipeline: '../x' }],
+  ['a field that is none', { files: 3 }],
+  ['no bytes', { data: { files: 3, bytes: 0 } }],
+  ['a broken declaration', { declaration: 'name: [' }],
+  ['a wrong change', { change: { limits: { budgetUsd: -1 } } }],
+])('refuses %s', async (_what, body) => {
+  expect((await ask(body)).status).toBe(400);
+});

@@ -1,0 +1,84 @@
+import type { Change, Verdict } from '@tidewheel/doctor/verdict.ts';
+import { describe, expect, it } from 'vitest';
+import type { AttemptRecord } from '../../../functions/records/run-records.ts';
+import { chooseSafe, withRemedies } from '../../../functions/records/safe-remedies.ts';
+import { AT, attemptOf, declarationOf, placementOf } from '../../support/builders/records.ts';
+
+const TYPES = ['g5.xlarge', 'g5.2xlarge'];
+const declaration = declarationOf('digits', { doctor: { apply: 'safe' }, compute: { instanceTypes: TYPES } });
+const FILE = { kind: 'input-mode', inputMode: 'File' } as const;
+const LARGER = { kind: 'instance-type', type: 'g5.2xlarge' } as const;
+
+function verdictOf(change: Change, low = 1): Verdict {
+  const gain = { low, expected: 2, high: 3 };
+  const remedy = { change, where: 'declaration', text: '' } as const;
+  return {
+    cause: 'network',
+    evidence: {},
+    remedy,
+    gain: { seconds: gain, dollars: gain },
+    also: [],
+    unknown: [],
+    next: undefined,
+  };
+}
+
+function measured(
+  verdicts: readonly Verdict[],
+  over: Partial<AttemptRecord> & { step?: number } = {},
+): AttemptRecord {
+  const { step = 1, ...rest } = over;
+  const speed = { stepSeconds: { median: step, p95: step }, cpuBusy: 1, seconds: 100, steps: 100 };
+  return attemptOf('digits-000001', 1, { diagnosis: { at: AT, speed, verdicts }, ...rest });
+}
+
+describe('the next attempt takes', () => {
+  it('the remedy that cannot change the result', () => {
+    expect(chooseSafe(declaration, [measured([verdictOf(FILE)])])).toEqual([FILE]);
+  });
+
+  it('nothing that may cost more than it brings', () => {
+    expect(chooseSafe(declaration, [measured([verdictOf(FILE, -1)])])).toEqual([]);
+  });
+
+  it('no remedy of another kind', () => {
+    expect(chooseSafe(declaration, [measured([verdictOf({ kind: 'compress-exchange' })])])).toEqual([]);
+  });
+
+  it('a declared type with the same accelerators', () => {
+    const history = [measured([verdictOf(LARGER), verdictOf({ ...LARGER, type: 'g5.4xlarge' })])];
+    expect(chooseSafe(declaration, history)).toEqual([LARGER]);
+  });
+
+  it('no type that found no capacity', () => {
+    const outcome = {
+      kind: 'capacity',
+      message: '',
+      trainingSeconds: 0,
+      billableSeconds: 0,
+      interruptions: 0,
+    } as const;
+    const placement = placementOf({ pool: { ...placementOf().pool, instanceType: 'g5.2xlarge' } });
+    const history = [measured([verdictOf(LARGER)]), attemptOf('digits-000001', 2, { placement, outcome })];
+    expect(chooseSafe(declaration, history)).toEqual([]);
+  });
+
+  it('what helped before, and each kind once', () => {
+    const history = [
+      measured([verdictOf(FILE)]),
+      measured([verdictOf({ ...FILE, inputMode: 'FastFile' })], { applied: [FILE], step: 0.5 }),
+    ];
+    expect(chooseSafe(declaration, history)).toEqual([FILE]);
+  });
+
+  it('back what made steps slower', () => {
+    const history = [measured([verdictOf(FILE)]), measured([], { applied: [FILE], step: 2 })];
+    expect(chooseSafe(declaration, history)).toEqual([]);
+  });
+});
+
+it('changes the fields that the remedies name', () => {
+  const changed = withRemedies(declaration, [FILE, LARGER]);
+  expect(changed.training.inputMode).toBe('File');
+  expect(changed.compute.instanceTypes).toEqual(['g5.2xlarge']);
+});

@@ -1,0 +1,199 @@
+/** What a run cost: every figure here was worked out by hand. */
+import { attemptCost } from '@tidewheel/placement/records.ts';
+import { describe, expect, it } from 'vitest';
+import { makeReport, type ReportInput } from '../../../../functions/run/attempts/report.ts';
+import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
+import {
+  AT,
+  attemptOf,
+  declarationOf,
+  outcomeOf,
+  placementOf,
+  progressOf,
+  runOf,
+  secondsAfter,
+} from '../../../support/builders/records.ts';
+
+const RUN = 'digits-000001';
+
+/** 2 nodes at 1.50 USD: interrupted after 1,000 s of training, of which the last 250 s were not saved; 400 s billed. */
+const interrupted = attemptOf(RUN, 1, {
+  progressAfter: progressOf(40, { updatedAt: secondsAfter(1_000 + 750), metrics: { loss: 0.5 } }),
+  outcome: outcomeOf('interrupted', {
+    startedAt: secondsAfter(1_000),
+    endedAt: secondsAfter(2_000),
+    trainingSeconds: 1_000,
+    billableSeconds: 400,
+    interruptions: 1,
+  }),
+});
+
+/** 3 nodes at 2.00 USD: 1,200 s of training, 540 s billed. */
+const completed = attemptOf(RUN, 2, {
+  placement: placementOf({ topology: { nodes: 3, acceleratorsPerNode: 1 }, onDemandHourlyUsd: 2 }),
+  progressBefore: progressOf(40),
+  progressAfter: progressOf(100, { metrics: { loss: 0.1, accuracy: 0.97 } }),
+  outcome: outcomeOf('completed', {
+    endedAt: secondsAfter(5_000),
+    trainingSeconds: 1_200,
+    billableSeconds: 540,
+    modelUri: 's3://bucket/model.tar.gz',
+  }),
+});
+
+const report = (over: Partial<ReportInput> = {}) =>
+  makeReport({
+    run: runOf('digits', 1, {
+      closedAt: AT,
+      declaration: declarationOf('digits', { limits: { deadlineHours: 2 } }),
+      generations: ['digits-000001'],
+    }),
+    attempts: [interrupted, completed],
+    timeline: [],
+    status: 'succeeded',
+    finishedAt: secondsAfter(6_000),
+    ...over,
+  });
+
+describe('the cost of an attempt', () => {
+  it('is the billed time of all nodes at On-Demand', () => {
+    // 400 s / 3,600 s x 1.50 USD x 2 nodes
+    expect(attemptCost(interrupted)).toBeCloseTo(1 / 3, 12);
+    // 540 s / 3,600 s x 2.00 USD x 3 nodes
+    expect(attemptCost(completed)).toBeCloseTo(0.9, 12);
+  });
+
+  it('is nothing before it has ended', () => {
+    expect(attemptCost(attemptOf(RUN, 1))).toBe(0);
+  });
+});
+
+describe('a report', () => {
+  it('adds up what was paid', () => {
+    expect(report().costUsd).toBeCloseTo(1 / 3 + 0.9, 12);
+  });
+
+  it('gives the On-Demand cost of the useful work', () => {
+    // (1,000 - 250) s / 3,600 x 1.50 x 2 = 0.625; 1,200 s / 3,600 x 2.00 x 3 = 2.00
+    expect(report().onDemandUsd).toBeCloseTo(2.625, 12);
+    expect(report().savedUsd).toBeCloseTo(2.625 - 1.2333333333333334, 12);
+    expect(report().savedPercent).toBe(53);
+  });
+
+  it('counts the time since the last checkpoint as lost', () => {
+    expect(report().lostSeconds).toBe(250);
+    expect(report().attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([250, 0]);
+  });
+
+  it('counts an attempt without progress as lost', () => {
+    const lost = { ...interrupted, progressBefore: progressOf(40) };
+    expect(report({ attempts: [lost] })).toMatchObject({
+      lostSeconds: 1_000,
+      onDemandUsd: 0,
+      savedPercent: 0,
+    });
+  });
+
+  it('bounds the lost time by the trained time', () => {
+    const early = { ...interrupted, progressAfter: progressOf(40, { updatedAt: secondsAfter(-9_000) }) };
+    expect(report({ attempts: [early] }).lostSeconds).toBe(1_000);
+    const late = { ...interrupted, progressAfter: progressOf(40, { updatedAt: secondsAfter(2_600) }) };
+    expect(report({ attempts: [late] }).lostSeconds).toBe(0);
+  });
+
+  it("shows each attempt's steps and the newest metrics", () => {
+    const { attempts, metrics, modelUri, interruptions } = report();
+    expect(attempts.map(({ fromStep, toStep }) => [fromStep, toStep])).toEqual([
+      [0, 40],
+      [40, 100],
+    ]);
+    expect(metrics).toEqual({ loss: 0.1, accuracy: 0.97 });
+    expect(modelUri).toBe('s3://bucket/model.tar.gz');
+    expect(interruptions).toBe(1);
+  });
+
+  it('counts an interruption seen by SageMaker and Tidewheel once', () => {
+    const unseen = attemptOf(RUN, 1, { outcome: outcomeOf('interrupted', { interruptions: 0 }) });
+    const restarted = attemptOf(RUN, 2, { outcome: outcomeOf('completed', { interruptions: 2 }) });
+    expect(report({ attempts: [unseen, restarted] }).interruptions).toBe(3);
+    expect(report({ attempts: [attemptOf(RUN, 1, { outcome: outcomeOf('capacity') })] }).interruptions).toBe(
+      0,
+    );
+  });
+
+  it('keeps the deadline that counts from the close', () => {
+    const at = '2026-11-20T02:00:00.000Z';
+    expect(report().deadline).toEqual({ at, met: true });
+    expect(report({ finishedAt: secondsAfter(7_200) }).deadline.met).toBe(true);
+    expect(report({ finishedAt: secondsAfter(7_201) }).deadline.met).toBe(false);
+    expect(report({ status: 'failed' }).deadline.met).toBe(false);
+    expect(report({ status: 'empty' }).deadline).toEqual({ at, met: null });
+    expect(report({ run: runOf('digits', 1) }).deadline).toEqual({ at: undefined, met: null });
+  });
+
+  it('of a run without training has zero cost', () => {
+    expect(report({ attempts: [], status: 'empty' })).toMatchObject({
+      costUsd: 0,
+      onDemandUsd: 0,
+      savedUsd: 0,
+      savedPercent: 0,
+      interruptions: 0,
+      attempts: [],
+      metrics: {},
+    });
+  });
+});
+
+describe('the verdict', () => {
+  it.each(['done', 'failed', 'empty'] as const)('is the judgement %s', (kind) => {
+    expect(runVerdictOf({ judgement: { kind, reason: 'because' } })).toEqual({ kind, reason: 'because' });
+  });
+
+  it("is the state's error without its stack", () => {
+    const Cause = JSON.stringify({ errorType: 'X', errorMessage: 'no role', trace: ['at secret.ts:1'] });
+    expect(runVerdictOf({ judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } })).toEqual({
+      kind: 'failed',
+      reason: 'X: no role',
+    });
+  });
+
+  it('keeps a shortened cause that is not JSON', () => {
+    expect(runVerdictOf({ error: { Error: 'States.Timeout' } }).reason).toBe('States.Timeout');
+    expect(runVerdictOf({ error: { Error: 'E', Cause: 'plain' } }).reason).toBe('E: plain');
+    expect(runVerdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(
+      1_100,
+    );
+  });
+
+  it('is a failure with a reason without a judgement', () => {
+    expect(runVerdictOf({}).kind).toBe('failed');
+    expect(runVerdictOf({ judgement: { kind: 'place', reason: '' } }).reason).toBe(
+      'the run ended without a judgement',
+    );
+  });
+});
+
+describe('work done again', () => {
+  const resume = {
+    checkpoint: { name: 'last.ckpt', step: 40 },
+    repairs: [],
+    verdict: { kind: 'beganAgain', evidence: 'log', position: 0, beganAt: 0 },
+  } as const;
+
+  it('is lost whole where the script began again', () => {
+    const again = { ...completed, resume };
+    const made = report({ attempts: [interrupted, again] });
+    expect(made.attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([1_000, 0]);
+    expect(made.attempts.map(({ fromStep }) => fromStep)).toEqual([0, 0]);
+    // 1,200 s of 3 nodes at 2.00 USD, and nothing of the first attempt.
+    expect(made.onDemandUsd).toBeCloseTo((1_200 / 3_600) * 2 * 3, 6);
+  });
+
+  it('is lost in part behind a restored checkpoint', () => {
+    const repairs = [{ name: 'ckpt.pt', problem: 'cut off', instead: 'its copy', step: 10 }];
+    const back = { ...completed, resume: { checkpoint: { name: 'ckpt.pt', step: 10 }, repairs } };
+    const made = report({ attempts: [interrupted, back] });
+    // 250 s that no checkpoint covers, and 30 of 40 steps of the other 750 s.
+    expect(made.attempts[0]?.lostSeconds).toBe(250 + 750 * 0.75);
+  });
+});
