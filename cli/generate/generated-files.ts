@@ -21,13 +21,19 @@ const json = (document: unknown): string => `${JSON.stringify(document, null, 2)
 
 /** @returns the text of each file, by its path in the project */
 export const generatedFiles = (): Readonly<Record<string, string>> => ({
-  'serverless/functions.yml': toYaml(functionsDocument(), writtenFrom('functions/handlers/*/function.ts')),
-  'serverless/roles.yml': toYaml(
+  'serverless/generated/functions.yml': toYaml(
+    functionsDocument(),
+    writtenFrom('functions/handlers/*/function.ts'),
+  ),
+  'serverless/generated/roles.yml': toYaml(
     rolesDocument,
     writtenFrom('functions/handlers/*/function.ts and serverless/roles.ts'),
   ),
-  'serverless/state-machine.yml': toYaml(stateMachineDocument, writtenFrom('serverless/state-machine.ts')),
-  'serverless/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
+  'serverless/generated/state-machine.yml': toYaml(
+    stateMachineDocument,
+    writtenFrom('serverless/state-machine.ts'),
+  ),
+  'serverless/generated/alarms.yml': toYaml(alarmsDocument, writtenFrom('serverless/alarms.ts')),
   'statemachines/run.asl.json': json(machine),
   'docs/pipeline.schema.json': json(pipelineJsonSchema()),
   'docs/openapi.json': json(openApiDocument(OPERATIONS)),

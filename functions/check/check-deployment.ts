@@ -156,7 +156,7 @@ const PLACE = { check: 'Lambda concurrency', field: 'ConcurrentExecutions' };
 
 /** Of `--param packers=` (serverless/parameters.cjs). */
 const DEFAULT_PACKERS = 100;
-/** The four queues use at most nine executions (serverless/functions.yml). */
+/** The four queues use at most nine executions (serverless/generated/functions.yml). */
 const OTHERS = 10;
 const EXAMPLE_GIGABYTES = 100;
 /** An item holds at most 256 MB and takes up to a minute. */

@@ -59,9 +59,9 @@ const folderOf = (placeholder: string): string =>
     .replaceAll(/([a-z])([A-Z])/g, '$1-$2')
     .toLowerCase();
 
-const functions = parse(readFileSync('serverless/functions.yml', 'utf8'), { logLevel: 'silent' }) as Readonly<
-  Record<string, { readonly timeout?: number }>
->;
+const functions = parse(readFileSync('serverless/generated/functions.yml', 'utf8'), {
+  logLevel: 'silent',
+}) as Readonly<Record<string, { readonly timeout?: number }>>;
 
 const retried = ({ Retry = [] }: State): string[] => Retry.flatMap(({ ErrorEquals = [] }) => ErrorEquals);
 

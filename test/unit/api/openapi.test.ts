@@ -18,7 +18,9 @@ const functions = z.looseObject({ api: answering, plan: answering });
 
 describe('the routes of the API', () => {
   it('are those of the template', () => {
-    const { api, plan } = functions.parse(parse(read('serverless/functions.yml'), { logLevel: 'silent' }));
+    const { api, plan } = functions.parse(
+      parse(read('serverless/generated/functions.yml'), { logLevel: 'silent' }),
+    );
     const deployed = [...api.events, ...plan.events].map(
       ({ httpApi }) => `${httpApi.method} ${httpApi.path}`,
     );

@@ -115,7 +115,7 @@ describe('a function', () => {
   const declared = z
     .record(z.string(), z.looseObject({ handler: z.string(), role: z.array(z.string()) }))
     .parse(
-      parse(read('serverless/functions.yml'), {
+      parse(read('serverless/generated/functions.yml'), {
         // CloudFormation's short forms, kept as [tag, value].
         customTags: ['GetAtt', 'Ref', 'Sub'].map((tag) => ({
           tag: `!${tag}`,

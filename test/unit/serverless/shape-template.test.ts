@@ -25,7 +25,8 @@ const intrinsics = ['Ref', 'Sub', 'GetAtt'].map((name) => ({
 }));
 const read = (file: string): Template =>
   parse(readFileSync(`serverless/${file}.yml`, 'utf8'), { customTags: intrinsics }) as Template;
-const files = ['alarms', 'events', 'storage', 'roles', 'state-machine'].map(read);
+const GENERATED = ['alarms', 'roles', 'state-machine'].map((name) => `generated/${name}`);
+const files = ['events', 'storage', ...GENERATED].map(read);
 const functionResource = { Type: 'AWS::Lambda::Function', Properties: { Timeout: 60 } };
 const launch = { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables: { A: 'b' } } } };
 const template: Template = {
