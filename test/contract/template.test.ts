@@ -70,7 +70,8 @@ describe('the packaged template', () => {
   it('points every function at its handler', () => {
     const elsewhere = offenders(
       all('AWS::Lambda::Function'),
-      (resource) => resource.Properties['Handler'] === `functions/${functionName(resource)}/handler.handler`,
+      (resource) =>
+        resource.Properties['Handler'] === `functions/handlers/${functionName(resource)}/handler.handler`,
     );
     expect(elsewhere).toEqual([]);
   });

@@ -225,7 +225,7 @@ describe('SDK clients', () => {
 describe('an HTTP server', () => {
   it('is made where no request ends it', () => {
     const making = /\bhttps?\.createServer\(|createServer\b[^;]*from 'node:https?'/;
-    const outside = ['functions', 'cli', 'emulators', 'bench', 'client'].flatMap((folder) =>
+    const outside = ['functions', 'cli', 'emulators', 'packages', 'bench', 'client'].flatMap((folder) =>
       breakers(
         folder,
         making,
