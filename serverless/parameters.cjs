@@ -1,5 +1,8 @@
 /** The parameters of a deployment (`--param="name=value"`): their defaults, and what each takes. */
 
+/** How many items of a plan are packed side by side. */
+const packers = require('../functions/run/parallel-packers.json');
+
 const YES_OR_NO = { pattern: /^(yes|no)$/, remedy: 'write yes or no' };
 const CLAIMS = {
   pattern: /^[^\s,=]+=[^\s,=[\]]+(, ?[^\s,=]+=[^\s,=[\]]+)*$/,
@@ -55,7 +58,11 @@ const REMEMBERED = {
     pattern: /^arn:[^:]+:secretsmanager:/,
     remedy: 'write the ARN of a secret in Secrets Manager',
   },
-  packers: { default: '100', pattern: /^([1-9]\d{0,3}|10000)$/, remedy: 'write a number from 1 to 10000' },
+  packers: {
+    default: String(packers.default),
+    pattern: /^([1-9]\d{0,3}|10000)$/,
+    remedy: `write a number from ${packers.least} to ${packers.most}`,
+  },
   securityGroups: {
     default: '',
     pattern: /^(\*|sg-\w+(, ?sg-\w+)*)$/,

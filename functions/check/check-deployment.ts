@@ -4,6 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { LAUNCHERS, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
+import parallelPackers from '../run/parallel-packers.json' with { type: 'json' };
 import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
 import { type AwsAnswer, type Finding, fails, judged, limited, passed } from './finding.ts';
@@ -154,8 +155,6 @@ async function bucketFindings(
 
 const PLACE = { check: 'Lambda concurrency', field: 'ConcurrentExecutions' };
 
-/** Of `--param packers=` (serverless/parameters.cjs). */
-const DEFAULT_PACKERS = 100;
 /** The four queues use at most nine executions (serverless/generated/functions.yml). */
 const OTHERS = 10;
 const EXAMPLE_GIGABYTES = 100;
@@ -171,7 +170,7 @@ const packingMinutes = (slots: number): number => Math.ceil(ITEMS / slots);
 /** @param packers items that a plan packs side by side */
 export const concurrencyFindings = (
   look: AwsAnswer<LambdaConcurrency>,
-  packers = DEFAULT_PACKERS,
+  packers = parallelPackers.default,
 ): readonly Finding[] =>
   judged(PLACE, look, ({ account, unreserved }) => {
     const value = `${account}, ${unreserved} unreserved`;

@@ -1,4 +1,5 @@
 /** How a Lambda function is described: `functions/handlers/<name>/function.ts`, beside its handler. */
+import parallelPackers from '../../functions/run/parallel-packers.json' with { type: 'json' };
 import { arn, arnOf, type CONDITIONS, ref, STACK, type Value } from './cloudformation.ts';
 import type { PolicyStatement } from './permissions.ts';
 
@@ -34,7 +35,7 @@ export const scheduleVariables = {
 export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
 
 /** How many items of a plan are packed side by side; `functions/aws/shared/config.ts` checks it. */
-export const packers = { TIDEWHEEL_PACKERS: "${param:packers, '100'}" };
+export const packers = { TIDEWHEEL_PACKERS: `\${param:packers, '${parallelPackers.default}'}` };
 
 /** For functions that check declarations (serverless/notifications.yml). */
 export const notifiedMarker = {

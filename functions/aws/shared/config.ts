@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { PeopleRoles } from '../../api/shared/people.ts';
 import type { RoleKind } from '../../launch/pipeline-role.ts';
 import type { Allowed } from '../../run/ingest/allowed.ts';
+import parallelPackers from '../../run/parallel-packers.json' with { type: 'json' };
 
 const policyArn = z.string().startsWith('arn:');
 const rolePath = z.string().regex(/^\/(.+\/)?$/);
@@ -38,7 +39,9 @@ const schemas = {
   eventBus: z.object({ TIDEWHEEL_EVENT_BUS: z.string().min(1) }),
   codeFolder: z.object({ LAMBDA_TASK_ROOT: z.string().min(1) }),
   // A distributed Map runs at most 10,000 concurrent child executions.
-  packers: z.object({ TIDEWHEEL_PACKERS: z.coerce.number().int().min(1).max(10_000) }),
+  packers: z.object({
+    TIDEWHEEL_PACKERS: z.coerce.number().int().min(parallelPackers.least).max(parallelPackers.most),
+  }),
   noticesQueue: z.object({ TIDEWHEEL_NOTICES_QUEUE_URL: z.url() }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
