@@ -136,7 +136,8 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
       nodes: 1,
       vpc,
     },
-    limits: { deadlineHours, attempts: 50, maximumRunSeconds: 2 * deadlineHours * 3_600 },
+    limits: { deadlineHours, maximumRunSeconds: 2 * deadlineHours * 3_600 },
+    tuning: { limits: { attempts: 50 } },
   };
   await put(
     region,
