@@ -10,7 +10,7 @@ import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import { asWritten, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
@@ -136,8 +136,7 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
       nodes: 1,
       vpc,
     },
-    limits: { deadlineHours, maximumRunSeconds: 2 * deadlineHours * 3_600 },
-    tuning: { limits: { attempts: 50 } },
+    limits: { deadlineHours, attempts: 50, maximumRunSeconds: 2 * deadlineHours * 3_600 },
   };
   await put(
     region,
@@ -146,7 +145,7 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
   );
   await recordFormerRun(region, campaign, declaration);
   const api = apiClient(region);
-  const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
+  const { status, body } = await api.call('PUT', `/pipelines/${name}`, stringify(asWritten(declaration)));
   if (status !== 200)
     throw new Error(`the pipeline of campaign ${name} was refused: ${JSON.stringify(body)}`);
 }
