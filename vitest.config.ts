@@ -31,6 +31,7 @@ export default defineConfig({
       project('contract', 60_000),
       project('integration', 120_000, { fileParallelism: false }),
       project('e2e', 600_000, { fileParallelism: false }),
+      project('heavy', 600_000, { fileParallelism: false }),
     ],
   },
 });
