@@ -20,15 +20,13 @@ import pytest
 from cluster import running, wait_until
 from hosts import TRAINING
 from sagemaker_host import make_host
-from warm_python import warm_torch
+from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
 SCRIPTS = Path(__file__).parent / "scripts"
 pytestmark = pytest.mark.slow
 Run = Callable[..., subprocess.CompletedProcess[str]]
-REPLAYS = ("torch._dynamo", "torch.distributed.fsdp", "torch._subclasses.fake_tensor")
-"""What the hooks import."""
 
 
 def environment_of(folder: Path, variables: dict[str, str]) -> dict[str, str]:

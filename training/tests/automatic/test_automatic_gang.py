@@ -19,6 +19,7 @@ import pytest
 from cluster import running
 from hosts import TRAINING, free_ports
 from sagemaker_host import make_host
+from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
@@ -28,16 +29,17 @@ pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, ranks: int = 2, *, program: str = "ddp_script.py", **variables: str) -> str:
-    """On one host; returns what the ranks printed."""
+    """On one host; returns what the ranks printed. They share the import of PyTorch."""
     folder.mkdir(exist_ok=True)
+    stub = folder / "stub.py"
+    stub.write_text(warm_torch(*REPLAYS).stub(SCRIPTS / program))
     launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
     ended = subprocess.run(
-        [*launcher, f"--master-port={free_ports(1)}", str(SCRIPTS / program)],
+        [*launcher, f"--master-port={free_ports(1)}", str(stub)],
         cwd=folder,
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(HOOKS), str(FOR_SCRIPTS)]),
-            "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
             **variables,

@@ -47,6 +47,8 @@ sys.exit(int.from_bytes(code, "little", signed=True) if code else 1)
 _SERVER = "exec(compile(open({file!r}).read(), '<frozen warm python>', 'exec'), {{'__name__': ''}})"
 _HOOKED = ("torch", "wandb")
 """Packages for whose import a `sitecustomize` waits."""
+REPLAYS = ("torch._dynamo", "torch.distributed.fsdp", "torch._subclasses.fake_tensor")
+"""What the hooks of automatic checkpoints import."""
 
 
 class WarmPython:

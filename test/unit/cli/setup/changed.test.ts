@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { reachOf } from '../../../../cli/setup/changed.mjs';
+
+const partsOf = (...paths: string[]) => Object.fromEntries(reachOf(paths));
+const EVERYTHING = { unit: [], contract: [], integration: [], e2e: [], python: [] };
+
+it('a test file alone reaches itself', () => {
+  const files = ['test/unit/cli/setup/size.test.ts', 'training/tests/host/test_host.py'];
+  expect(partsOf(...files)).toEqual({ unit: [files[0]], python: [files[1]] });
+});
+
+it('a service’s source reaches every test in TypeScript', () => {
+  const { python, ...typescript } = EVERYTHING;
+  expect(partsOf('functions/core/runs/run.ts')).toEqual(typescript);
+  expect(partsOf('test/support/region.ts')).toEqual(typescript);
+});
+
+it('the agent’s source reaches everything', () => {
+  expect(partsOf('training/agent/tidewheel_agent/main.py')).toEqual(EVERYTHING);
+  expect(partsOf('training/tests/conftest.py')).toEqual(EVERYTHING);
+});
+
+it('a script of a test reaches its folder', () => {
+  expect(partsOf('training/tests/automatic/scripts/end.py')).toEqual({ python: ['training/tests/automatic'] });
+});
+
+it('a page reaches the unit tests', () => {
+  expect(partsOf('docs/training.md')).toEqual({ unit: [] });
+});
+
+it('what no row names reaches everything', () => {
+  expect(partsOf('package-lock.json')).toEqual(EVERYTHING);
+  expect(partsOf('cli/pack-agent.ts')).toEqual(EVERYTHING);
+});
+
+it('all of a part includes a limited part', () => {
+  const both = ['training/tests/host/test_host.py', 'training/agent/tidewheel_agent/main.py'];
+  expect(partsOf(...both).python).toEqual([]);
+  expect(partsOf(...both.reverse()).python).toEqual([]);
+});
+
+it('no change reaches nothing', () => {
+  expect(partsOf()).toEqual({});
+});
