@@ -7,8 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import pytest
 
 from cluster import Cluster, running, wait_until
 from sagemaker_host import make_host
+from warm_python import REPLAYS, warm_torch
 
 SCRIPTS = Path(__file__).parent / "scripts"
 VARIABLES = {
@@ -150,14 +149,8 @@ def test_a_killed_trial_leaves_the_training_alone_and_says_why(tmp_path: Path) -
         "the second process ended with exit code 137 (killed by SIGKILL: "
     )
     trained = losses(cluster.log())
-    alone = subprocess.run(
-        [sys.executable, str(SCRIPTS / "slow_script.py")],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PAUSE": "0", "STEPS": str(len(trained))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PAUSE": "0", "STEPS": str(len(trained))}
+    alone = warm_torch(*REPLAYS).run(str(SCRIPTS / "slow_script.py"), env=environment)
     assert trained == losses(alone.stdout)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import running, wait_until
+from cluster import running
 from hosts import TRAINING, processes_below
 from sagemaker_host import make_host
 
@@ -122,20 +122,6 @@ def test_after_a_lost_host_the_bits_are_the_same(
         assert cluster.wait() == [0, 0], cluster.log()
         assert "resumed at step " in cluster.log()
     assert model_of(second[0]) == model_of(uninterrupted)
-
-
-def test_no_rank_outlives_a_killed_agent(make_hosts: MakeHosts) -> None:
-    bases = make_hosts("orphans")
-    with running(bases) as cluster:
-        cluster.await_step(20)
-        assert len(processes_below(bases[0])) >= 3
-        cluster.signal_all(signal.SIGKILL)
-        cluster.wait(5)
-        wait_until(
-            lambda: not processes_below(bases[0]) and not processes_below(bases[1]),
-            10,
-            "ranks are gone",
-        )
 
 
 def test_a_checkpoint_of_another_training_is_refused(

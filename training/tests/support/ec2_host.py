@@ -18,7 +18,6 @@ from agent_file import agent_file
 from hosts import free_ports
 
 
-
 def _fake_aws() -> Path:
     """fake_aws.py for a Python without site-packages: a host starts it a hundred times."""
     program = Path(tempfile.mkdtemp()) / "aws"

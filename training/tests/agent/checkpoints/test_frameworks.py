@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.distributed.checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,14 +75,6 @@ def test_a_name_holds_the_step_or_none(name: str, step: int | None) -> None:
     assert (position.step if position else None) == step
 
 
-def test_plain_pytorch_files_hold_their_step(tmp_path: Path) -> None:
-    torch_file(tmp_path / "model.pt", epoch=3, step=120)
-    found = find_last(tmp_path)
-    assert found is not None
-    assert (found.name, found.step) == ("model.pt", 120)
-    assert found.size_bytes == (tmp_path / "model.pt").stat().st_size
-
-
 def test_lightning_files_hold_their_global_step(tmp_path: Path) -> None:
     torch_file(tmp_path / "logs/version_0/checkpoints/last-v1.ckpt", epoch=1, global_step=60)
     found = find_last(tmp_path)
@@ -130,16 +121,6 @@ def test_hugging_face_holds_total_steps_and_loss(tmp_path: Path) -> None:
     assert found is not None
     assert (found.name, found.step, found.total_steps) == ("checkpoint-20", 20, 300)
     assert found.metrics == {"loss": 0.5}
-
-
-@pytest.mark.parametrize("damage", ["model.safetensors", "optimizer.pt", "trainer_state.json"])
-def test_an_incomplete_hugging_face_folder_does_not_count(tmp_path: Path, damage: str) -> None:
-    hugging_face(tmp_path, 20)
-    truncate(hugging_face(tmp_path, 40) / damage)
-    found = find_last(tmp_path)
-    assert found is not None and found.name == "checkpoint-20"
-    (tmp_path / "checkpoint-20" / "trainer_state.json").unlink()
-    assert find_last(tmp_path) is None
 
 
 def test_tensorflow_checkpoints_count_with_index_and_all_shards(tmp_path: Path) -> None:
@@ -223,23 +204,6 @@ def test_keras_backup_needs_every_shard(tmp_path: Path) -> None:
     hdf5(tmp_path / shards[1])
     found = find_last(tmp_path)
     assert found is not None and (found.step, found.unit) == (4, "epoch")
-
-
-def test_distributed_checkpoints_count_with_their_metadata(tmp_path: Path) -> None:
-    folder = tmp_path / "step-30"
-    save = vars(torch.distributed.checkpoint)["save"]
-    save({"w": torch.ones(3)}, checkpoint_id=str(folder), no_dist=True)
-    found = find_last(tmp_path)
-    assert found is not None and (found.name, found.step) == ("step-30", 30)
-    (folder / ".metadata").unlink()
-    assert find_last(tmp_path) is None
-
-
-def test_deepspeed_checkpoints_count_by_latest(tmp_path: Path) -> None:
-    torch_file(tmp_path / "global_step50" / "mp_rank_00_model_states.pt")
-    (tmp_path / "latest").write_text("global_step50")
-    found = find_last(tmp_path)
-    assert found is not None and (found.name, found.step) == ("global_step50", 50)
 
 
 @settings(max_examples=200)

@@ -103,7 +103,9 @@ def check_until_kept(reporter: ProgressReporter, folder: Path, step: int) -> Non
     reporter.check()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 6))]
+)
 def test_a_run_killed_in_its_saves_goes_on_from_whole_checkpoints(
     tmp_path: Path, seed: int
 ) -> None:
