@@ -19,7 +19,9 @@ const REACH = [
   [/^training\/agent\/tidewheel_host\//, ALL, ['training/tests/host', 'training/tests/test_layers.py']],
   [/^training\//, ALL],
   [/^(?:test|emulators\/tests)\/(unit|contract|integration|e2e)\/.*\.test\.ts$/, ['$1'], ['$&']],
-  [/^(docs\/.*|[^/]*|.*\/[^/]*)\.md$/, ['unit']],
+  [/^packages\/\w+\/tests\/.*\.test\.ts$/, ['unit'], ['$&']],
+  [/\.md$/, ['unit']],
+  [/^(packages\/contract|functions\/aws\/lambda)\//, ALL],
   [/^(functions|packages|statemachines|serverless|emulators|page|client|bench|test)\//, TYPESCRIPT],
 ];
 
@@ -47,5 +49,7 @@ export function changedSince(commit) {
   const git = (...args) => execFileSync('git', args, { cwd: places.root, encoding: 'utf8' });
   const known = git('diff', '--name-only', commit, '--');
   const paths = `${known}${git('ls-files', '--others', '--exclude-standard')}`.split('\n').filter(Boolean);
-  return paths.filter((each) => existsSync(path.join(places.root, each)) || !/\.test\.ts$|test_\w+\.py$/.test(each));
+  return paths.filter(
+    (each) => existsSync(path.join(places.root, each)) || !/\.test\.ts$|test_\w+\.py$/.test(each),
+  );
 }

@@ -22,20 +22,12 @@ export async function runTests(parts, limits = new Map()) {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   mkdirSync(places.results, { recursive: true });
   let pytest;
-  const only = limits.get('python') ?? [];
   for (const part of [...PARTS, HEAVY].filter((name) => parts.includes(name))) {
-    if (MOSTLY_WAITING.includes(part) && parts.includes('python')) pytest ??= runPytestQuietly(only);
+    const only = (name) => limits.get(name) ?? [];
+    if (MOSTLY_WAITING.includes(part) && parts.includes('python'))
+      pytest ??= runPytestQuietly(only('python'));
     process.stdout.write(`\n── ${part} ──\n`);
-    let counts;
-    if (part === 'python') counts = await (pytest ?? runPytest(only));
-    else if (part === HEAVY) counts = await runPytest(['-m', HEAVY]);
-    else counts = await runVitest(part, limits.get(part) ?? []);
-    process.stdout.write(counts.output ?? '');
-    if (counts.passed + counts.failed + counts.skipped === 0) {
-      process.stdout.write(`No ${part} test ran: that counts as a failure.\n`);
-      counts.failed = 1;
-    }
-    for (const key of Object.keys(sum)) sum[key] += counts[key];
+    addCounts(sum, part, await (part === 'python' && pytest ? pytest : runPart(part, only(part))));
     const signal = endingSignal();
     if (signal === undefined) continue;
     process.stdout.write(`Ended by ${signal}: the rest was not run, which counts as a failure.\n`);
@@ -44,6 +36,18 @@ export async function runTests(parts, limits = new Map()) {
   }
   return sum;
 }
+
+function addCounts(sum, part, counts) {
+  process.stdout.write(counts.output ?? '');
+  if (counts.passed + counts.failed + counts.skipped === 0) {
+    process.stdout.write(`No ${part} test ran: that counts as a failure.\n`);
+    counts.failed = 1;
+  }
+  for (const key of Object.keys(sum)) sum[key] += counts[key];
+}
+
+const runPart = (part, only) =>
+  part === 'python' ? runPytest(only) : part === HEAVY ? runPytest(['-m', HEAVY]) : runVitest(part, only);
 
 async function runVitest(part, files) {
   const file = freshFile(`vitest-${part}.json`);

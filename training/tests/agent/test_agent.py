@@ -40,14 +40,8 @@ time.sleep(60)
 @pytest.fixture
 def host_of(tmp_path: Path) -> HostOf:
     def make(script: str, *, checkpoints: bool = True, **hyperparameters: Any) -> Path:  # noqa: ANN401
-        source = tmp_path / "source"
-        source.mkdir()
-        (source / "train.py").write_text(script)
         return make_host(
-            tmp_path / "ml",
-            hyperparameters={"sagemaker_program": "train.py", **hyperparameters},
-            checkpoints=checkpoints,
-            source=source,
+            tmp_path / "ml", script=script, hyperparameters=hyperparameters, checkpoints=checkpoints
         )
 
     return make

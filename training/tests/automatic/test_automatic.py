@@ -17,14 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from automatic_runs import SCRIPTS, automatic_host, steps
 from cluster import running, wait_until
 from hosts import TRAINING
-from sagemaker_host import make_host
 from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
-SCRIPTS = Path(__file__).parent / "scripts"
 pytestmark = pytest.mark.slow
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -60,10 +59,6 @@ def run_cold(script: str, folder: Path, **variables: str) -> subprocess.Complete
 def digest(ended: subprocess.CompletedProcess[str]) -> str:
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()[-1]
-
-
-def steps(folder: Path) -> list[str]:
-    return sorted(path.name for path in (folder / "checkpoints").glob("step-*"))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -290,20 +285,8 @@ def test_a_captured_graph_ends_the_checkpoints_of_its_warm_up(tmp_path: Path) ->
 
 
 def test_the_agent_saves_on_the_warning_and_resumes_elsewhere(tmp_path: Path) -> None:
-    def host(name: str) -> Path:
-        base = make_host(
-            tmp_path / name,
-            source=SCRIPTS,
-            hyperparameters={
-                "sagemaker_program": "slow_script.py",
-                "tidewheel_strategy": "single",
-                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-            },
-        )
-        return base
-
     variables = {"TIDEWHEEL_MODEL": "", "OMP_NUM_THREADS": "1"}
-    first, second = host("first"), host("second")
+    first, second = (automatic_host(tmp_path / name, "slow_script.py") for name in ("1", "2"))
     with running([first], **variables) as cluster:
         wait_until(lambda: "step 20 " in cluster.log(), 60, "step 20")
         cluster.signal_all(signal.SIGTERM)

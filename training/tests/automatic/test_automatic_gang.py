@@ -6,7 +6,6 @@ Two hosts under the agent, one of them killed, and optimizers in parts, a minute
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,14 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from automatic_runs import SCRIPTS, automatic_host
 from cluster import running
 from hosts import TRAINING, free_ports
-from sagemaker_host import make_host
 from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
-SCRIPTS = Path(__file__).parent / "scripts"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
 
@@ -109,17 +107,7 @@ def test_ranks_with_a_part_of_the_optimizer_each_resume(tmp_path: Path) -> None:
 
 def hosts(folder: Path) -> list[Path]:
     return [
-        make_host(
-            folder / host,
-            host=host,
-            hosts=HOSTS,
-            source=SCRIPTS,
-            hyperparameters={
-                "sagemaker_program": "ddp_script.py",
-                "tidewheel_strategy": "ddp",
-                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-            },
-        )
+        automatic_host(folder / host, "ddp_script.py", "ddp", host=host, hosts=HOSTS)
         for host in HOSTS
     ]
 

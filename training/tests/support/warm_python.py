@@ -125,7 +125,7 @@ def _serve(path: str, modules: Sequence[str]) -> Sequence[str]:
     listener.listen()
     print("ready", flush=True)
     # Standard input ends with the tests, however they end.
-    while listener in select.select([listener, 0], [], [])[0]:
+    while listener.fileno() in select.select([listener.fileno(), 0], [], [])[0]:
         line, _ = listener.accept()
         if os.fork() == 0:
             listener.close()
@@ -149,7 +149,7 @@ def _begin(line: socket.socket) -> Sequence[str]:
         for each in outputs:
             os.close(each)
         # Who asked for the program may give up.
-        if line in select.select([os.pidfd_open(program), line], [], [])[0]:
+        if line.fileno() in select.select([os.pidfd_open(program), line.fileno()], [], [])[0]:
             os.killpg(program, signal.SIGKILL)
         _, status = os.waitpid(program, 0)
         with contextlib.suppress(OSError):

@@ -2,17 +2,17 @@ import { expect, it } from 'vitest';
 import { reachOf } from '../../../../cli/setup/changed.mjs';
 
 const partsOf = (...paths: string[]) => Object.fromEntries(reachOf(paths));
-const EVERYTHING = { unit: [], contract: [], integration: [], e2e: [], python: [] };
+const TYPESCRIPT = { unit: [], contract: [], integration: [], e2e: [] };
+const EVERYTHING = { ...TYPESCRIPT, python: [] };
 
 it('a test file alone reaches itself', () => {
-  const files = ['test/unit/cli/setup/size.test.ts', 'training/tests/host/test_host.py'];
+  const files = ['packages/packing/tests/plan/balance.test.ts', 'training/tests/host/test_host.py'];
   expect(partsOf(...files)).toEqual({ unit: [files[0]], python: [files[1]] });
 });
 
 it('a service’s source reaches every test in TypeScript', () => {
-  const { python, ...typescript } = EVERYTHING;
-  expect(partsOf('functions/core/runs/run.ts')).toEqual(typescript);
-  expect(partsOf('test/support/region.ts')).toEqual(typescript);
+  expect(partsOf('packages/packing/plan/draft-plan.ts')).toEqual(TYPESCRIPT);
+  expect(partsOf('test/support/region.ts')).toEqual(TYPESCRIPT);
 });
 
 it('the agent’s source reaches everything', () => {
@@ -21,7 +21,9 @@ it('the agent’s source reaches everything', () => {
 });
 
 it('a script of a test reaches its folder', () => {
-  expect(partsOf('training/tests/automatic/scripts/end.py')).toEqual({ python: ['training/tests/automatic'] });
+  expect(partsOf('training/tests/automatic/scripts/end.py')).toEqual({
+    python: ['training/tests/automatic'],
+  });
 });
 
 it('a page reaches the unit tests', () => {
@@ -35,8 +37,8 @@ it('what no row names reaches everything', () => {
 
 it('all of a part includes a limited part', () => {
   const both = ['training/tests/host/test_host.py', 'training/agent/tidewheel_agent/main.py'];
-  expect(partsOf(...both).python).toEqual([]);
-  expect(partsOf(...both.reverse()).python).toEqual([]);
+  expect(partsOf(...both)['python']).toEqual([]);
+  expect(partsOf(...both.reverse())['python']).toEqual([]);
 });
 
 it('no change reaches nothing', () => {

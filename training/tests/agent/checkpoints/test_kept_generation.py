@@ -50,10 +50,7 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
 
 
 def host(folder: Path, script: str, attempt: int = 1) -> Path:
-    source = folder / "source"
-    source.mkdir()
-    (source / "train.py").write_text(script)
-    base = make_host(folder / "ml", source=source)
+    base = make_host(folder / "ml", script=script)
     set_attempt(base, attempt)
     return base
 

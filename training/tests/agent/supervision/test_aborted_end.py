@@ -24,11 +24,7 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("trained")
 
 
 def host(folder: Path, script: str, **hyperparameters: object) -> Path:
-    source = folder / "source"
-    source.mkdir()
-    (source / "train.py").write_text(script)
-    parameters = {"sagemaker_program": "train.py", **hyperparameters}
-    return make_host(folder / "ml", source=source, hyperparameters=parameters)
+    return make_host(folder / "ml", script=script, hyperparameters=hyperparameters)
 
 
 def test_an_abort_after_the_work_counts_as_finished(tmp_path: Path) -> None:

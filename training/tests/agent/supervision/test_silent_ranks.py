@@ -9,7 +9,7 @@ import pytest
 from cluster import running
 from sagemaker_host import make_hosts
 
-HOST = "127.0.0.2"
+HOSTS = ("127.0.0.2", "127.0.0.3")
 SCRIPT = """
 import sys
 import torch
@@ -24,14 +24,13 @@ dist.all_reduce(torch.ones(1))
 
 
 @pytest.mark.slow
-def test_the_host_reports_the_words_of_the_rank_that_left(tmp_path: Path) -> None:
-    """Other hosts hear it from this one: gang/test_gang.py."""
-    given = {"tidewheel_strategy": "ddp", "tidewheel_processes_per_host": 2}
-    (base,) = make_hosts(tmp_path, (HOST,), SCRIPT, given)
-    with running([base], TIDEWHEEL_MODEL="", OMP_NUM_THREADS="1") as cluster:
-        assert cluster.wait(120) == [1], cluster.log()
-    text = (base / "output" / "failure").read_text()
-    assert text.startswith(
-        f"train.py ended with exit code 1 on {HOST}: rank 1 ended with exit code 3\n"
-    )
-    assert "no images in channel train" in text
+def test_all_hosts_report_the_words_of_the_rank_that_left(tmp_path: Path) -> None:
+    bases = make_hosts(tmp_path, HOSTS, SCRIPT, {"tidewheel_strategy": "ddp"})
+    with running(bases, TIDEWHEEL_MODEL="", OMP_NUM_THREADS="1") as cluster:
+        assert cluster.wait(120) == [1, 1], cluster.log()
+    for base in bases:
+        text = (base / "output" / "failure").read_text()
+        assert text.startswith(
+            f"train.py ended with exit code 1 on {HOSTS[1]}: rank 1 ended with exit code 3\n"
+        )
+        assert "no images in channel train" in text
