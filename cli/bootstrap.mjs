@@ -44,11 +44,12 @@ const COMMANDS = {
       throw new SetupError(`unknown: ${unknown.join(', ')}; the parts are ${known.join(', ')}`);
     const commit = changed?.slice('--changed='.length) || 'HEAD';
     const reach = changed && reachOf(changedSince(commit));
-    if (reach?.size === 0) {
-      process.stdout.write(`nothing has changed since ${commit}\n`);
+    const asked = named.length > 0 ? named : PARTS;
+    const parts = asked.filter((part) => reach?.has(part) ?? true);
+    if (parts.length === 0) {
+      process.stdout.write(`no change since ${commit} reaches a test of ${asked.join(', ')}\n`);
       return 0;
     }
-    const parts = (named.length > 0 ? named : PARTS).filter((part) => reach?.has(part) ?? true);
     await setUp({ develop: true });
     const checks = args.includes('--with-check') ? await runChecks() : { passed: 0, failed: 0 };
     const counts = await runTests(parts, reach);

@@ -74,10 +74,12 @@ class WarmPython:
             size = len(message).to_bytes(4, "little")
             socket.send_fds(line, [size], [out.fileno(), err.fileno()])
             line.sendall(message)
-            code = int.from_bytes(line.recv(4), "little", signed=True)
+            code = line.recv(4)
+            assert code, "the server of forked processes is gone"
             out.seek(0)
             err.seek(0)
-            return subprocess.CompletedProcess(arguments, code, out.read(), err.read())
+            number = int.from_bytes(code, "little", signed=True)
+            return subprocess.CompletedProcess(arguments, number, out.read(), err.read())
 
 
 def script_pid(base: Path) -> int | None:

@@ -7,7 +7,10 @@ const EVERYTHING = { ...TYPESCRIPT, python: [] };
 
 it('a test file alone reaches itself', () => {
   const files = ['packages/packing/tests/plan/balance.test.ts', 'training/tests/host/test_host.py'];
-  expect(partsOf(...files)).toEqual({ unit: [files[0]], python: [files[1]] });
+  expect(partsOf(...files)).toEqual({
+    unit: [files[0]],
+    python: [files[1], 'training/tests/test_layers.py'],
+  });
 });
 
 it('a service’s source reaches every test in TypeScript', () => {
