@@ -133,7 +133,7 @@ def _serve(path: str, modules: Sequence[str]) -> Sequence[str]:
             listener.close()
             return _begin(line)
         line.close()
-        # So that their CPU time is this process's, and whoever measures the tests sees it.
+        # So that their CPU time counts as this process's, for a measurement of the tests.
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -191,7 +191,7 @@ def _become_new(environment: Mapping[str, str], folder: str, arguments: Sequence
 
 
 class _Imported(importlib.abc.Loader):
-    """Gives a module that is there already to whoever waits for its import."""
+    """Gives a module that is there already to a hook that waits for its import."""
 
     def __init__(self) -> None:
         self._modules = {name: sys.modules.pop(name) for name in _HOOKED if name in sys.modules}
