@@ -4,19 +4,21 @@
  * the set-up run on the Node 24 that it installed.
  */
 import path from 'node:path';
+import { changedSince, reachOf } from './setup/changed.mjs';
 import { formatAll, runChecks } from './setup/checks.mjs';
 import { SetupError } from './setup/machine.mjs';
 import { places } from './setup/places.mjs';
 import { runInForeground } from './setup/program.mjs';
 import { setUp } from './setup/set-up.mjs';
 import { startRegion } from './setup/start-region.mjs';
-import { closingLine, PARTS, runTests } from './setup/tests.mjs';
+import { closingLine, HEAVY, PARTS, runTests } from './setup/tests.mjs';
 
 const USAGE = `usage: node cli/bootstrap.mjs COMMAND
 
   start [OPTIONS]       set up, then run Tidewheel on this machine (start --help)
-  test [PART...] [--with-check]
-                        set up, then run all tests, or those parts: unit contract integration e2e python
+  test [PART...] [--with-check] [--changed[=COMMIT]]
+                        set up, then run all tests, or those parts: unit contract integration e2e python;
+                        --changed: what the changes since COMMIT (HEAD) can reach; the part heavy runs only if named
   check                 set up, then check format, lint and types
   format                put in order what a program can
   setup [--develop]     set up only; --develop adds what tests and checks need
@@ -34,13 +36,23 @@ const COMMANDS = {
   start: startRegion,
 
   async test(args) {
-    const parts = args.filter((arg) => arg !== '--with-check');
-    const unknown = parts.filter((part) => !PARTS.includes(part));
+    const changed = args.find((arg) => /^--changed(=|$)/.test(arg));
+    const named = args.filter((arg) => arg !== '--with-check' && arg !== changed);
+    const known = [...PARTS, HEAVY];
+    const unknown = named.filter((part) => !known.includes(part));
     if (unknown.length > 0)
-      throw new SetupError(`unknown: ${unknown.join(', ')}; the parts are ${PARTS.join(', ')}`);
+      throw new SetupError(`unknown: ${unknown.join(', ')}; the parts are ${known.join(', ')}`);
+    const commit = changed?.slice('--changed='.length) || 'HEAD';
+    const reach = changed && reachOf(changedSince(commit));
+    const asked = named.length > 0 ? named : PARTS;
+    const parts = asked.filter((part) => reach?.has(part) ?? true);
+    if (parts.length === 0) {
+      process.stdout.write(`no change since ${commit} reaches a test of ${asked.join(', ')}\n`);
+      return 0;
+    }
     await setUp({ develop: true });
     const checks = args.includes('--with-check') ? await runChecks() : { passed: 0, failed: 0 };
-    const counts = await runTests(parts.length > 0 ? parts : PARTS);
+    const counts = await runTests(parts, reach);
     counts.passed += checks.passed;
     counts.failed += checks.failed;
     process.stdout.write(`\n${closingLine(counts)}\n`);

@@ -7,27 +7,27 @@ import { endingSignal, runInForeground } from './program.mjs';
 /** In this order: what fails fast comes first. */
 export const PARTS = ['unit', 'contract', 'integration', 'e2e', 'python'];
 
+/** Slow and rare: it runs only when it is named. */
+export const HEAVY = 'heavy';
+
 /** These wait for most of their time, so Python's tests use the other core meanwhile. */
 const MOSTLY_WAITING = ['integration', 'e2e'];
 
 /**
- * @param {string[]} parts some of PARTS
+ * @param {string[]} parts some of PARTS and HEAVY
+ * @param {Map<string, string[]>} limits by part: the files and folders to which it is limited
  * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
  */
-export async function runTests(parts) {
+export async function runTests(parts, limits = new Map()) {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   mkdirSync(places.results, { recursive: true });
   let pytest;
-  for (const part of PARTS.filter((name) => parts.includes(name))) {
-    if (MOSTLY_WAITING.includes(part) && parts.includes('python')) pytest ??= runPytestQuietly();
+  for (const part of [...PARTS, HEAVY].filter((name) => parts.includes(name))) {
+    const only = (name) => limits.get(name) ?? [];
+    if (MOSTLY_WAITING.includes(part) && parts.includes('python'))
+      pytest ??= runPytestQuietly(only('python'));
     process.stdout.write(`\n── ${part} ──\n`);
-    const counts = part === 'python' ? await (pytest ?? runPytest()) : await runVitest(part);
-    process.stdout.write(counts.output ?? '');
-    if (counts.passed + counts.failed + counts.skipped === 0) {
-      process.stdout.write(`No ${part} test ran: that counts as a failure.\n`);
-      counts.failed = 1;
-    }
-    for (const key of Object.keys(sum)) sum[key] += counts[key];
+    addCounts(sum, part, await (part === 'python' && pytest ? pytest : runPart(part, only(part))));
     const signal = endingSignal();
     if (signal === undefined) continue;
     process.stdout.write(`Ended by ${signal}: the rest was not run, which counts as a failure.\n`);
@@ -37,7 +37,19 @@ export async function runTests(parts) {
   return sum;
 }
 
-async function runVitest(part) {
+function addCounts(sum, part, counts) {
+  process.stdout.write(counts.output ?? '');
+  if (counts.passed + counts.failed + counts.skipped === 0) {
+    process.stdout.write(`No ${part} test ran: that counts as a failure.\n`);
+    counts.failed = 1;
+  }
+  for (const key of Object.keys(sum)) sum[key] += counts[key];
+}
+
+const runPart = (part, only) =>
+  part === 'python' ? runPytest(only) : part === HEAVY ? runPytest(['-m', HEAVY]) : runVitest(part, only);
+
+async function runVitest(part, files) {
   const file = freshFile(`vitest-${part}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
   const code = await runInForeground([
@@ -48,26 +60,27 @@ async function runVitest(part) {
     part,
     '--passWithNoTests',
     ...reporters,
+    ...files,
   ]);
   return countVitest(textOf(file), code);
 }
 
 const vitest = () => path.join(places.nodeModules, 'vitest', 'vitest.mjs');
 
-async function runPytest({ stdio = 'inherit' } = {}) {
+async function runPytest(args, { stdio = 'inherit' } = {}) {
   const file = freshFile('pytest.xml');
-  const code = await runInForeground([places.venvPython, '-m', 'pytest', '-q', `--junitxml=${file}`], {
-    cwd: path.join(places.root, 'training'),
-    stdio,
-  });
+  const cwd = path.join(places.root, 'training');
+  const own = args.map((arg) => (arg.startsWith('training/') ? path.relative('training', arg) : arg));
+  const command = [places.venvPython, '-m', 'pytest', '-q', `--junitxml=${file}`, ...own];
+  const code = await runInForeground(command, { cwd, stdio });
   return countJunit(textOf(file), code);
 }
 
 /** Keeps the output for the end, since other tests print meanwhile. A signal reaches it as it reaches them. */
-async function runPytestQuietly() {
+async function runPytestQuietly(only) {
   const log = freshFile('pytest.log');
   const descriptor = openSync(log, 'w');
-  const counts = await runPytest({ stdio: ['ignore', descriptor, descriptor] });
+  const counts = await runPytest(only, { stdio: ['ignore', descriptor, descriptor] });
   closeSync(descriptor);
   return { ...counts, output: textOf(log) };
 }

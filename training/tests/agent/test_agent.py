@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from agent_runs import SAVE, run, wheel
+from agent_runs import SAVE, run
 from cluster import Cluster, running, wait_until
 from hosts import processes_below
 from sagemaker_host import make_host
@@ -40,14 +40,8 @@ time.sleep(60)
 @pytest.fixture
 def host_of(tmp_path: Path) -> HostOf:
     def make(script: str, *, checkpoints: bool = True, **hyperparameters: Any) -> Path:  # noqa: ANN401
-        source = tmp_path / "source"
-        source.mkdir()
-        (source / "train.py").write_text(script)
         return make_host(
-            tmp_path / "ml",
-            hyperparameters={"sagemaker_program": "train.py", **hyperparameters},
-            checkpoints=checkpoints,
-            source=source,
+            tmp_path / "ml", script=script, hyperparameters=hyperparameters, checkpoints=checkpoints
         )
 
     return make
@@ -74,28 +68,10 @@ def test_the_scripts_exit_code_and_reason_are_kept(host_of: HostOf) -> None:
     )
 
 
-def test_the_scripts_own_failure_file_is_kept(host_of: HostOf) -> None:
-    base = host_of(
-        "import os, pathlib, sys\n"
-        "pathlib.Path(os.environ['SM_OUTPUT_DIR'], 'failure').write_text('mine')\n"
-        "sys.exit(3)"
-    )
-    assert run(base)[0] == 3
-    assert failure_of(base) == "mine"
-
-
 def test_a_crash_has_the_shells_exit_code(host_of: HostOf) -> None:
     base = host_of("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
     assert run(base)[0] == 139
     assert "signal SIGSEGV" in failure_of(base)
-
-
-def test_success_leaves_no_failure_file(host_of: HostOf) -> None:
-    base = host_of("print('fine')")
-    code, log = run(base)
-    assert code == 0
-    assert "fine" in log
-    assert failure_of(base) == ""
 
 
 def test_hostile_hyperparameters_arrive_as_they_are(host_of: HostOf, tmp_path: Path) -> None:
@@ -128,14 +104,6 @@ def test_problems_are_in_log_and_failure_file(host_of: HostOf) -> None:
     for text in (log, failure_of(base)):
         assert "nowhere to save" in text
         assert "choose one of single, ddp" in text
-
-
-def test_the_error_for_a_missing_script_lists_the_source(host_of: HostOf) -> None:
-    base = host_of("", sagemaker_region="x")
-    config = base / "input/config/hyperparameters.json"
-    config.write_text('{"sagemaker_program": "\\"main.py\\""}')
-    assert run(base)[0] == 1
-    assert "main.py is not in the source (found: train.py)" in failure_of(base)
 
 
 def test_the_script_gets_sigterm_and_time_to_save(host_of: HostOf) -> None:
@@ -293,16 +261,6 @@ def test_no_process_outlives_a_killed_agent(host_of: HostOf) -> None:
         wait_until(lambda: processes_below(base) == [], 10, "the script is gone")
 
 
-def test_leftover_processes_end_with_the_script(host_of: HostOf) -> None:
-    base = host_of(
-        "import subprocess, sys\n"
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],"
-        " start_new_session=True)"
-    )
-    assert run(base)[0] == 0
-    assert processes_below(base) == []
-
-
 def test_progress_lines_become_the_next_checkpoints_metrics(host_of: HostOf) -> None:
     base = host_of(
         f"import tidewheel\n{SAVE}\n"
@@ -371,16 +329,6 @@ print(f"SAVING for {time.monotonic() - began}", flush=True)
     assert code == 0, log
     own, *_ = seconds_after("SAVING for", log)
     assert 0.2 <= progress_of(base)["saveSeconds"] <= own + 0.001
-
-
-def test_requirements_are_installed_before_the_script(host_of: HostOf, tmp_path: Path) -> None:
-    base = host_of("import tidetest\nprint('VALUE', tidetest.VALUE)")
-    (tmp_path / "source" / "requirements.txt").write_text(f"# a comment\n{wheel(tmp_path)}\n")
-    # Installs into a folder, not into the environment of these tests.
-    target = str(tmp_path / "installed")
-    code, log = run(base, PIP_TARGET=target, PIP_NO_INDEX="1", PYTHONPATH=target)
-    assert code == 0, log
-    assert "VALUE 41" in log
 
 
 def test_an_installation_error_hides_credentials(host_of: HostOf, tmp_path: Path) -> None:

@@ -21,12 +21,7 @@ MODEL = "import os, pathlib\nmodel = pathlib.Path(os.environ['SM_MODEL_DIR'])\n"
 @pytest.fixture
 def host(tmp_path: Path) -> HostOf:
     def make(script: str) -> Path:
-        source = tmp_path / "source"
-        source.mkdir()
-        (source / "train.py").write_text(script)
-        return make_host(
-            tmp_path / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
-        )
+        return make_host(tmp_path / "ml", script=script)
 
     return make
 

@@ -31,16 +31,12 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
 
 
 def host(folder: Path, argument: str) -> Path:
-    source = folder / "source"
-    source.mkdir()
-    (source / "train.py").write_text(NUMBERED)
     parameters = {
-        "sagemaker_program": "train.py",
         "tidewheel_run_id": "digits-000001",
         "sagemaker_job_name": "digits-000001-a1-0a1b2c",
         "tidewheel_script": json.dumps({"arguments": [argument]}),
     }
-    return make_host(folder / "ml", source=source, hyperparameters=parameters)
+    return make_host(folder / "ml", script=NUMBERED, hyperparameters=parameters)
 
 
 def has_started(base: Path) -> Path:

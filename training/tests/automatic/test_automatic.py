@@ -1,6 +1,7 @@
 """Scripts that save nothing, resumed from a checkpoint that the hooks made: real processes.
 
-Two scripts more, half a minute: `pytest -m heavy tests/automatic`.
+They share the import of PyTorch (warm_python.py). Each with a Python of its own, two minutes:
+`pytest -m heavy tests/automatic/test_automatic.py`.
 """
 
 from __future__ import annotations
@@ -11,33 +12,44 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from automatic_runs import SCRIPTS, automatic_host, steps
 from cluster import running, wait_until
 from hosts import TRAINING
-from sagemaker_host import make_host
+from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
-SCRIPTS = Path(__file__).parent / "scripts"
 pytestmark = pytest.mark.slow
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def environment_of(folder: Path, variables: dict[str, str]) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
-    environment = {
+    return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(HOOKS), str(FOR_SCRIPTS)]),
         "OMP_NUM_THREADS": "1",
         "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
         **variables,
     }
+
+
+def run(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = environment_of(folder, variables)
+    return warm_torch(*REPLAYS).run(str(SCRIPTS / script), cwd=folder, env=environment)
+
+
+def run_cold(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """In a Python of its own, with other hashes of strings."""
     return subprocess.run(
         [sys.executable, str(SCRIPTS / script)],
         cwd=folder,
-        env=environment,
+        env=environment_of(folder, variables),
         capture_output=True,
         text=True,
         timeout=120,
@@ -49,10 +61,6 @@ def digest(ended: subprocess.CompletedProcess[str]) -> str:
     return ended.stdout.splitlines()[-1]
 
 
-def steps(folder: Path) -> list[str]:
-    return sorted(path.name for path in (folder / "checkpoints").glob("step-*"))
-
-
 def files_of(folder: Path) -> dict[str, bytes]:
     """What a script has saved there."""
     paths = [path for path in folder.rglob("*") if path.is_file()]
@@ -60,26 +68,27 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in named.items() if not name.startswith("step-")}
 
 
-@pytest.mark.parametrize(
-    ("script", "every"),
-    [
-        ("copies_script.py", 9),
-        ("epochs_script.py", 5),
-        ("adversarial_script.py", 9),
-        ("models_script.py", 8),
-        ("histogram_script.py", 8),
-        ("numbers_script.py", 13),
-        ("iterators_script.py", 8),
-        ("held_script.py", 9),
-        ("by_hand_script.py", 15),
-        ("shapes_script.py", 11),
-        ("packed_script.py", 7),
-        pytest.param("workers_script.py", 7, marks=pytest.mark.heavy),
-        pytest.param("recurrent_script.py", 11, marks=pytest.mark.heavy),
-    ],
-)
+RESUMED = [
+    ("copies_script.py", 9),
+    ("epochs_script.py", 5),
+    ("adversarial_script.py", 9),
+    ("models_script.py", 8),
+    ("histogram_script.py", 8),
+    ("numbers_script.py", 13),
+    ("iterators_script.py", 8),
+    ("held_script.py", 9),
+    ("by_hand_script.py", 15),
+    ("shapes_script.py", 11),
+    ("packed_script.py", 7),
+    ("workers_script.py", 7),
+    ("recurrent_script.py", 11),
+]
+
+
+@pytest.mark.parametrize(("script", "every"), RESUMED)
+@pytest.mark.parametrize("run", [run, pytest.param(run_cold, marks=pytest.mark.heavy)])
 def test_a_resumed_script_ends_with_the_same_weights(
-    script: str, every: int, tmp_path: Path
+    run: Run, script: str, every: int, tmp_path: Path
 ) -> None:
     whole = run(script, tmp_path, TIDEWHEEL_AUTOMATIC_STEPS=str(every))
     expected = digest(whole)
@@ -231,8 +240,8 @@ def test_processes_that_train_do_not_share_checkpoints(tmp_path: Path) -> None:
         ("computes", ""),
         ("reads", "a process that it forks in its loop reads tensors"),
         ("trains", "a second process of the script trains"),
-        pytest.param("sends", "it sends tensors to another", marks=pytest.mark.heavy),
-        pytest.param("starts", "it starts Python in its loop", marks=pytest.mark.heavy),
+        ("sends", "it sends tensors to another"),
+        ("starts", "it starts Python in its loop"),
     ],
 )
 def test_processes_within_the_loop_leave_tensors_alone(
@@ -276,20 +285,8 @@ def test_a_captured_graph_ends_the_checkpoints_of_its_warm_up(tmp_path: Path) ->
 
 
 def test_the_agent_saves_on_the_warning_and_resumes_elsewhere(tmp_path: Path) -> None:
-    def host(name: str) -> Path:
-        base = make_host(
-            tmp_path / name,
-            source=SCRIPTS,
-            hyperparameters={
-                "sagemaker_program": "slow_script.py",
-                "tidewheel_strategy": "single",
-                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-            },
-        )
-        return base
-
     variables = {"TIDEWHEEL_MODEL": "", "OMP_NUM_THREADS": "1"}
-    first, second = host("first"), host("second")
+    first, second = (automatic_host(tmp_path / name, "slow_script.py") for name in ("1", "2"))
     with running([first], **variables) as cluster:
         wait_until(lambda: "step 20 " in cluster.log(), 60, "step 20")
         cluster.signal_all(signal.SIGTERM)
@@ -309,5 +306,5 @@ def test_a_script_without_torch_runs_as_before(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text("print('the image has one too')\n")
     path = os.pathsep.join([str(HOOKS), str(tmp_path / "site")])
-    ended = run(str(tmp_path / "script.py"), tmp_path, PYTHONPATH=path)
+    ended = run_cold(str(tmp_path / "script.py"), tmp_path, PYTHONPATH=path)
     assert ended.stdout.splitlines() == ["the image has one too", "False"]

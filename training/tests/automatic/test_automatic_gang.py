@@ -6,7 +6,6 @@ Two hosts under the agent, one of them killed, and optimizers in parts, a minute
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,28 +15,29 @@ from pathlib import Path
 
 import pytest
 
+from automatic_runs import SCRIPTS, automatic_host
 from cluster import running
 from hosts import TRAINING, free_ports
-from sagemaker_host import make_host
+from warm_python import REPLAYS, warm_torch
 
 HOOKS = TRAINING / "automatic"
 FOR_SCRIPTS = TRAINING / "agent" / "for_scripts"
-SCRIPTS = Path(__file__).parent / "scripts"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, ranks: int = 2, *, program: str = "ddp_script.py", **variables: str) -> str:
-    """On one host; returns what the ranks printed."""
+    """On one host; returns what the ranks printed. They share the import of PyTorch."""
     folder.mkdir(exist_ok=True)
+    stub = folder / "stub.py"
+    stub.write_text(warm_torch(*REPLAYS).stub(SCRIPTS / program))
     launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
     ended = subprocess.run(
-        [*launcher, f"--master-port={free_ports(1)}", str(SCRIPTS / program)],
+        [*launcher, f"--master-port={free_ports(1)}", str(stub)],
         cwd=folder,
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(HOOKS), str(FOR_SCRIPTS)]),
-            "PYTHONHASHSEED": "0",
             "OMP_NUM_THREADS": "1",
             "TIDEWHEEL_AUTOMATIC_DIR": str(folder / "checkpoints"),
             **variables,
@@ -107,17 +107,7 @@ def test_ranks_with_a_part_of_the_optimizer_each_resume(tmp_path: Path) -> None:
 
 def hosts(folder: Path) -> list[Path]:
     return [
-        make_host(
-            folder / host,
-            host=host,
-            hosts=HOSTS,
-            source=SCRIPTS,
-            hyperparameters={
-                "sagemaker_program": "ddp_script.py",
-                "tidewheel_strategy": "ddp",
-                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-            },
-        )
+        automatic_host(folder / host, "ddp_script.py", "ddp", host=host, hosts=HOSTS)
         for host in HOSTS
     ]
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from automatic_runs import SCRIPTS, automatic_host, note, second_processes, steps
 from cluster import Cluster, running, wait_until
-from sagemaker_host import make_host
+from warm_python import REPLAYS, warm_torch
 
-SCRIPTS = Path(__file__).parent / "scripts"
 VARIABLES = {
     "TIDEWHEEL_MODEL": "",
     "OMP_NUM_THREADS": "1",
@@ -28,24 +24,6 @@ VARIABLES = {
 pytestmark = pytest.mark.slow
 
 
-def host(base: Path, program: str, source: Path = SCRIPTS) -> Path:
-    return make_host(
-        base,
-        source=source,
-        hyperparameters={
-            "sagemaker_program": program,
-            "tidewheel_strategy": "single",
-            "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-        },
-    )
-
-
-def note(base: Path) -> dict[str, Any]:
-    path = base / "checkpoints" / "tidewheel-automatic.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
-
-
 def await_trial(cluster: Cluster, base: Path, seconds: float = 60) -> dict[str, Any]:
     def is_over() -> bool:
         assert cluster.agents[0].poll() is None, cluster.log()
@@ -53,10 +31,6 @@ def await_trial(cluster: Cluster, base: Path, seconds: float = 60) -> dict[str, 
 
     wait_until(is_over, seconds, "the trial's end")
     return dict(note(base)["trial"])
-
-
-def steps(base: Path) -> list[str]:
-    return sorted(path.name for path in (base / "checkpoints").glob("step-*"))
 
 
 def complete(base: Path) -> list[str]:
@@ -69,18 +43,6 @@ def is_safe(base: Path) -> bool:
     return complete(base) != []
 
 
-def second_process(base: Path) -> int | None:
-    """Its id, while it runs: the agent tells it which folder belongs to the training."""
-    needle = f"TIDEWHEEL_AUTOMATIC_PROTECTED={base}".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                variables = (entry / "environ").read_bytes().split(b"\0")
-                if any(each.split(b":")[0] == needle for each in variables):
-                    return int(entry.name)
-    return None
-
-
 def losses(text: str) -> dict[str, str]:
     """By step. Each step is there once."""
     lines = re.findall(r"^step (\d+) loss (\S+)\n", text, re.MULTILINE)
@@ -90,7 +52,7 @@ def losses(text: str) -> dict[str, str]:
 
 
 def test_a_trial_restores_to_the_same_bits_before_the_first_checkpoint(tmp_path: Path) -> None:
-    base = host(tmp_path / "host", "slow_script.py")
+    base = automatic_host(tmp_path / "host", "slow_script.py")
     with running([base], **VARIABLES) as cluster:
         wait_until(lambda: "step 10 " in cluster.log(), 60, "step 10")
         assert steps(base) == []
@@ -104,7 +66,7 @@ def test_a_trial_restores_to_the_same_bits_before_the_first_checkpoint(tmp_path:
 
 
 def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path: Path) -> None:
-    base = host(tmp_path / "host", "hidden_script.py")
+    base = automatic_host(tmp_path / "host", "hidden_script.py")
     with running([base], **VARIABLES) as cluster:
         trial = await_trial(cluster, base)
         wait_until(lambda: "no automatic checkpoints from step" in cluster.log(), 30, "the end")
@@ -122,7 +84,7 @@ def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path
 
 
 def test_a_loop_that_is_not_restored_in_a_later_epoch_ends_the_checkpoints(tmp_path: Path) -> None:
-    base = host(tmp_path / "host", "later_script.py")
+    base = automatic_host(tmp_path / "host", "later_script.py")
     with running([base], **VARIABLES) as cluster:
         first = await_trial(cluster, base)
         said = "no automatic checkpoints from step"
@@ -136,12 +98,10 @@ def test_a_loop_that_is_not_restored_in_a_later_epoch_ends_the_checkpoints(tmp_p
 
 
 def test_a_killed_trial_leaves_the_training_alone_and_says_why(tmp_path: Path) -> None:
-    base = host(tmp_path / "host", "slow_script.py")
+    base = automatic_host(tmp_path / "host", "slow_script.py")
     with running([base], **VARIABLES) as cluster:
-        wait_until(lambda: second_process(base) is not None, 60, "the second process")
-        second = second_process(base)
-        assert second is not None
-        os.kill(second, signal.SIGKILL)
+        wait_until(lambda: second_processes(base) != [], 60, "the second process")
+        os.kill(second_processes(base)[0], signal.SIGKILL)
         trial = await_trial(cluster, base)
         wait_until(lambda: is_safe(base), 60, "a checkpoint")
         assert cluster.agents[0].poll() is None
@@ -150,19 +110,13 @@ def test_a_killed_trial_leaves_the_training_alone_and_says_why(tmp_path: Path) -
         "the second process ended with exit code 137 (killed by SIGKILL: "
     )
     trained = losses(cluster.log())
-    alone = subprocess.run(
-        [sys.executable, str(SCRIPTS / "slow_script.py")],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PAUSE": "0", "STEPS": str(len(trained))},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PAUSE": "0", "STEPS": str(len(trained))}
+    alone = warm_torch(*REPLAYS).run(str(SCRIPTS / "slow_script.py"), env=environment)
     assert trained == losses(alone.stdout)
 
 
 def test_a_script_that_cannot_be_resumed_later_begins_again(tmp_path: Path) -> None:
-    base = host(tmp_path / "host", "unreplayable_script.py")
+    base = automatic_host(tmp_path / "host", "unreplayable_script.py")
     with running([base], **VARIABLES) as cluster:
         assert await_trial(cluster, base)["result"] == "passed"
         wait_until(lambda: any(int(each[5:]) > 30 for each in complete(base)), 90, "step 31 safe")

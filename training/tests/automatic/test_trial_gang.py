@@ -6,8 +6,6 @@ Ranks and hosts that are lost meanwhile, four minutes:
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import signal
 from pathlib import Path
@@ -15,10 +13,9 @@ from typing import Any
 
 import pytest
 
+from automatic_runs import automatic_host, note, second_processes, steps
 from cluster import Cluster, running, wait_until
-from sagemaker_host import make_host
 
-SCRIPTS = Path(__file__).parent / "scripts"
 HOSTS = ("127.0.0.2", "127.0.0.3")
 VARIABLES = {
     "TIDEWHEEL_MODEL": "",
@@ -32,27 +29,15 @@ pytestmark = pytest.mark.slow
 
 
 def make_hosts(folder: Path, program: str, hosts: tuple[str, ...] = HOSTS) -> list[Path]:
+    ranks = {"tidewheel_processes_per_host": "1" if len(hosts) > 1 else "2"}
     return [
-        make_host(
-            folder / host,
-            host=host,
-            hosts=hosts,
-            source=SCRIPTS,
-            hyperparameters={
-                "sagemaker_program": program,
-                "tidewheel_strategy": "ddp",
-                "tidewheel_processes_per_host": "1" if len(hosts) > 1 else "2",
-                "tidewheel_script": json.dumps({"checkpoint": "automatic"}),
-            },
-        )
+        automatic_host(folder / host, program, "ddp", host=host, hosts=hosts, hyperparameters=ranks)
         for host in hosts
     ]
 
 
-def note(base: Path) -> dict[str, Any]:
-    path = base / "checkpoints" / "tidewheel-automatic.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+def second_ranks(base: Path) -> list[int]:
+    return second_processes(base, "LOCAL_RANK=")
 
 
 def await_trial(cluster: Cluster) -> dict[str, Any]:
@@ -62,24 +47,6 @@ def await_trial(cluster: Cluster) -> dict[str, Any]:
 
     wait_until(is_over, 120, "the trial's end")
     return dict(note(cluster.bases[0])["trial"])
-
-
-def steps(base: Path) -> list[str]:
-    return sorted(path.name for path in (base / "checkpoints").glob("step-*"))
-
-
-def second_processes(base: Path) -> list[int]:
-    """Ranks of the second process on the host of `base`."""
-    needle = f"TIDEWHEEL_AUTOMATIC_PROTECTED={base}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                variables = (entry / "environ").read_bytes().split(b"\0")
-                is_rank = any(each.startswith(b"LOCAL_RANK=") for each in variables)
-                if is_rank and any(each.split(b":")[0] == needle for each in variables):
-                    found.append(int(entry.name))
-    return found
 
 
 def test_ranks_of_one_host_restore_to_the_same_bits(tmp_path: Path) -> None:
@@ -105,7 +72,7 @@ def test_a_rank_that_cannot_be_restored_is_refused(tmp_path: Path) -> None:
         said = "no automatic checkpoints from step"
         for host in (0, 1):
             wait_until(lambda h=host: said in cluster.log(h), 30, said)  # type: ignore[misc]
-            assert second_processes(bases[host]) == []
+            assert second_ranks(bases[host]) == []
     assert trial["result"] == "refused", trial
     assert steps(bases[0]) == steps(bases[1]) == []
 
@@ -115,8 +82,8 @@ def test_a_rank_that_cannot_be_restored_is_refused(tmp_path: Path) -> None:
 def test_a_killed_rank_of_the_trial_leaves_the_training_alone(killed: int, tmp_path: Path) -> None:
     bases = make_hosts(tmp_path, "ddp_script.py")
     with running(bases, **VARIABLES) as cluster:
-        wait_until(lambda: second_processes(bases[killed]) != [], 60, "the second process")
-        os.kill(second_processes(bases[killed])[0], signal.SIGKILL)
+        wait_until(lambda: second_ranks(bases[killed]) != [], 60, "the second process")
+        os.kill(second_ranks(bases[killed])[0], signal.SIGKILL)
         trial = await_trial(cluster)
         wait_until(lambda: cluster.progress()["step"] > 0, 60, "a checkpoint")
         assert [agent.poll() for agent in cluster.agents] == [None, None]
@@ -129,8 +96,8 @@ def test_a_killed_rank_of_the_trial_leaves_the_training_alone(killed: int, tmp_p
 def test_a_host_lost_during_the_trial_ends_it_everywhere(lost: int, tmp_path: Path) -> None:
     bases = make_hosts(tmp_path, "ddp_script.py")
     with running(bases, **VARIABLES) as cluster:
-        wait_until(lambda: second_processes(bases[1 - lost]) != [], 60, "the second process")
+        wait_until(lambda: second_ranks(bases[1 - lost]) != [], 60, "the second process")
         cluster.lose_host(lost)
         assert cluster.agents[1 - lost].wait(60) == 143
-        assert second_processes(bases[1 - lost]) == []
+        assert second_ranks(bases[1 - lost]) == []
     assert "trial" not in note(bases[0])

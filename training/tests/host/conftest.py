@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ec2_host import FAKE_AWS, metadata_service
+from ec2_host import metadata_service
 
 
 @pytest.fixture
@@ -19,5 +19,4 @@ def imds() -> Iterator[tuple[str, dict[str, str]]]:
 @pytest.fixture
 def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FAKE_S3", str(tmp_path / "s3"))
-    FAKE_AWS.chmod(0o755)
     return tmp_path / "s3" / "b"

@@ -33,7 +33,8 @@ tidewheel.stepped(64, 2)
 def test_a_loop_without_a_framework_says_its_steps(tmp_path: Path) -> None:
     own = str(TRAINING / "agent" / "for_scripts")
     program = f"import sys; sys.path.append({own!r})\n{LOOP}"
-    assert output("-c", program) == hooked(tmp_path / "cells", "-c", program) == ""
+    assert output("-c", program, is_cold=True) == ""
+    assert hooked(tmp_path / "cells", "-c", program, is_cold=True) == ""
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
     assert (trainer.steps, trainer.samples, trainer.knows_samples) == (14, 448, True)
     assert (trainer.workers, trainer.batch_size) == (0, 32)
@@ -159,7 +160,7 @@ def test_a_module_that_is_only_looked_for_gets_its_hooks_later(tmp_path: Path) -
         "    model(torch.randn(8, 4)).mean().backward()\n"
         "    optimizer.step()\n"
     )
-    hooked(tmp_path / "cells", "-c", script)
+    hooked(tmp_path / "cells", "-c", script, is_cold=True)
     (trainer,) = read_counts(tmp_path / "cells", time.monotonic())
     assert trainer.steps == 3
 

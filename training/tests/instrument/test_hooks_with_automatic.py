@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 from hosts import TRAINING
 from tidewheel_agent.evidence.cells import read_counts, removed_hook
+from warm_python import warm_torch
 
 pytestmark = pytest.mark.slow
 HOOKS = [TRAINING / name for name in ("automatic", "instrument", "agent/for_scripts")]
@@ -30,14 +30,7 @@ def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         "TIDEWHEEL_INSTRUMENT_DIR": str(folder / "cells"),
         **variables,
     }
-    ended = subprocess.run(
-        [sys.executable, str(SCRIPT)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    ended = warm_torch().run(str(SCRIPT), cwd=folder, env=environment)
     assert ended.returncode == 0, ended.stderr
     return ended
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from hosts import TRAINING, free_ports
+from hooked_programs import HOOKS, output
+from hosts import free_ports
 from tidewheel_agent.evidence.cells import read_counts, remedy_lines
 
 pytestmark = pytest.mark.slow
-HOOKS = TRAINING / "instrument"
 
 LOAD = """
 import torch
@@ -54,22 +52,12 @@ def lines_of(folder: Path, train: str, load: str = LOAD, **more: str) -> dict[st
     (code / "data" / "load.py").write_text(load)
     (packages / "kit.py").write_text(LOAD)
     paths = [str(HOOKS), str(packages), str(folder)]
-    done = subprocess.run(
-        [sys.executable, "train.py"],
-        cwd=code,
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join(paths),
-            "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
-            **more,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    environment = {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
+        **more,
+    }
+    output("train.py", cwd=code, environment=environment)
     (pid,) = [int(each.stem) for each in cells.glob("*.cells")]
     return remedy_lines(cells, [pid])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import running, wait_until
+from cluster import running
 from hosts import TRAINING, processes_below
 from sagemaker_host import make_host
 
@@ -29,7 +29,7 @@ def hosts_below(root: Path, shards: Path, hosts: tuple[str, ...], **more: object
                 "sagemaker_program": "train.py",
                 "sagemaker_job_name": root.name,
                 "tidewheel_strategy": "ddp",
-                "epochs": 8,
+                "epochs": 4,
                 "checkpoint_steps": 20,
                 **more,
             },
@@ -70,10 +70,10 @@ def model_of(base: Path) -> bytes:
 def test_an_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None:
     metrics = json.loads((uninterrupted / "model" / "metrics.json").read_text())
     assert metrics["accuracy"] >= 0.97
-    assert metrics["step"] == metrics["totalSteps"] == 176
+    assert metrics["step"] == metrics["totalSteps"] == 88
     progress = json.loads((uninterrupted / "checkpoints" / "tidewheel-progress.json").read_text())
-    assert progress["step"] == progress["totalSteps"] == 176
-    assert progress["checkpoint"] == "step-00000176"
+    assert progress["step"] == progress["totalSteps"] == 88
+    assert progress["checkpoint"] == "step-00000088"
     assert progress["metrics"]["accuracy"] == metrics["accuracy"]
 
 
@@ -81,12 +81,14 @@ def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrup
     first = make_hosts("first")
     with running(first) as cluster:
         cluster.await_step(40)
-        cluster.signal_all(signal.SIGTERM)
+        # One of them gets it, and all of them save.
+        cluster.agents[1].send_signal(signal.SIGTERM)
         assert cluster.wait(30) == [143, 143], cluster.log()
         saved = cluster.progress()
         assert "stop requested: saved step" in cluster.log()
+        assert "host 127.0.0.3 got a stop request (SIGTERM)" in cluster.log()
         assert f"step {saved['step']} is safe; exit code 143" in cluster.log()
-    assert 40 <= saved["step"] < 176
+    assert 40 <= saved["step"] < 88
     assert not (first[0] / "output" / "failure").exists()
     assert [processes_below(base) for base in first] == [[], []]
 
@@ -94,21 +96,14 @@ def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrup
     # The next host may have more CPUs.
     with running(second, TIDEWHEEL_CPUS="2") as cluster:
         assert cluster.wait() == [0, 0], cluster.log()
-        assert f"resumed at step {saved['step']} of 176" in cluster.log()
+        assert f"resumed at step {saved['step']} of 88" in cluster.log()
         assert cluster.progress()["trainingSeconds"] > saved["trainingSeconds"]
     assert model_of(second[0]) == model_of(uninterrupted)
 
 
-def test_stopping_one_host_stops_all(make_hosts: MakeHosts) -> None:
-    with running(make_hosts("one")) as cluster:
-        cluster.await_step(20)
-        cluster.agents[1].send_signal(signal.SIGTERM)
-        assert cluster.wait(30) == [143, 143], cluster.log()
-        assert "stop requested: saved step" in cluster.log()
-        assert "host 127.0.0.3 got a stop request (SIGTERM)" in cluster.log()
-
-
-@pytest.mark.parametrize("lost", [0, 1], ids=["leader", "member"])
+@pytest.mark.parametrize(
+    "lost", [pytest.param(0, id="leader"), pytest.param(1, id="member", marks=pytest.mark.heavy)]
+)
 def test_after_a_lost_host_the_bits_are_the_same(
     make_hosts: MakeHosts, uninterrupted: Path, lost: int
 ) -> None:
@@ -127,20 +122,6 @@ def test_after_a_lost_host_the_bits_are_the_same(
         assert cluster.wait() == [0, 0], cluster.log()
         assert "resumed at step " in cluster.log()
     assert model_of(second[0]) == model_of(uninterrupted)
-
-
-def test_no_rank_outlives_a_killed_agent(make_hosts: MakeHosts) -> None:
-    bases = make_hosts("orphans")
-    with running(bases) as cluster:
-        cluster.await_step(20)
-        assert len(processes_below(bases[0])) >= 3
-        cluster.signal_all(signal.SIGKILL)
-        cluster.wait(5)
-        wait_until(
-            lambda: not processes_below(bases[0]) and not processes_below(bases[1]),
-            10,
-            "ranks are gone",
-        )
 
 
 def test_a_checkpoint_of_another_training_is_refused(
@@ -167,5 +148,5 @@ def test_ddp_resumes_with_another_number_of_hosts(
         assert cluster.wait() == [0], cluster.log()
         assert "2 ranks before, 1 now: not equal to the bit" in cluster.log()
     metrics = json.loads((second[0] / "model" / "metrics.json").read_text())
-    assert metrics["step"] == 176
+    assert metrics["step"] == 88
     assert metrics["accuracy"] >= 0.97

@@ -19,7 +19,7 @@ import pytest
 from catalogue import RECIPES
 from heavy import python_of, recipe_of, undisturbed
 from hosts import Attempt
-from interrupted import Recipe, RecipeError, measure, run_whole
+from interrupted import Recipe, measure
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(900)]
 CHOOSE = """
@@ -77,18 +77,6 @@ def test_asynchronous_workers_learn_in_bfloat16(work: Path, tmp_path: Path) -> N
     recipe = with_settings(recipe_of("parameter-server", work), precision="bfloat16")
     result = measure(replace(recipe, check=holds_balanced_parts), tmp_path, seed=3)
     assert result.is_within, result
-
-
-def test_parameter_servers_refuse_a_sum_of_mirrors(work: Path, tmp_path: Path) -> None:
-    recipe = with_settings(recipe_of("parameter-server", work), cross_device_ops="ring")
-    with pytest.raises(RecipeError, match="cross_device_ops=ring is for mirrored devices"):
-        run_whole(recipe, tmp_path)
-
-
-def test_devices_of_one_host_sum_as_chosen(work: Path, tmp_path: Path) -> None:
-    recipe = recipe_of("single-tensorflow", work)
-    chosen = run_whole(with_settings(recipe, cross_device_ops="hierarchical-copy"), tmp_path)
-    assert abs(auc_of(chosen) - auc_of(undisturbed("single-tensorflow", work))) < 0.001
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,6 @@ def test_every_text_decodes_to_the_same_bytes(content: bytes, vocabulary: int) -
     assert tokenizer.size <= vocabulary
 
 
-def test_frequent_pieces_become_tokens_deterministically() -> None:
-    sample = b" the mill the mill the orchard" * 3
-    tokenizer = tokens.learn(sample, 270)
-    assert len(tokenizer.encode(b" the mill")) < len(b" the mill")
-    assert tokens.learn(sample, 270).merges == tokenizer.merges
-
-
 def test_json_lines_are_read_as_text(tmp_path: Path) -> None:
     lines = [json.dumps({"text": f"story {number}"}) for number in range(3)]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
@@ -148,11 +141,6 @@ def test_a_larger_batch_has_a_larger_rate() -> None:
     assert config.Config().peak_rate == config.Config().learning_rate
     larger = config.Config(batch_size=128, reference_batch=32, learning_rate=1e-3)
     assert larger.peak_rate == pytest.approx(2e-3)
-
-
-def test_the_error_names_all_bad_settings_of_lm() -> None:
-    with pytest.raises(ValueError, match=r"context=0.*heads=3.*precision='half'"):
-        config.Config(context=0, heads=3, precision="half")
 
 
 def test_no_token_sees_a_later_one() -> None:

@@ -20,19 +20,6 @@ def test_shuffling_keeps_every_item_and_its_window(length: int, size: int, seed:
     assert all(item <= place + size for place, item in enumerate(order))
 
 
-def test_a_buffer_mixes_sorted_labels() -> None:
-    order = list(shuffled(iter(range(10_000)), 1000, seed=3))
-    assert sum(item >= 500 for item in order[:500]) > 200
-    assert order != list(shuffled(iter(range(10_000)), 1000, seed=4))
-    assert list(shuffled(iter(range(50)), 0, seed=3)) == list(range(50))
-
-
-def test_items_read_ahead_keep_their_order() -> None:
-    ahead = Ahead(iter(range(1000)), 7)
-    assert list(ahead) == list(range(1000))
-    ahead.close()
-
-
 def test_an_error_comes_after_what_was_read() -> None:
     def damaged() -> Iterator[int]:
         yield from range(3)

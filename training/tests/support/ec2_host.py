@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,17 @@ from typing import Any, ClassVar
 from agent_file import agent_file
 from hosts import free_ports
 
-FAKE_AWS = Path(__file__).parent / "fake_aws.py"
+
+def _fake_aws() -> Path:
+    """fake_aws.py for a Python without site-packages: a host starts it a hundred times."""
+    program = Path(tempfile.mkdtemp()) / "aws"
+    text = (Path(__file__).parent / "fake_aws.py").read_text()
+    program.write_text(f"#!{sys.executable} -IS\n{text}")
+    program.chmod(0o755)
+    return program
+
+
+FAKE_AWS = _fake_aws()
 
 
 class Imds(BaseHTTPRequestHandler):

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A stand-in for the AWS CLI: `s3://bucket/key` is the file FAKE_S3/bucket/key.
 
 It has only the calls of the host program: s3 cp (also - and --recursive), s3 sync, s3api

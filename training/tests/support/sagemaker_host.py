@@ -16,10 +16,17 @@ def make_host(
     hyperparameters: dict[str, Any] | None = None,
     checkpoints: bool = True,
     source: Path | None = None,
+    script: str | None = None,
     channels: dict[str, Path] | None = None,
     groups: list[dict[str, Any]] | None = None,
 ) -> Path:
-    """Makes a folder laid out as /opt/ml, with hyperparameters encoded as SageMaker's SDK does."""
+    """Makes a folder laid out as /opt/ml, with hyperparameters encoded as SageMaker's SDK does.
+    `script` becomes `train.py` in a source folder beside it, and the program."""
+    if script is not None:
+        source = base.parent / "source"
+        source.mkdir(parents=True, exist_ok=True)
+        (source / "train.py").write_text(script)
+        hyperparameters = {"sagemaker_program": "train.py", **(hyperparameters or {})}
     config = base / "input" / "config"
     config.mkdir(parents=True)
     group = next((g for g in groups or [] if host in g["hosts"]), None)

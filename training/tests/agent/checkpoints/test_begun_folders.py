@@ -71,11 +71,8 @@ for found in folder.glob("checkpoint-*"):
     (found / "trainer_state.json").read_text()
 pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
 """
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(script)
-    parameters = {"sagemaker_program": "train.py", "tidewheel_run_id": "digits-000001"}
-    base = make_host(tmp_path / "ml", source=source, hyperparameters=parameters)
+    given = {"tidewheel_run_id": "digits-000001"}
+    base = make_host(tmp_path / "ml", script=script, hyperparameters=given)
     started_before(base / "checkpoints")
     (base / "checkpoints" / "checkpoint-20").mkdir()
     trainer_files(base / "checkpoints" / "checkpoint-40", "config.json")

@@ -17,32 +17,10 @@ import pytest
 import torch
 import torch.distributed.checkpoint
 
-from tidewheel_agent.checkpoints.checkpoint import Checkpoint
+from checkpoint_files import cut, find, safetensors_file, torch_file, trainer
 from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, FrameworkCheckpoints
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.checkpoints.progress import ProgressReporter
-
-
-def find(folder: Path) -> Checkpoint | None:
-    return FrameworkCheckpoints(folder).find_last()
-
-
-def cut(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 2 // 3])
-
-
-def torch_file(path: Path, **more: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({"model": torch.ones(300), **more}, path)
-    return path
-
-
-def safetensors_file(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
-    return path
 
 
 def ubjson_model(rounds: int) -> bytes:
@@ -161,13 +139,6 @@ def test_parts_of_other_hosts_are_listed_for_the_bucket(tmp_path: Path) -> None:
     assert FrameworkCheckpoints(tmp_path, has_peers=True).find_last() is None
     frameworks.script_started(time.time())
     assert frameworks.find_last() is None
-
-
-def trainer(folder: Path) -> None:
-    for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
-        torch_file(folder / name)
-    safetensors_file(folder / "model.safetensors")
-    (folder / "trainer_state.json").write_text(json.dumps({"global_step": 50, "max_steps": 90}))
 
 
 def trainer_of_the_model_alone(folder: Path) -> None:

@@ -10,38 +10,16 @@ import struct
 from pathlib import Path
 
 import pytest
-import torch
-import torch.distributed.checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidewheel_agent.checkpoints.checkpoint import Checkpoint
+from checkpoint_files import cut, find, torch_file, trainer
 from tidewheel_agent.checkpoints.formats.inert_pickle import read_pickle
 from tidewheel_agent.checkpoints.formats.step_names import position_in_name, position_inside
 from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.checkpoints.progress import ProgressReporter
 from tidewheel_agent.declared_pattern import DeclaredPattern
-
-
-def find_last(folder: Path) -> Checkpoint | None:
-    return FrameworkCheckpoints(folder).find_last()
-
-
-def truncate(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 2 // 3])
-
-
-def torch_file(path: Path, **more: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    model = torch.nn.Linear(3, 3)
-    optimizer = torch.optim.AdamW(model.parameters())
-    model(torch.ones(1, 3)).sum().backward()
-    optimizer.step()
-    state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), **more}
-    torch.save(state, path)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -76,17 +54,9 @@ def test_a_name_holds_the_step_or_none(name: str, step: int | None) -> None:
     assert (position.step if position else None) == step
 
 
-def test_plain_pytorch_files_hold_their_step(tmp_path: Path) -> None:
-    torch_file(tmp_path / "model.pt", epoch=3, step=120)
-    found = find_last(tmp_path)
-    assert found is not None
-    assert (found.name, found.step) == ("model.pt", 120)
-    assert found.size_bytes == (tmp_path / "model.pt").stat().st_size
-
-
 def test_lightning_files_hold_their_global_step(tmp_path: Path) -> None:
     torch_file(tmp_path / "logs/version_0/checkpoints/last-v1.ckpt", epoch=1, global_step=60)
-    found = find_last(tmp_path)
+    found = find(tmp_path)
     assert found is not None
     assert (found.name, found.step) == ("logs/version_0/checkpoints/last-v1.ckpt", 60)
 
@@ -98,48 +68,18 @@ def test_the_furthest_complete_file_counts(tmp_path: Path) -> None:
     frameworks = FrameworkCheckpoints(tmp_path)
     found = frameworks.find_last()
     assert found is not None and found.step == 40
-    truncate(second)
+    cut(second)
     found = frameworks.find_last()
     assert found is not None and found.step == 20
 
 
-def hugging_face(folder: Path, step: int) -> Path:
-    target = folder / f"checkpoint-{step}"
-    target.mkdir(parents=True)
-    torch_file(target / "optimizer.pt")
-    torch_file(target / "scheduler.pt")
-    torch_file(target / "rng_state.pth")
-    write_safetensors(target / "model.safetensors")
-    state = {
-        "global_step": step,
-        "max_steps": 300,
-        "log_history": [{"loss": 0.9, "step": 10, "epoch": 0.1}, {"loss": 0.5, "step": 20}],
-    }
-    (target / "trainer_state.json").write_text(json.dumps(state))
-    return target
-
-
-def write_safetensors(path: Path) -> None:
-    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 8)
-
-
 def test_hugging_face_holds_total_steps_and_loss(tmp_path: Path) -> None:
-    hugging_face(tmp_path, 20)
-    found = find_last(tmp_path)
+    history = [{"loss": 0.9, "step": 10, "epoch": 0.1}, {"loss": 0.5, "step": 20}]
+    trainer(tmp_path / "checkpoint-20", 20, max_steps=300, log_history=history)
+    found = find(tmp_path)
     assert found is not None
     assert (found.name, found.step, found.total_steps) == ("checkpoint-20", 20, 300)
     assert found.metrics == {"loss": 0.5}
-
-
-@pytest.mark.parametrize("damage", ["model.safetensors", "optimizer.pt", "trainer_state.json"])
-def test_an_incomplete_hugging_face_folder_does_not_count(tmp_path: Path, damage: str) -> None:
-    hugging_face(tmp_path, 20)
-    truncate(hugging_face(tmp_path, 40) / damage)
-    found = find_last(tmp_path)
-    assert found is not None and found.name == "checkpoint-20"
-    (tmp_path / "checkpoint-20" / "trainer_state.json").unlink()
-    assert find_last(tmp_path) is None
 
 
 def test_tensorflow_checkpoints_count_with_index_and_all_shards(tmp_path: Path) -> None:
@@ -147,12 +87,12 @@ def test_tensorflow_checkpoints_count_with_index_and_all_shards(tmp_path: Path) 
     for name in ("ckpt-1.data-00000-of-00002", "ckpt-1.data-00001-of-00002"):
         (tmp_path / name).write_bytes(b"x" * 40)
     (tmp_path / "ckpt-1.index").write_bytes(b"x" * 40)
-    assert find_last(tmp_path) is None
+    assert find(tmp_path) is None
     (tmp_path / "ckpt-1.index").write_bytes(b"x" * 40 + magic)
-    found = find_last(tmp_path)
+    found = find(tmp_path)
     assert found is not None and (found.name, found.step) == ("ckpt-1", 1)
     (tmp_path / "ckpt-1.data-00001-of-00002").unlink()
-    assert find_last(tmp_path) is None
+    assert find(tmp_path) is None
 
 
 @pytest.mark.parametrize(("version", "offset"), [(0, 40), (1, 44), (2, 28), (3, 28)])
@@ -163,10 +103,10 @@ def test_keras_weights_count_at_their_full_length(
     struct.pack_into("<Q", content, offset, 100)
     path = tmp_path / "epoch_07.weights.h5"
     path.write_bytes(content)
-    found = find_last(tmp_path)
+    found = find(tmp_path)
     assert found is not None and found.step == 7
     path.write_bytes(content[:99])
-    assert find_last(tmp_path) is None
+    assert find(tmp_path) is None
 
 
 def hdf5(path: Path) -> Path:
@@ -202,7 +142,7 @@ def test_the_number_of_a_keras_shard_is_no_step(tmp_path: Path) -> None:
 def test_epochs_in_the_names_of_keras_weights_are_steps(tmp_path: Path) -> None:
     for number in (1, 2):
         hdf5(tmp_path / f"model_{number:05d}.weights.h5")
-    found = find_last(tmp_path)
+    found = find(tmp_path)
     assert found is not None and found.step == 2
 
 
@@ -221,25 +161,8 @@ def test_keras_backup_needs_every_shard(tmp_path: Path) -> None:
     hdf5(tmp_path / shards[0])
     assert problems_of(tmp_path) == [f"{shards[1]}, which latest.weights.json lists, is missing"]
     hdf5(tmp_path / shards[1])
-    found = find_last(tmp_path)
+    found = find(tmp_path)
     assert found is not None and (found.step, found.unit) == (4, "epoch")
-
-
-def test_distributed_checkpoints_count_with_their_metadata(tmp_path: Path) -> None:
-    folder = tmp_path / "step-30"
-    save = vars(torch.distributed.checkpoint)["save"]
-    save({"w": torch.ones(3)}, checkpoint_id=str(folder), no_dist=True)
-    found = find_last(tmp_path)
-    assert found is not None and (found.name, found.step) == ("step-30", 30)
-    (folder / ".metadata").unlink()
-    assert find_last(tmp_path) is None
-
-
-def test_deepspeed_checkpoints_count_by_latest(tmp_path: Path) -> None:
-    torch_file(tmp_path / "global_step50" / "mp_rank_00_model_states.pt")
-    (tmp_path / "latest").write_text("global_step50")
-    found = find_last(tmp_path)
-    assert found is not None and (found.name, found.step) == ("global_step50", 50)
 
 
 @settings(max_examples=200)

@@ -50,10 +50,7 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "model").write_text("done")
 
 
 def host(folder: Path, script: str, attempt: int = 1) -> Path:
-    source = folder / "source"
-    source.mkdir()
-    (source / "train.py").write_text(script)
-    base = make_host(folder / "ml", source=source)
+    base = make_host(folder / "ml", script=script)
     set_attempt(base, attempt)
     return base
 
@@ -103,7 +100,9 @@ def check_until_kept(reporter: ProgressReporter, folder: Path, step: int) -> Non
     reporter.check()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 6))]
+)
 def test_a_run_killed_in_its_saves_goes_on_from_whole_checkpoints(
     tmp_path: Path, seed: int
 ) -> None:

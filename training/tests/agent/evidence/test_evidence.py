@@ -305,12 +305,7 @@ print("runs to its end")
 
 
 def test_a_script_that_breaks_in_a_hook_runs_without(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text(_BREAKS)
-    base = make_host(
-        tmp_path / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
-    )
+    base = make_host(tmp_path / "ml", script=_BREAKS)
     code, text = run(base)
     assert (code, "runs to its end" in text) == (0, True), text
     assert "train.py begins again without the hooks that measure: TypeError" in text
@@ -322,11 +317,9 @@ def test_a_script_that_breaks_in_a_hook_runs_without(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_declines_the_hooks(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "train.py").write_text("import os; print(os.environ.get('TIDEWHEEL_INSTRUMENT_DIR'))")
-    parameters = {"sagemaker_program": "train.py", "tidewheel_script": '{"instrument": false}'}
-    base = make_host(tmp_path / "ml", hyperparameters=parameters, source=source)
+    script = "import os; print(os.environ.get('TIDEWHEEL_INSTRUMENT_DIR'))"
+    given = {"tidewheel_script": '{"instrument": false}'}
+    base = make_host(tmp_path / "ml", script=script, hyperparameters=given)
     code, text = run(base)
     assert (code, "None" in text.splitlines()) == (0, True), text
     start = json.loads(

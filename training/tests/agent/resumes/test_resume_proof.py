@@ -29,11 +29,9 @@ while step < 1000:
 
 
 def host(folder: Path, *, loads: bool, prints: bool) -> Path:
-    source = folder / "source"
-    source.mkdir()
     line = 'print(f"step {step} loss {1 / step}", flush=True)' if prints else ""
-    (source / "train.py").write_text(SCRIPT.replace("LOADS", str(loads)).replace("LINE", line))
-    return make_host(folder / "ml", source=source)
+    script = SCRIPT.replace("LOADS", str(loads)).replace("LINE", line)
+    return make_host(folder / "ml", script=script)
 
 
 def record(base: Path, attempt: int) -> dict[str, Any] | None:

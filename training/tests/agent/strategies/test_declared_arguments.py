@@ -87,19 +87,17 @@ def check(bases: Sequence[Path], ranks: int, hosts: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", ["script", "command"])
-def test_torchrun_passes_them_to_every_rank(tmp_path: Path, start: str) -> None:
-    bases = hosts_of(tmp_path, "ddp", script_of(start), HOSTS[:1])
+def test_torchrun_passes_them_to_every_rank(tmp_path: Path) -> None:
+    bases = hosts_of(tmp_path, "ddp", script_of("script"), HOSTS[:1])
     with running(bases) as cluster:
         assert cluster.wait(60) == [0], cluster.log()
     check(bases, ranks=2, hosts=1)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", ["script", "command"])
-def test_mpiexec_passes_them_to_every_host(tmp_path: Path, start: str) -> None:
+def test_mpiexec_passes_them_to_every_host(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
-    bases = hosts_of(tmp_path, "mpi", script_of(start), HOSTS)
+    bases = hosts_of(tmp_path, "mpi", script_of("command"), HOSTS)
     with running(bases) as cluster:
         assert cluster.wait(60) == [0, 0], cluster.log()
     check(bases, ranks=4, hosts=2)

@@ -29,12 +29,7 @@ LIGHTNING = "try:\n    import lightning\nexcept ImportError:\n    pass\n"
 
 
 def host(folder: Path, script: str, pause: float) -> Path:
-    source = folder / "source"
-    source.mkdir()
-    (source / "train.py").write_text(script.replace("PAUSE", str(pause)))
-    return make_host(
-        folder / "ml", hyperparameters={"sagemaker_program": "train.py"}, source=source
-    )
+    return make_host(folder / "ml", script=script.replace("PAUSE", str(pause)))
 
 
 def stop(base: Path, after: int) -> tuple[Cluster, int]:

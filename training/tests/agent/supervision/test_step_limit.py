@@ -51,13 +51,8 @@ def limited(
     host: str = "127.0.0.1",
     hosts: Sequence[str] = ("127.0.0.1",),
 ) -> Path:
-    source = folder / "source"
-    source.mkdir(exist_ok=True, parents=True)
-    (source / "train.py").write_text(script)
-    parameters = {"sagemaker_program": "train.py", "tidewheel_script": json.dumps({"steps": steps})}
-    return make_host(
-        folder / "ml", hyperparameters=parameters, source=source, host=host, hosts=hosts
-    )
+    given = {"tidewheel_script": json.dumps({"steps": steps})}
+    return make_host(folder / "ml", script=script, hyperparameters=given, host=host, hosts=hosts)
 
 
 def blocks(base: Path) -> dict[str, Any]:

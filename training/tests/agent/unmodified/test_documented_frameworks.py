@@ -6,12 +6,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -57,16 +54,12 @@ def trainer_example() -> str:
 
 
 def host(folder: Path, script: str, attempt: int = 1) -> Path:
-    source = folder / "source"
-    source.mkdir(parents=True, exist_ok=True)
-    (source / "train.py").write_text(script)
     parameters = {
-        "sagemaker_program": "train.py",
         "tidewheel_strategy": "single",
         "tidewheel_run_id": "documented-000001",
         "sagemaker_job_name": f"documented-000001-a{attempt}-0a1b2c",
     }
-    return make_host(folder / "host", source=source, hyperparameters=parameters)
+    return make_host(folder / "host", script=script, hyperparameters=parameters)
 
 
 def test_the_trainer_of_the_page_saves_on_the_warning_and_resumes(tmp_path: Path) -> None:
@@ -85,42 +78,6 @@ def test_the_trainer_of_the_page_saves_on_the_warning_and_resumes(tmp_path: Path
         done = re.findall(r"steps of this start: (\d+)", second.log())
     assert int(done[-1]) == 200 - saved
     assert any((base / "model").iterdir())
-
-
-def run_until(
-    python: Path, script: Path, environment: Mapping[str, str], line: str
-) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [python, "-u", script],
-        env={**os.environ, **LIBRARIES, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    for read in process.stdout:
-        if line in read:
-            return process
-    raise AssertionError(f"it ended before {line!r}")
-
-
-@pytest.mark.parametrize(
-    ("with_option", "saves"), [("", False), (", save_on_exception=True", True)]
-)
-def test_lightning_leaves_on_sigterm_and_saves_only_if_told(
-    tmp_path: Path, with_option: str, saves: bool
-) -> None:
-    script = tmp_path / "train.py"
-    text = (SCRIPTS / "lightning_script.py").read_text()
-    assert "save_last=True" in text
-    script.write_text(text.replace("save_last=True", f"save_last=True{with_option}"))
-    folder = tmp_path / "checkpoints"
-    environment = {"SAVE_TO": str(folder), "SM_MODEL_DIR": str(tmp_path)}
-    process = run_until(python_over_torch("frameworks"), script, environment, "step 5 of 80")
-    process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=LIMIT_SECONDS)
-    assert "step 20 of 80" not in output, "it left before its first save was due"
-    assert any(folder.glob("*.ckpt")) is saves, output
 
 
 def test_the_trainer_writes_event_files_where_the_agent_says(tmp_path: Path) -> None:
@@ -143,55 +100,6 @@ def test_the_trainer_writes_event_files_where_the_agent_says(tmp_path: Path) -> 
     series = base / "checkpoints" / "tidewheel-series" / "attempt-1.jsonl"
     sources = {json.loads(line).get("source") for line in series.read_text().splitlines()}
     assert {"tensorboard", "trainer_state"} <= sources
-
-
-WANDB = """
-import os, sys, time, wandb
-run = wandb.init(project="rows", mode="offline")
-for step in range(1, 4):
-    {log}
-print("logged", flush=True)
-time.sleep(600)
-"""
-
-
-def rows_before_kill(folder: Path, log: str) -> list[float]:
-    """The steps in W&B's files after the host of a script that logged three was killed."""
-    base = host(folder, WANDB.format(log=log))
-    with running([base], AGENT_PYTHON=str(python_over_torch("trackers")), **LIBRARIES) as cluster:
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while "\nlogged" not in cluster.log():
-            assert time.monotonic() < deadline and cluster.agents[0].poll() is None, cluster.log()
-            time.sleep(0.05)
-        # For W&B's own process, which writes every 0.02 s.
-        time.sleep(5)
-        cluster.lose_host(0)
-    found = (base / "checkpoints" / "tidewheel-trackers").glob("wandb/offline-run-*/run-*.wandb")
-    return [row.position for path in sorted(found) for row in WandbFile(path).read()]
-
-
-def test_wandb_writes_a_row_with_the_next_step_or_on_commit(tmp_path: Path) -> None:
-    held = rows_before_kill(tmp_path / "held", 'run.log({"loss": 1.0}, step=step)')
-    assert held == [1, 2]
-    sent = rows_before_kill(tmp_path / "sent", 'run.log({"loss": 1.0}, step=step, commit=True)')
-    assert sent == [1, 2, 3]
-
-
-def test_a_resumed_offline_run_of_wandb_counts_from_0_again(tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text(
-        'import wandb\nwith wandb.init(mode="offline") as run:\n    run.log({"loss": 1.0})\n'
-    )
-    environment = {"WANDB_DIR": str(tmp_path), "WANDB_RUN_ID": "same", "WANDB_RESUME": "allow"}
-    for _ in range(2):
-        subprocess.run(
-            [python_over_torch("trackers"), script],
-            env={**os.environ, **LIBRARIES, **environment},
-            check=True,
-        )
-        time.sleep(1.1)  # Folders of W&B are named by the second.
-    files = sorted(tmp_path.glob("wandb/offline-run-*/run-same.wandb"))
-    assert [[row.position for row in WandbFile(path).read()] for path in files] == [[0], [0]]
 
 
 COUNTING = """

@@ -29,11 +29,8 @@ GRACE_SECONDS = 110
 
 
 def host(folder: Path, script: str) -> Path:
-    source = folder / "source"
-    source.mkdir(parents=True)
-    (source / "train.py").write_text((SCRIPTS / script).read_text())
-    parameters = {"sagemaker_program": "train.py", "tidewheel_strategy": "single"}
-    return make_host(folder / "host", source=source, hyperparameters=parameters)
+    text = (SCRIPTS / script).read_text()
+    return make_host(folder / "host", script=text, hyperparameters={"tidewheel_strategy": "single"})
 
 
 def agent(base: Path, python: Path, **more: str) -> AbstractContextManager[Cluster]:
