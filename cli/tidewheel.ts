@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { outliveReaders, UsageError } from '@tidewheel/kit/command-line.ts';
-import { nearest } from '@tidewheel/kit/nearest.ts';
+import { nearest } from '@tidewheel/kit/nearest.mjs';
 import { completionOf, SHELLS } from './command/completion.ts';
 import type { Surroundings } from './command/context.ts';
 import { EXIT, endingOf } from './command/exit.ts';

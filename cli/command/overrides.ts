@@ -3,7 +3,7 @@
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { writtenValue } from '@tidewheel/declaration/read.ts';
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
-import { nearest } from '@tidewheel/kit/nearest.ts';
+import { nearest } from '@tidewheel/kit/nearest.mjs';
 import * as z from 'zod';
 
 type Part = { [field: string]: unknown };

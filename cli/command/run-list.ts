@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { nearest } from '@tidewheel/kit/nearest.ts';
+import { nearest } from '@tidewheel/kit/nearest.mjs';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';

@@ -1,6 +1,6 @@
 /** A verb of the command line: its words, its help, and what it does. */
 import { type CommandSpec, readCommandLine } from '@tidewheel/kit/command-line.ts';
-import { nearest } from '@tidewheel/kit/nearest.ts';
+import { nearest } from '@tidewheel/kit/nearest.mjs';
 import * as z from 'zod';
 import { type Context, contextOf, type Surroundings } from './context.ts';
 

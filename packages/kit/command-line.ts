@@ -1,6 +1,7 @@
 /** How every command of this project reads its words: all that is wrong at once, in sentences, and where the help is. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type * as z from 'zod';
+import { messageOf } from './errors.ts';
 import { certainWords, mistypedOptions } from './mistyped.mjs';
 
 /** The command line is wrong; the command did nothing. */
@@ -102,7 +103,7 @@ export async function runCommand(
     process.exitCode = await body(args);
   } catch (error: unknown) {
     const isUsage = error instanceof UsageError;
-    const problems = isUsage ? error.problems : [error instanceof Error ? error.message : String(error)];
+    const problems = isUsage ? error.problems : [messageOf(error)];
     for (const problem of problems) process.stderr.write(`✗ ${printable(problem)}\n`);
     if (isUsage) process.stderr.write(`\n${usage.trimEnd()}\n`);
     process.exitCode = isUsage ? 2 : 1;
@@ -114,8 +115,9 @@ export async function usable<T>(name: string, place: string, act: () => Promise<
   try {
     return await act();
   } catch (error: unknown) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError([`${name} is "${place}", which cannot be written (${why}): name another place`]);
+    throw new UsageError([
+      `${name} is "${place}", which cannot be written (${messageOf(error)}): name another place`,
+    ]);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Options as they were typed. It needs no package and no types, so that it also runs before set-up. */
+import { nearest } from './nearest.mjs';
 
 /**
  * @typedef {Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>} KnownOptions
@@ -41,38 +42,4 @@ export function certainWords(tokens, options) {
   return tokens
     .slice(0, doubtful === -1 ? tokens.length : doubtful)
     .flatMap(({ kind, value = '' }) => (kind === 'positional' ? [value] : []));
-}
-
-/**
- * The known name that a typing mistake comes closest to, if it is close at all.
- * @param {string} typed
- * @param {readonly string[]} known
- * @returns {string | undefined}
- */
-function nearest(typed, known) {
-  const ranked = known
-    .map((name) => ({ name, distance: editDistance(typed, name) }))
-    .sort((a, b) => a.distance - b.distance);
-  const best = ranked[0];
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(typed.length / 3))
-    ? best.name
-    : undefined;
-}
-
-/**
- * Levenshtein's: insertions, deletions and replacements that make one of the other.
- * @param {string} a
- * @param {string} b
- */
-function editDistance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, letter] of a.split('').entries()) {
-    const next = [index + 1];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (letter === b[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -1,7 +1,7 @@
 /** zod's issues as sentences: the field, what was given for it, and what to give instead. */
 import * as z from 'zod';
 import type { Problem } from './errors.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from './nearest.mjs';
 
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }

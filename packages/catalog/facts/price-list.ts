@@ -5,6 +5,7 @@
  */
 
 import { list, time } from '@tidewheel/kit/fields.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 
 /** USD per hour of one instance. */
@@ -103,7 +104,7 @@ const GIGABYTES = /^gb$|^gigabytes?$/i;
 
 /** undefined: a row of another region or currency, of no price, or of a new format. */
 export function priceOf(text: string, region: string): ListPrice | undefined {
-  const row = trainingRow.safeParse(parsed(text));
+  const row = trainingRow.safeParse(parseJson(text));
   if (!row.success) return undefined;
   const { attributes } = row.data.product;
   if (attributes.regionCode !== region || !attributes.instanceName.startsWith('ml.')) return undefined;
@@ -112,7 +113,7 @@ export function priceOf(text: string, region: string): ListPrice | undefined {
 
 /** The same of EC2: undefined also for another system, tenancy or licence than training hosts have. */
 export function ec2PriceOf(text: string, region: string): ListPrice | undefined {
-  const row = ec2Row.safeParse(parsed(text));
+  const row = ec2Row.safeParse(parseJson(text));
   if (!row.success || row.data.product.attributes.regionCode !== region) return undefined;
   return listPrice(row.data.product.attributes.instanceType, dearest(row.data.terms, HOURS));
 }
@@ -128,20 +129,12 @@ export function transferPriceOf(
   text: string,
   { from, to }: { readonly from: string; readonly to: string },
 ): TransferPrice | undefined {
-  const row = transferRow.safeParse(parsed(text));
+  const row = transferRow.safeParse(parseJson(text));
   if (!row.success) return undefined;
   const { fromRegionCode, toRegionCode, transferType } = row.data.product.attributes;
   if (fromRegionCode !== from || toRegionCode !== to || transferType !== BETWEEN_REGIONS) return undefined;
   const price = dearest(row.data.terms, GIGABYTES);
   return price && { to, usdPerGigabyte: price.usd, effective: price.effective };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The Price List has endpoints in a few regions only, each of which knows the prices of all regions of its partition. */

@@ -1,5 +1,5 @@
 /** Whether an instance type exists where a pipeline would launch it, and the nearest one if not. */
-import { nearest } from '@tidewheel/kit/nearest.ts';
+import { nearest } from '@tidewheel/kit/nearest.mjs';
 import ec2 from './ec2-types.json' with { type: 'json' };
 import { TRAINING_TYPES, trainingType } from './training-types.ts';
 

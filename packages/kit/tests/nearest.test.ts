@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../nearest.mjs';
 
 describe('the nearest name', () => {
   const types = ['c5.xlarge', 'c5a.xlarge', 'c5.2xlarge', 'g5.xlarge', 'p4d.24xlarge'];

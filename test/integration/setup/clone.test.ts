@@ -16,7 +16,12 @@ const children: ChildProcessWithoutNullStreams[] = [];
 
 beforeEach(async () => {
   clone = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-clone-'));
-  for (const name of ['cli/bootstrap.mjs', 'cli/setup', 'packages/kit/mistyped.mjs'])
+  for (const name of [
+    'cli/bootstrap.mjs',
+    'cli/setup',
+    'packages/kit/mistyped.mjs',
+    'packages/kit/nearest.mjs',
+  ])
     await cp(path.join(PROJECT, name), path.join(clone, name), { recursive: true });
   await write('show.mjs', `console.log('ran on', process.version);`);
   await writeNodePackage();

@@ -1,4 +1,4 @@
-/** The known name that a mistyped one probably means. */
+/** The known name that a mistyped one probably means. It needs no package and no types, so that it also runs before set-up. */
 
 /** A name with more changes than this means something else. */
 const MOST_CHANGES = 3;
@@ -6,8 +6,13 @@ const MOST_CHANGES = 3;
 /** The first letters of a name, from so many on, stand for it. */
 const FEWEST_LETTERS = 4;
 
-/** @returns the name with the fewest changed letters, the shortest of several, else the only one that begins so; undefined if none is close */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+/**
+ * @param {string} name
+ * @param {readonly string[]} known
+ * @returns {string | undefined} the name with the fewest changed letters, the shortest of several, else the only one
+ * that begins so; undefined if none is close
+ */
+export function nearest(name, known) {
   const close = known
     .filter((each) => Math.abs(each.length - name.length) <= MOST_CHANGES)
     .map((each) => ({ each, changes: changesBetween(name, each) }))
@@ -18,14 +23,23 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best === undefined ? onlyOneFrom(name, known) : best.each;
 }
 
-function onlyOneFrom(letters: string, known: readonly string[]): string | undefined {
+/**
+ * @param {string} letters
+ * @param {readonly string[]} known
+ */
+function onlyOneFrom(letters, known) {
   const [only, other] = known.filter((each) => each.startsWith(letters));
   return letters.length >= FEWEST_LETTERS && other === undefined ? only : undefined;
 }
 
-/** Levenshtein's distance, where two swapped neighbours are one change: "wacth". */
-function changesBetween(from: string, to: string): number {
-  let earlier: number[] = [];
+/**
+ * Levenshtein's distance, where two swapped neighbours are one change: "wacth".
+ * @param {string} from
+ * @param {string} to
+ */
+function changesBetween(from, to) {
+  /** @type {number[]} */
+  let earlier = [];
   let before = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [row, letter] of from.split('').entries()) {
     const now = [row + 1];
