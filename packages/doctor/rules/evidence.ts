@@ -39,3 +39,11 @@ export interface Evidence {
   /** Runs of the last 30 days that read these data or a part of them; absent where nothing tells. */
   readonly runsPerMonth?: number | undefined;
 }
+
+/** Alternatives that train as fast, with other CPUs, memory, network or disks. */
+export const withSameAccelerators = ({ alternatives, instance }: Evidence): readonly PricedType[] =>
+  alternatives.filter(
+    ({ facts }) =>
+      facts.accelerator === instance.facts.accelerator &&
+      facts.acceleratorCount === instance.facts.acceleratorCount,
+  );

@@ -4,7 +4,7 @@ import { type BatchCost, coresForWorkers } from './batch-cost.ts';
 import type { Evidence } from './evidence.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
-const GIBIBYTE = 2 ** 30;
+export const GIBIBYTE = 2 ** 30;
 export const hostDiskRate = ({ instance: { facts } }: Evidence): number => diskRate(facts);
 
 /** Memory of a host that its processes leave to the page cache. */

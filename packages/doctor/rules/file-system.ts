@@ -10,10 +10,10 @@ const BYTES_PER_SECOND_A_GIGABYTE = 2e8 / 1_024;
 /** A file system for a run that does not come again is a disk that is paid for all month. */
 const LEAST_RUNS_A_MONTH = 2;
 
-/** @returns undefined where nothing says how often runs read these data, or only one does */
-export function fileSystemOption(evidence: Evidence, measures: Measures): Option | undefined {
+/** None where nothing says how often runs read these data, or only one does. */
+export function fileSystemOptions(evidence: Evidence, measures: Measures): readonly Option[] {
   const { data, phases, inputMode, runsPerMonth = 0, steps } = evidence;
-  if (runsPerMonth < LEAST_RUNS_A_MONTH || data.bytes === 0) return undefined;
+  if (runsPerMonth < LEAST_RUNS_A_MONTH || data.bytes === 0) return [];
   const { pace, hosts, networkBytesPerSecond } = measures;
   const gigabytes = lustreGigabytesFor(data.bytes);
   const ofOneHost = (gigabytes * BYTES_PER_SECOND_A_GIGABYTE) / hosts.length;
@@ -23,7 +23,7 @@ export function fileSystemOption(evidence: Evidence, measures: Measures): Option
   // However the script reads, it reads all of the data once.
   const once = data.bytes / Math.max(1, steps);
   const monthlyUsd = fileSystemHourlyUsd({ kind: 'lustre', gigabytes }) * HOURS_OF_A_MONTH;
-  return {
+  const option: Option = {
     change: { kind: 'file-system', gigabytes },
     stepSeconds: Math.max(now, streamed / rate, once / rate),
     startSeconds: inputMode === 'File' ? phases.download : 0,
@@ -34,4 +34,5 @@ export function fileSystemOption(evidence: Evidence, measures: Measures): Option
       'the first read of each file, which FSx fetches from S3',
     ],
   };
+  return [option];
 }

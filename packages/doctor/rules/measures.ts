@@ -74,12 +74,12 @@ export interface Measures {
   readonly networkBytesPerSecond: number;
 }
 
-const GIGABIT_BYTES = 125e6;
+export const GIGABIT_BYTES = 125e6;
 /** The first and the last ten seconds begin or end in the middle of something. */
 const EDGE = 1;
 const LEAST_POINTS = 3;
 
-const mean = (values: readonly number[]): number =>
+export const mean = (values: readonly number[]): number =>
   values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
 
 export function median(values: readonly number[]): number {
@@ -184,7 +184,7 @@ const newest = <Value>(
 
 const shareOf = (hostWork: EvidencePoint['hostWork']): number => hostWork?.share ?? 0;
 
-const POINT_SECONDS = 10;
+export const POINT_SECONDS = 10;
 
 const thirdOf = (points: readonly EvidencePoint[]): Third => ({
   stepSeconds: POINT_SECONDS / Math.max(1e-9, mean(points.map(({ steps }) => steps))),

@@ -1,17 +1,16 @@
 /** The network limits the steps: all the time, or since its burst has ended. */
 import { type BatchCost, waitFacts } from './batch-cost.ts';
-import type { Evidence } from './evidence.ts';
+import { type Evidence, withSameAccelerators } from './evidence.ts';
 import { byCpu, fileStepSeconds } from './file-mode.ts';
-import { fileSystemOption } from './file-system.ts';
-import type { DoctorFinding, Option } from './gain.ts';
-import type { HostMeasures, Measures } from './measures.ts';
+import { fileSystemOptions } from './file-system.ts';
+import type { DoctorFinding } from './gain.ts';
+import { GIGABIT_BYTES, type HostMeasures, type Measures } from './measures.ts';
 
 /** A link at this share of its rate is the limit. */
 const FULL = 0.85;
 /** Faster than the baseline by more than jitter, and steps slower by more than it. */
 const BURST = 1.1;
 const SLOWER = 1.15;
-const GIGABIT_BYTES = 125e6;
 
 export function networkFinding(
   evidence: Evidence,
@@ -31,7 +30,7 @@ export function networkFinding(
     ...cheapestRemedy(evidence, measures, cost),
     modelError: 0.2,
     unknown: ['whether the host disk keeps up', 'whether the network was faster while its burst lasted'],
-    others: othersOf(evidence, measures),
+    others: fileSystemOptions(evidence, measures),
     next: byCpu(pace, cost) > cost.rest ? 'loader workers' : 'the accelerator',
   };
 }
@@ -61,14 +60,9 @@ function burstFinding(evidence: Evidence, measures: Measures, cost: BatchCost): 
       (measured * pace.stepSeconds + (steps - measured) * pace.late.stepSeconds) / Math.max(1, steps),
     modelError: 0.25,
     unknown: ['when the network has credits for another burst', 'whether the host disk keeps up'],
-    others: othersOf(evidence, measures),
+    others: fileSystemOptions(evidence, measures),
     next: 'the accelerator',
   };
-}
-
-function othersOf(evidence: Evidence, measures: Measures): readonly Option[] {
-  const shared = fileSystemOption(evidence, measures);
-  return shared === undefined ? [] : [shared];
 }
 
 type NetworkRemedy = Required<
@@ -78,7 +72,7 @@ type NetworkRemedy = Required<
 /** File mode, which needs the network once, or a type whose network is fast enough all the time. */
 function cheapestRemedy(evidence: Evidence, measures: Measures, cost: BatchCost): NetworkRemedy {
   const { pace, networkBytesPerSecond } = measures;
-  const { steps, instance, alternatives, data } = evidence;
+  const { steps, instance, data } = evidence;
   const cpuLimit = byCpu(pace, cost);
   const file: NetworkRemedy = {
     change: { kind: 'input-mode', inputMode: 'File' },
@@ -86,17 +80,14 @@ function cheapestRemedy(evidence: Evidence, measures: Measures, cost: BatchCost)
     startSeconds: -data.bytes / networkBytesPerSecond,
     usdPerSecond: instance.usdPerSecond,
   };
-  const faster = alternatives
-    .filter(({ facts }) => facts.accelerator === instance.facts.accelerator)
-    .filter(({ facts }) => facts.acceleratorCount === instance.facts.acceleratorCount)
-    .map(
-      ({ facts, usdPerSecond }): NetworkRemedy => ({
-        change: { kind: 'instance-type', type: facts.type },
-        stepSeconds: Math.max(cost.rest, cpuLimit, cost.bytes / (facts.networkBaselineGbps * GIGABIT_BYTES)),
-        startSeconds: 0,
-        usdPerSecond,
-      }),
-    );
+  const faster = withSameAccelerators(evidence).map(
+    ({ facts, usdPerSecond }): NetworkRemedy => ({
+      change: { kind: 'instance-type', type: facts.type },
+      stepSeconds: Math.max(cost.rest, cpuLimit, cost.bytes / (facts.networkBaselineGbps * GIGABIT_BYTES)),
+      startSeconds: 0,
+      usdPerSecond,
+    }),
+  );
   const usd = (each: NetworkRemedy): number =>
     (each.stepSeconds * steps - each.startSeconds) * each.usdPerSecond;
   const shorter = faster.filter(({ stepSeconds }) => stepSeconds < pace.stepSeconds);

@@ -2,14 +2,13 @@
 
 import { diskRate } from '@tidewheel/catalog/speeds.ts';
 import { type BatchCost, waitFacts } from './batch-cost.ts';
-import type { Evidence } from './evidence.ts';
-import { byCpu, freeMemoryBytes, hostDiskRate, missingShare } from './file-mode.ts';
+import { type Evidence, withSameAccelerators } from './evidence.ts';
+import { byCpu, freeMemoryBytes, GIBIBYTE, hostDiskRate, missingShare } from './file-mode.ts';
 import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 
 /** A disk at this share of its rate is the limit. */
 const FULL = 0.85;
-const GIBIBYTE = 2 ** 30;
 /** Local NVMe reads at no rate that the catalog knows; from this one on, it counts as busy. */
 const BUSY_NVME = 3e8;
 /** Host memory that the system and the script's own growth keep from the page cache. */
@@ -73,29 +72,23 @@ const bytesOfStep = (evidence: Evidence, pace: HostMeasures): number =>
 
 /** Types whose memory holds the data, and, for a host on a volume, types whose NVMe reads the rest. */
 function otherTypes(evidence: Evidence, { pace }: Measures, cost: BatchCost): readonly CacheRemedy[] {
-  const { data, instance, alternatives } = evidence;
+  const { data, instance } = evidence;
   const used = pace.memoryUsed * instance.facts.memoryGib * GIBIBYTE;
   const fed = Math.max(cost.rest, byCpu(pace, cost));
-  return alternatives
-    .filter(
-      ({ facts }) =>
-        facts.accelerator === instance.facts.accelerator &&
-        facts.acceleratorCount === instance.facts.acceleratorCount,
-    )
-    .flatMap(({ facts, usdPerSecond }): readonly CacheRemedy[] => {
-      const cached = Math.max(0, facts.memoryGib * GIBIBYTE * CACHE_SHARE - used);
-      const missing = Math.max(0, 1 - cached / data.bytes);
-      const change = { kind: 'instance-type', type: facts.type } as const;
-      const common = { change, startSeconds: 0, usdPerSecond };
-      if (missing === 0)
-        return [
-          { ...common, stepSeconds: fed, modelError: 0.25, unknown: ['in which order the script reads'] },
-        ];
-      if (facts.nvmeGb === 0 || instance.facts.nvmeGb > 0) return [];
-      const byDisk = (missing * bytesOfStep(evidence, pace)) / diskRate(facts);
-      const unknown = ['in which order the script reads', 'how fast its NVMe is: 700 MB/s are assumed'];
-      return [{ ...common, stepSeconds: Math.max(fed, byDisk), modelError: 0.35, unknown }];
-    });
+  return withSameAccelerators(evidence).flatMap(({ facts, usdPerSecond }): readonly CacheRemedy[] => {
+    const cached = Math.max(0, facts.memoryGib * GIBIBYTE * CACHE_SHARE - used);
+    const missing = Math.max(0, 1 - cached / data.bytes);
+    const change = { kind: 'instance-type', type: facts.type } as const;
+    const common = { change, startSeconds: 0, usdPerSecond };
+    if (missing === 0)
+      return [
+        { ...common, stepSeconds: fed, modelError: 0.25, unknown: ['in which order the script reads'] },
+      ];
+    if (facts.nvmeGb === 0 || instance.facts.nvmeGb > 0) return [];
+    const byDisk = (missing * bytesOfStep(evidence, pace)) / diskRate(facts);
+    const unknown = ['in which order the script reads', 'how fast its NVMe is: 700 MB/s are assumed'];
+    return [{ ...common, stepSeconds: Math.max(fed, byDisk), modelError: 0.35, unknown }];
+  });
 }
 
 const jobUsd = (each: CacheRemedy, { steps }: Evidence): number =>

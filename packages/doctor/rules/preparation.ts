@@ -1,9 +1,8 @@
 /** The CPUs of the host are the limit: more of them beside each accelerator, from a larger type or from helper hosts. */
 import { type BatchCost, coresForWorkers, waitFacts } from './batch-cost.ts';
-import type { Evidence, PricedType } from './evidence.ts';
+import { type Evidence, withSameAccelerators } from './evidence.ts';
 import type { DoctorFinding } from './gain.ts';
 import type { HostMeasures } from './measures.ts';
-import type { Change } from './verdict.ts';
 
 /** What a helper's CPU is worth beside a local one: the prior of placement. */
 const HELPER_CPU = 0.8;
@@ -11,12 +10,7 @@ const HELPER_CPU = 0.8;
 const CHEAPER = 0.95;
 const HELPER_NODES = [1, 2, 4] as const;
 
-interface Option {
-  readonly change: Change;
-  readonly stepSeconds: number;
-  readonly usdPerSecond: number;
-  readonly next: string;
-}
+type HostOption = Required<Pick<DoctorFinding, 'change' | 'stepSeconds' | 'usdPerSecond' | 'next'>>;
 
 export function preparationFinding(evidence: Evidence, pace: HostMeasures, cost: BatchCost): DoctorFinding {
   const [best] = [...largerTypes(evidence, pace, cost), ...helpers(evidence, pace, cost)].toSorted(
@@ -51,19 +45,19 @@ const causeOf = (decodeShare: number | undefined): DoctorFinding['cause'] => {
   return decodeShare >= 0.5 ? 'decoding' : 'transforms';
 };
 
-const limited = (rest: number, byCpu: number): Pick<Option, 'stepSeconds' | 'next'> => ({
+const limited = (rest: number, byCpu: number): Pick<HostOption, 'stepSeconds' | 'next'> => ({
   stepSeconds: Math.max(rest, byCpu),
   next: byCpu > rest ? 'the CPUs of the host' : 'the accelerator',
 });
 
 function largerTypes(
-  { alternatives, instance: { facts } }: Evidence,
+  evidence: Evidence,
   pace: HostMeasures,
   { cpuSeconds, rest }: BatchCost,
-): readonly Option[] {
-  return alternatives
-    .filter((each) => each.facts.accelerator === facts.accelerator && each.facts.vcpu > facts.vcpu)
-    .filter((each) => each.facts.acceleratorCount === facts.acceleratorCount)
+): readonly HostOption[] {
+  const { facts } = evidence.instance;
+  return withSameAccelerators(evidence)
+    .filter((each) => each.facts.vcpu > facts.vcpu)
     .map((each) => ({
       change: { kind: 'instance-type', type: each.facts.type },
       usdPerSecond: each.usdPerSecond,
@@ -75,9 +69,9 @@ function helpers(
   { alternatives, instance }: Evidence,
   pace: HostMeasures,
   { cpuSeconds, rest }: BatchCost,
-): readonly Option[] {
+): readonly HostOption[] {
   if (instance.facts.accelerator === undefined) return [];
-  const cpuTypes: readonly PricedType[] = alternatives.filter((each) => each.facts.acceleratorCount === 0);
+  const cpuTypes = alternatives.filter((each) => each.facts.acceleratorCount === 0);
   return cpuTypes.flatMap(({ facts, usdPerSecond }) =>
     HELPER_NODES.map((nodes) => ({
       change: { kind: 'helpers', type: facts.type, nodes } as const,

@@ -3,7 +3,7 @@ import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import { seconds } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import type { Evidence } from './evidence.ts';
-import { median } from './measures.ts';
+import { mean, median, POINT_SECONDS } from './measures.ts';
 
 /** Means over the hosts. A rate is absent if the loader does not report a batch size. */
 export const speedSchema = z.object({
@@ -18,10 +18,6 @@ export const speedSchema = z.object({
 });
 export type Speed = z.output<typeof speedSchema>;
 
-const POINT_SECONDS = 10;
-
-const mean = (values: readonly number[]): number =>
-  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
 
 const samplesOf = ({ samples, steps, loader }: EvidencePoint): number | undefined =>

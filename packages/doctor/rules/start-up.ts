@@ -1,7 +1,7 @@
 /** What happens before the first step: download and installation. */
 import type { Evidence } from './evidence.ts';
 import { missingShare } from './file-mode.ts';
-import { fileSystemOption } from './file-system.ts';
+import { fileSystemOptions } from './file-system.ts';
 import type { DoctorFinding, Option } from './gain.ts';
 import type { Measures } from './measures.ts';
 
@@ -22,8 +22,7 @@ function downloadFinding(evidence: Evidence, measures: Measures): DoctorFinding 
   const fileBytes = data.bytes / Math.max(1, data.files);
   const rate = data.bytes / phases.download;
   const atBaseline = data.bytes / measures.networkBytesPerSecond;
-  const shared = fileSystemOption(evidence, measures);
-  const others = shared === undefined ? [] : [shared];
+  const others = fileSystemOptions(evidence, measures);
   const facts = {
     downloadSeconds: phases.download,
     bytes: data.bytes,
