@@ -1,7 +1,7 @@
 /** Whether CPU helper nodes pay: the same samples for less money, by the throughput model. */
 import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { forecastStep, type HelperGroup, type StepForecast, type Workload } from './throughput.ts';
+import { forecastStep, type HelperGroup, type Workload } from './throughput.ts';
 
 export interface HelperQuestion {
   readonly workload: Workload;
@@ -19,10 +19,6 @@ export interface HelperQuestion {
 
 export interface HelperAdvice {
   readonly helpers: HelperGroup | undefined;
-  readonly without: StepForecast;
-  readonly best: StepForecast;
-  /** Cost of a step over cost without helpers; 1 when none are advised. */
-  readonly costRatio: number;
   readonly reason: string;
 }
 
@@ -39,30 +35,27 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
   const price = priceOf(instanceType);
   if (price === undefined) return undefined;
   const without = forecastStep(workload, { instanceType, nodes }, question.hardware);
-  const stepUsd = (forecast: StepForecast, hourlyUsd: number): number => forecast.stepSeconds * hourlyUsd;
-  const plainUsd = stepUsd(without, price * nodes);
-  let best: HelperAdvice = { helpers: undefined, without, best: without, costRatio: 1, reason: '' };
-  if (without.bottleneck !== 'host') {
-    return { ...best, reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it` };
-  }
+  if (without.bottleneck !== 'host')
+    return {
+      helpers: undefined,
+      reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it`,
+    };
+  let best: HelperAdvice = { helpers: undefined, reason: '' };
+  let bestRatio = 1;
   for (const helpers of helperGroups(question)) {
     const helperPrice = priceOf(helpers.instanceType);
     if (helperPrice === undefined) continue;
     const forecast = forecastStep(workload, { instanceType, nodes, helpers }, question.hardware);
-    const costRatio = stepUsd(forecast, price * nodes + helperPrice * helpers.nodes) / plainUsd;
-    if (costRatio < 1 && burden(costRatio, helpers) < burden(best.costRatio, best.helpers) - 1e-9) {
-      const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - forecast.stepSeconds / without.stepSeconds)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
-      best = { helpers, without, best: forecast, costRatio, reason };
+    const timeRatio = forecast.stepSeconds / without.stepSeconds;
+    const costRatio = timeRatio * (1 + (helperPrice * helpers.nodes) / (price * nodes));
+    if (costRatio < 1 && burden(costRatio, helpers) < burden(bestRatio, best.helpers) - 1e-9) {
+      const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - timeRatio)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
+      best = { helpers, reason };
+      bestRatio = costRatio;
     }
   }
-  if (best.costRatio <= 1 - LEAST_GAIN) return best;
-  return {
-    helpers: undefined,
-    without,
-    best: without,
-    costRatio: 1,
-    reason: 'helpers would cost what they save',
-  };
+  if (bestRatio <= 1 - LEAST_GAIN) return best;
+  return { helpers: undefined, reason: 'helpers would cost what they save' };
 }
 
 const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>

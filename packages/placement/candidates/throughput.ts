@@ -17,8 +17,6 @@ export interface MeasuredSpeed {
   /** 0 to 1, means over all accelerators and all vCPUs. */
   readonly acceleratorUse: number;
   readonly cpuUse: number;
-  /** Bytes of prepared samples per node and step; undefined leaves the network out. */
-  readonly preparedBytesPerStep?: number | undefined;
   readonly gradientBytes?: number | undefined;
   /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
   readonly reading?: HostReading | undefined;
@@ -45,7 +43,6 @@ export interface Workload {
   readonly measuredOn: string;
   readonly acceleratorSeconds: number;
   readonly vcpuSeconds: number;
-  readonly preparedBytes: number;
   readonly gradientBytes: number;
   /** Of each of the `readers` that it was measured on. */
   readonly reading?: HostReading | undefined;
@@ -57,9 +54,6 @@ export interface StepForecast {
   readonly bottleneck: (typeof RESOURCES)[number];
   /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
   readonly uncertainty: number;
-  /** Nine times out of ten the step takes between these. */
-  readonly lowSeconds: number;
-  readonly highSeconds: number;
 }
 
 const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
@@ -125,7 +119,6 @@ export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instance
       hostShare *
       ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * measured.nodes +
         helperVcpus(measured.helpers, hardware)),
-    preparedBytes: (measured.preparedBytesPerStep ?? 0) * measured.nodes,
     gradientBytes: measured.gradientBytes ?? 0,
     reading: measured.reading,
     readers: measured.nodes,
@@ -139,15 +132,14 @@ export function forecastStep(
 ): StepForecast {
   const facts = factsIn(hardware, instanceType);
   const helperVcpu = helperVcpus(helpers, hardware);
-  const vcpu = facts.vcpu * nodes + helperVcpu;
-  const remoteShare = helperVcpu / vcpu;
   const load = loadOn(workload, facts, hardware);
   const { diskSeconds, networkSeconds } = readingCost(workload.reading, workload.readers / nodes, facts);
   const seconds = {
     accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
-    host: load.vcpuSeconds / (trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) * nodes + helperVcpu : vcpu),
-    // Samples from helpers and shards from S3 come over the same link.
-    network: secondsToMove((workload.preparedBytes / nodes) * remoteShare, facts) + networkSeconds,
+    host:
+      load.vcpuSeconds /
+      ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * nodes + helperVcpu),
+    network: networkSeconds,
     disk: diskSeconds,
   };
   const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
@@ -159,14 +151,7 @@ export function forecastStep(
     bottleneck === 'disk' && isDiskRateAssumed(facts) ? ASSUMED_DISK : 0,
     bottleneck === 'host' ? scalingSpread(factsIn(hardware, workload.measuredOn), facts) : 0,
   );
-  const reach = Math.exp(NINE_OF_TEN * uncertainty);
-  return {
-    stepSeconds,
-    bottleneck,
-    uncertainty,
-    lowSeconds: stepSeconds / reach,
-    highSeconds: stepSeconds * reach,
-  };
+  return { stepSeconds, bottleneck, uncertainty };
 }
 
 /** Spread between the speed ratio of two accelerators on data sheets and in training. */
