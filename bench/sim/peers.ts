@@ -3,7 +3,7 @@ import { IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/actions.t
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Decision, Strategy, View } from './world.ts';
 
-export const onDemandOnly: Strategy = {
+const onDemandOnly: Strategy = {
   name: 'on-demand',
   begin: () => (view) => ({ action: ON_DEMAND, zone: view.zone }),
 };
@@ -42,7 +42,7 @@ const ticksLeft = (setting: Setting, view: View): number =>
   Math.floor((setting.deadlineSeconds - view.nowSeconds) / setting.tickSeconds);
 
 /** Spot when there, else wait; once the slack is gone, On-Demand to the end. */
-export const greedy: Strategy = overZones('greedy', (setting) => {
+const greedy: Strategy = overZones('greedy', (setting) => {
   let locked = false;
   return (view, hasSpot) => {
     if (locked || ticksNeeded(setting, view, 1) >= ticksLeft(setting, view)) {
@@ -54,16 +54,13 @@ export const greedy: Strategy = overZones('greedy', (setting) => {
 });
 
 /** Spot when there, else On-Demand. */
-export const neverWaits: Strategy = overZones(
-  'never-waits',
-  () => (_view, hasSpot) => (hasSpot ? SPOT : ON_DEMAND),
-);
+const neverWaits: Strategy = overZones('never-waits', () => (_view, hasSpot) => (hasSpot ? SPOT : ON_DEMAND));
 
 /**
  * Uniform Progress (Wu et al., Can't Be Late, NSDI 2024): never fall behind a straight line from start to deadline; once
  * on demand, stay there until two starts ahead of it.
  */
-export const uniformProgress: Strategy = overZones('uniform-progress', (setting) => {
+const uniformProgress: Strategy = overZones('uniform-progress', (setting) => {
   const pace = setting.workSeconds / setting.deadlineSeconds;
   return (view, hasSpot) => {
     const { runs, workDone, nowSeconds } = view;

@@ -19,7 +19,7 @@ export interface Row {
 }
 
 const LETTERS = ['I', 'S', 'O'] as const;
-export const lettersOf = (actions: readonly Action[]): string =>
+const lettersOf = (actions: readonly Action[]): string =>
   actions.map((action) => LETTERS[action]).join('');
 
 export function rateWindow(folder: string, window: Window, strategies: readonly Strategy[]): Row[] {

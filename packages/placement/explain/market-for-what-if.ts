@@ -12,14 +12,12 @@ import {
   zonesOfRegion,
 } from '@tidewheel/catalog/catalog.ts';
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
-import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { gangsOf, typesOf } from '../candidates/topologies.ts';
+import { typesOf } from '../candidates/topologies.ts';
 import { transferOf } from '../candidates/transfer.ts';
 import type { PlacementInput } from '../decision/situation.ts';
-import { ageSeconds, SCORE_SECONDS } from '../market/market-memory.ts';
-import { questionKey } from '../market/score-plan.ts';
-import type { MarketView, OnDemandPrice, PlacementScore, SpotPrice } from '../model/market-source.ts';
+import { keptScores, samplesOf } from '../market/market-memory.ts';
+import type { MarketView, OnDemandPrice, SpotPrice } from '../model/market-source.ts';
 import type { MarketSample, MarketSampleStore } from '../records/market-history.ts';
 import { changedCompute, type WhatIf } from './what-if.ts';
 
@@ -133,25 +131,16 @@ async function completed(
   ];
   const requested = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
   const zoneIds = requested ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
-  const samples = await samplesBefore(marketSamples, { types, zoneIds, now });
+  const samples = await samplesOf(marketSamples, types, zoneIds, new Date(now));
   const spotPrices = types.flatMap((type) => {
     // A type that was priced then was priced in every zone that offered it.
     if (market.spotPrices.some((each) => each.instanceType === type && zoneIds.includes(each.zoneId)))
       return [];
     return zoneIds.flatMap((zoneId) => spotOf(type, zoneId, { market, samples, notes }));
   });
-  const scores = gangsOf(compute, hardware).flatMap(({ nodes, instanceTypes }) =>
-    zoneIds
-      .filter(
-        (zoneId) => !market.scores.some((each) => each.zoneId === zoneId && (each.nodes ?? nodes) === nodes),
-      )
-      .flatMap((zoneId): readonly PlacementScore[] => {
-        const key = questionKey(instanceTypes, nodes);
-        const sample = samples.find((each) => each.zoneId === zoneId && each.scores[key] !== undefined);
-        const score = sample?.scores[key];
-        const age = sample === undefined ? 0 : ageSeconds(sample, new Date(now));
-        return score === undefined || age > SCORE_SECONDS ? [] : [{ zoneId, score, nodes, ageSeconds: age }];
-      }),
+  const scores = keptScores(samples, { compute, now: new Date(now), hardware }).filter(
+    ({ zoneId, nodes }) =>
+      !market.scores.some((each) => each.zoneId === zoneId && (each.nodes ?? nodes) === nodes),
   );
   const priced = new Set(market.onDemandPrices.map(({ instanceType }) => instanceType));
   const onDemandPrices = types
@@ -169,29 +158,6 @@ async function completed(
         .map((zoneId) => ({ zoneId, zoneName: zoneId })),
     ],
   };
-}
-
-/** A price older than this says little of the moment. */
-const DAYS_BACK = 7;
-
-/** Newest first, none from after the decision. */
-async function samplesBefore(
-  marketSamples: CompletionDeps['marketSamples'],
-  {
-    types,
-    zoneIds,
-    now,
-  }: { readonly types: readonly string[]; readonly zoneIds: readonly string[]; readonly now: string },
-): Promise<readonly MarketSample[]> {
-  const since = new Date(Date.parse(now) - DAYS_BACK * 86_400_000).toISOString();
-  const families = [...new Set(types.map(familyOf))];
-  const lists = await Promise.all(
-    families.flatMap((family) => zoneIds.map((zoneId) => marketSamples.list(family, zoneId, since))),
-  );
-  return lists
-    .flat()
-    .filter(({ at }) => at <= now)
-    .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
 interface Sources {

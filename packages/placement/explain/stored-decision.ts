@@ -1,27 +1,11 @@
 /** Tables are edited by hand: what a stored decision must still hold to be shown and put again. */
 
-import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { storedQuestion } from '../decision/situation.ts';
-import type { StoredDecision } from '../records/placement-records.ts';
+import { placementDecisionSchema, type StoredDecision } from '../records/placement-records.ts';
 
-const pool = z.object({
-  instanceType: z.string(),
-  purchaseOption: z.enum(['spot', 'on-demand']),
-  launcher: z.enum(LAUNCHERS),
-});
-const considered = z.array(
-  z.object({
-    pool,
-    topology: z.object({ nodes: z.number() }),
-    hourlyUsd: z.number(),
-    expectedCostUsd: z.number(),
-    expectedSeconds: z.number(),
-    verdict: z.string(),
-  }),
-);
 const priced = z.array(z.object({ instanceType: z.string(), hourlyUsd: z.number() }));
 const market = z.object({
   region: z.string(),
@@ -40,24 +24,9 @@ const questionSchema = z.object({
   now: time,
 });
 
-const decisionSchema = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('launch'),
-    placement: z.object({
-      pool,
-      topology: z.object({ nodes: z.number() }),
-      reason: z.string(),
-      considered,
-      decidedAt: time,
-    }),
-  }),
-  z.object({ kind: z.literal('wait'), seconds: z.number(), reason: z.string(), considered }),
-  z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
-]);
-
 /** Why a decision cannot be shown and put again, with the remedy; undefined where it can. */
 export function whyUnreadable(decision: StoredDecision): string | undefined {
-  const damage = damageIn(decisionSchema, decision, 'decision');
+  const damage = damageIn(placementDecisionSchema, decision, 'decision');
   if (damage !== undefined) return damage;
   try {
     return damageIn(questionSchema, storedQuestion(decision), 'question');

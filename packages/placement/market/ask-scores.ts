@@ -4,7 +4,7 @@
  */
 import { scoredFamily } from '@tidewheel/catalog/catalog.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import type { MarketAnswer, MarketSource, PlacementScore } from '../model/market-source.ts';
+import { type MarketSource, type PlacementScore, taken } from '../model/market-source.ts';
 import type { MarketSample, ScoreQuestionStore } from '../records/market-history.ts';
 import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 
@@ -94,10 +94,3 @@ export const samplesOfNow = (requested: readonly ScoreAnswer[], now: Date): read
       onDemandUsd: {},
     })),
   );
-
-/** The values of an answer; without values, adds a note with the reason. */
-export function taken<T>(what: string, answer: MarketAnswer<readonly T[]>, notes: string[]): readonly T[] {
-  if (answer.kind === 'known') return answer.value;
-  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
-  return [];
-}

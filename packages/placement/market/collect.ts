@@ -9,10 +9,10 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
-import type { MarketSource } from '../model/market-source.ts';
+import { type MarketSource, taken } from '../model/market-source.ts';
 import type { FormerRuns } from '../records/attempts.ts';
 import type { MarketSample, MarketStores } from '../records/market-history.ts';
-import { askScores, type ScoreAnswer, taken } from './ask-scores.ts';
+import { askScores, type ScoreAnswer } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
 import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 

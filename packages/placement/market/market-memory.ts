@@ -11,7 +11,7 @@ import type { MarketSample, MarketSampleStore } from '../records/market-history.
 import { questionKey } from './score-plan.ts';
 
 /** A score is useful for a day at most; prices move more slowly. */
-export const SCORE_SECONDS = 24 * 3_600;
+const SCORE_SECONDS = 24 * 3_600;
 const PRICE_SECONDS = 7 * 24 * 3_600;
 
 export interface MemoryQuestion {
@@ -25,28 +25,38 @@ export interface MemoryQuestion {
 }
 
 /** Samples of every family and zone that the pipeline may use, newest first. */
-export async function samplesFor(
+export function samplesFor(
   marketSamples: Pick<MarketSampleStore, 'list'>,
   { compute, zoneIds, region, now, hardware }: MemoryQuestion,
 ): Promise<readonly MarketSample[]> {
-  const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
-  const families = new Set(typesOf(compute, hardware).map(familyOf));
   const zones = zoneIds ?? zonesOfRegion(region).filter((zoneId) => regionOfZone(zoneId) === region);
-  const lists = await Promise.all(
-    [...families].flatMap((family) => zones.map((zoneId) => marketSamples.list(family, zoneId, since))),
-  );
+  return samplesOf(marketSamples, typesOf(compute, hardware), zones, now);
+}
+
+/** Those of the types' families, newest first, none from after `now`. */
+export async function samplesOf(
+  marketSamples: Pick<MarketSampleStore, 'list'>,
+  types: readonly string[],
+  zoneIds: readonly string[],
+  now: Date,
+): Promise<readonly MarketSample[]> {
+  const since = new Date(now.getTime() - PRICE_SECONDS * 1_000).toISOString();
   const until = now.toISOString();
+  const families = [...new Set(types.map(familyOf))];
+  const lists = await Promise.all(
+    families.flatMap((family) => zoneIds.map((zoneId) => marketSamples.list(family, zoneId, since))),
+  );
   return lists
     .flat()
     .filter(({ at }) => at <= until)
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-export const ageSeconds = (sample: MarketSample, now: Date): number =>
+const ageSeconds = (sample: MarketSample, now: Date): number =>
   Math.max(0, (now.getTime() - Date.parse(sample.readAt)) / 1_000);
 
 /** The newest score of each zone for each gang, no older than a day. */
-function keptScores(
+export function keptScores(
   samples: readonly MarketSample[],
   { compute, now, hardware }: Pick<MemoryQuestion, 'compute' | 'now' | 'hardware'>,
 ): readonly PlacementScore[] {

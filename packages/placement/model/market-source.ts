@@ -102,12 +102,8 @@ export async function readMarket(
   ]);
   const notes: string[] = [];
   const take = <T>(what: string, answer: MarketAnswer<readonly T[]>): readonly T[] => {
-    if (answer.kind === 'known') {
-      notes.push(...answer.notes);
-      return answer.value;
-    }
-    notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
-    return [];
+    if (answer.kind === 'known') notes.push(...answer.notes);
+    return taken(what, answer, notes);
   };
   return {
     region: source.region,
@@ -117,6 +113,13 @@ export async function readMarket(
     zones: take('zones', zones),
     notes,
   };
+}
+
+/** The values of an answer; without values, adds a note with the reason. */
+export function taken<T>(what: string, answer: MarketAnswer<readonly T[]>, notes: string[]): readonly T[] {
+  if (answer.kind === 'known') return answer.value;
+  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
+  return [];
 }
 
 async function scoresOf(

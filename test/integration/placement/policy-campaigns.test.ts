@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { optimumUsd } from '../../../bench/sim/optimum.ts';
-import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../bench/sim/peers.ts';
+import { peers } from '../../../bench/sim/peers.ts';
 import { decidedTogether } from '../../../bench/sim/short-ticks.ts';
 import { tidewheel } from '../../../bench/sim/tidewheel.ts';
 import { simulate } from '../../../bench/sim/world.ts';
@@ -119,7 +119,7 @@ describe('on traces drawn from the fitted chain', () => {
     for (const restartSeconds of [180, 720]) {
       const own = ratioOf(ours, { restartSeconds });
       expect(own).toBeLessThan(1.1);
-      for (const peer of [greedy, uniformProgress, neverWaits, onDemandOnly]) {
+      for (const peer of peers) {
         expect(own).toBeLessThan(ratioOf(peer, { restartSeconds }));
       }
     }

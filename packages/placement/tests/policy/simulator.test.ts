@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { optimumUsd } from '../../../../bench/sim/optimum.ts';
-import { greedy, neverWaits, onDemandOnly, uniformProgress } from '../../../../bench/sim/peers.ts';
-import { lettersOf } from '../../../../bench/sim/rate.ts';
+import { peers } from '../../../../bench/sim/peers.ts';
 import { type Decision, type Strategy, simulate, type View } from '../../../../bench/sim/world.ts';
 import type { Setting } from '../../../../test/support/market/job.ts';
+import { IDLE, SPOT } from '../../policy/actions.ts';
 
 const setting = (change: Partial<Setting> = {}): Setting => ({
   tickSeconds: 600,
@@ -36,15 +36,14 @@ describe('the simulated market', () => {
 
   it('makes an interruption cost one new start', () => {
     const outcome = simulate(scripted('SISSS'), setting(), [bits('10111')]);
-    expect(lettersOf(outcome.actions)).toBe('SISSS');
+    expect(outcome.actions).toEqual([SPOT, IDLE, SPOT, SPOT, SPOT]);
     expect(outcome.starts).toBe(2);
     expect(outcome.finishSeconds).toBe(1_200 + 1_800 - 480 + 120);
   });
 
   it('turns Spot without capacity into waiting', () => {
-    expect(lettersOf(simulate(scripted('SSOOOO'), setting(), [bits('000000')]).actions).slice(0, 2)).toBe(
-      'II',
-    );
+    const { actions } = simulate(scripted('SSOOOO'), setting(), [bits('000000')]);
+    expect(actions.slice(0, 2)).toEqual([IDLE, IDLE]);
   });
 
   it("bills each zone's price, and moves as starts", () => {
@@ -106,7 +105,7 @@ describe('the clairvoyant optimum', () => {
     fc.assert(
       fc.property(flags, flags, (first, second) => {
         const least = optimumUsd(job, [first, second]);
-        const inTime = [onDemandOnly, greedy, uniformProgress, neverWaits]
+        const inTime = peers
           .map((peer) => simulate(peer, job, [first, second]))
           .filter((outcome) => !outcome.late);
         for (const outcome of inTime) expect(outcome.costUsd).toBeGreaterThanOrEqual(least - 1e-9);
