@@ -3,6 +3,8 @@
  * table by its schema, so a field that a release adds is optional, or has a default for the records of earlier ones.
  */
 
+import { amount } from '@tidewheel/contract/document.ts';
+import { checkpointRepair, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { pinned, pipelineSchema, runPartsSchema } from '@tidewheel/declaration/pipeline.ts';
 import { changeSchema } from '@tidewheel/doctor/verdict.ts';
@@ -10,7 +12,6 @@ import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import {
   outcomeSchema,
   placementSchema,
-  progressUnit,
   provenSchema,
   startUpSchema,
   stopReasonSchema,
@@ -22,34 +23,11 @@ import { attemptInputSchema, diagnosisSchema } from './diagnosis.ts';
 const resume = z
   .object({
     /** What was there; absent where the agent knew no checkpoint. */
-    checkpoint: z
-      .object({
-        name: z.string(),
-        step: z.number(),
-        unit: progressUnit.optional(),
-        format: z.string().optional(),
-      })
-      .optional(),
+    checkpoint: resumedCheckpoint.optional(),
     /** Damaged checkpoints, and what took their place. */
-    repairs: list(
-      z.object({
-        name: z.string(),
-        problem: z.string(),
-        instead: z.string(),
-        step: z.number().optional(),
-      }),
-    ),
+    repairs: list(checkpointRepair.extend({ step: amount.optional() })),
     /** Absent while nothing shows it. */
-    verdict: z
-      .object({
-        kind: z.enum(['resumed', 'beganAgain']),
-        evidence: z.enum(['log', 'checkpoint']),
-        /** The first that the script printed or saved. */
-        position: z.number(),
-        /** In the unit of the checkpoint. */
-        beganAt: z.number(),
-      })
-      .optional(),
+    verdict: resumeVerdict.optional(),
   })
   .describe('How the script went on from what earlier attempts had saved.');
 export type Resume = Readonly<z.output<typeof resume>>;

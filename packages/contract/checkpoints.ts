@@ -30,32 +30,38 @@ const MOST_METRICS = 500;
 const metrics = z.record(z.string().max(200), z.number().min(-1e100).max(1e100)).refine(atMost(MOST_METRICS));
 const percent = z.number().min(0).max(100);
 
-const saved = z.object({
+/** `saves` counts checkpoints of unknown position. */
+export const progressUnit = z.enum(['step', 'epoch', 'saves']);
+
+export const savedCheckpoint = z.object({
   step: count,
   /** 0 where the script does not say. */
   totalSteps: count,
   trainingSeconds: amount.optional(),
   saveSeconds: amount.optional(),
+  /** Means over the attempt, on the first training host. */
   usage: whereKnown(z.object({ cpuPercent: percent.optional(), gpuPercent: percent.optional() })),
+  /** Since the note before, on the first training host; samples of all its processes. */
   pace: whereKnown(
     z.object({
       stepsPerSecond: amount,
       samplesPerSecond: amount.optional(),
+      /** Median and 95th percentile. */
       stepSeconds: amount.optional(),
       stepSecondsP95: amount.optional(),
     }),
   ),
   metrics: whereKnown(metrics),
   checkpoint: name.refine((folder) => !folder.includes('..') && !folder.startsWith('/')),
-  /** What the step counts; `saves` counts checkpoints of unknown position. */
-  unit: whereKnown(z.enum(['step', 'epoch', 'saves'])),
+  /** What the step counts. */
+  unit: whereKnown(progressUnit),
   /** quiet: the format is unknown, and no file changed for a while. */
   proof: whereKnown(z.enum(['whole', 'quiet'])),
   /** By name, relative to the checkpoint prefix. */
   files: files.optional(),
   updatedAt: z.iso.datetime({ offset: true }),
 });
-export type SavedCheckpoint = z.output<typeof saved>;
+export type SavedCheckpoint = z.output<typeof savedCheckpoint>;
 
 /** The agent keeps eight. */
 const MOST_KEPT = 20;
@@ -63,9 +69,9 @@ const MOST_KEPT = 20;
 export const progressNote = {
   name: 'progress',
   version: 1,
-  schema: saved.extend({
+  schema: savedCheckpoint.extend({
     /** Copies of the last whole checkpoints, newest first, of a script that saves over its own files. */
-    kept: whereKnown(z.array(saved).max(MOST_KEPT)),
+    kept: whereKnown(z.array(savedCheckpoint).max(MOST_KEPT)),
   }),
 } satisfies HostDocument;
 

@@ -14,7 +14,6 @@ export {
   outcomeSchema,
   type PlatformFault,
   type Progress,
-  progressUnit,
   provenSchema,
   type StartUp,
   type StopReason,

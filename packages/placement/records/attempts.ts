@@ -3,14 +3,13 @@
  * UTC, durations are seconds, and money is USD.
  */
 
+import { progressUnit, savedCheckpoint } from '@tidewheel/contract/checkpoints.ts';
 import type { LauncherName } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { seconds, time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import type { Placement } from './placement-records.ts';
-
-export const progressUnit = z.enum(['step', 'epoch', 'saves']);
 
 /** Work that a checkpoint proves. The agent writes it and the service judges by it. */
 export const provenSchema = z.object({
@@ -23,19 +22,7 @@ export const provenSchema = z.object({
   checkpointBytes: z.number().optional(),
   trainingSeconds: seconds.optional().describe('Of all attempts, at the time of the checkpoint.'),
   saveSeconds: seconds.optional().describe('How long the last save held up training.'),
-  /** Means over the attempt, on the first training host. */
-  usage: z.object({ cpuPercent: z.number().optional(), gpuPercent: z.number().optional() }).optional(),
-  /** Since the note before, on the first training host; samples of all its processes. */
-  pace: z
-    .object({
-      stepsPerSecond: z.number(),
-      samplesPerSecond: z.number().optional(),
-      /** Median and 95th percentile. */
-      stepSeconds: z.number().optional(),
-      stepSecondsP95: z.number().optional(),
-    })
-    .optional(),
-  metrics: z.record(z.string(), z.number()).readonly().optional(),
+  ...savedCheckpoint.pick({ usage: true, pace: true, metrics: true }).shape,
   /** whole: its content proves it. */
   proof: z.enum(['whole', 'quiet']).optional().describe('quiet: of a format that the agent does not know.'),
   /** How its objects in the bucket were compared with the host's files; absent where the note lists none. */
