@@ -3,7 +3,13 @@
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { PlacementInput } from '@tidewheel/placement/choose.ts';
 import type { MarketView, OnDemandPrice, SpotPrice } from '@tidewheel/placement/market.ts';
-import type { AttemptOutcome, Placement, Pool, Progress } from '@tidewheel/placement/records.ts';
+import type {
+  AttemptOutcome,
+  Placement,
+  PlacementDecision,
+  Pool,
+  Progress,
+} from '@tidewheel/placement/records.ts';
 import type { AttemptRecord } from '../../../functions/records/run-records.ts';
 
 export const CLOSED_AT = '2026-11-20T00:00:00.000Z';
@@ -61,6 +67,17 @@ export const question = (change: Partial<PlacementInput> = {}): PlacementInput =
   expectedSeconds: 6 * 3_600,
   ...change,
 });
+
+export const poolOf = (
+  instanceType: string,
+  zoneId: string,
+  purchaseOption: Pool['purchaseOption'] = 'spot',
+): Pool => ({ instanceType, zoneId, launcher: 'sagemaker', purchaseOption });
+
+export function launched(decision: PlacementDecision): Placement {
+  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
+  return decision.placement;
+}
 
 export const progress = (step: number, trainingSeconds: number): Progress => ({
   step,

@@ -100,10 +100,6 @@ describe('an issuer of people’s tokens', () => {
       expect(problemsOf(`oidcOperators=${claims}`)).toEqual([]);
     },
   );
-
-  it('is refused without TLS', () => {
-    expect(problemsOf('oidcIssuer=http://id.example.org')).toEqual([expect.stringContaining('https://')]);
-  });
 });
 
 describe('a region', () => {

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../../functions/records/run-records.ts';
-import { attempt, hoursLater } from '../../../../test/support/builders/placement.ts';
+import { attempt, hoursLater, poolOf } from '../../../../test/support/builders/placement.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOf, observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { trustOf } from '../../belief/beliefs.ts';
@@ -48,12 +48,7 @@ function requested(
   score: number,
   waitedHours = 0,
 ): AttemptRecord {
-  const pool: Pool = {
-    instanceType: 'g5.xlarge',
-    zoneId: 'use1-az1',
-    launcher: 'sagemaker',
-    purchaseOption: 'spot',
-  };
+  const pool: Pool = poolOf('g5.xlarge', 'use1-az1');
   const started = kind === 'interrupted' ? { startedAt: hoursLater(number + waitedHours) } : {};
   const ended = { kind, ...started, endedAt: hoursLater(number + 0.5) };
   const made = attempt(number, pool, ended, { createdAt: hoursLater(number) });
@@ -77,12 +72,7 @@ it('is not contradicted by capacity that came minutes later', () => {
 });
 
 it('is never learned from a quota of the account', async () => {
-  const pool: Pool = {
-    instanceType: 'g5.xlarge',
-    zoneId: 'use1-az1',
-    launcher: 'sagemaker',
-    purchaseOption: 'spot',
-  };
+  const pool: Pool = poolOf('g5.xlarge', 'use1-az1');
   const made = attempt(1, pool, { kind: 'capacity', quota: true, endedAt: hoursLater(1) });
   const considered = made.placement.considered.map((row) => ({ ...row, score: 9 }));
   const refused = { ...made, placement: { ...made.placement, considered } };

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   attempt,
   hoursLater,
+  launched,
   market,
   onDemand,
   progress,
@@ -13,7 +14,6 @@ import {
 import { measuredThroughputs } from '../../candidates/throughput-estimate.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
-import type { Placement } from '../../records/placement-records.ts';
 
 const base = question();
 const TYPES = ['g5.xlarge', 'c5.4xlarge', 'c5.xlarge'];
@@ -57,17 +57,13 @@ const declared = (strategy: string, helping: object = {}): object => ({
   compute: { instanceTypes: ['g5.xlarge'], ...helping },
 });
 
-const launched = (input: PlacementInput): Placement => {
-  const decision = choosePlacement(input);
-  if (decision.kind !== 'launch') throw new Error(JSON.stringify(decision));
-  return decision.placement;
-};
+const placed = (input: PlacementInput) => launched(choosePlacement(input));
 
 describe('a group of CPU nodes', () => {
   const hostBound = { cpuPercent: 99, gpuPercent: 20 };
 
   it('is added where hosts are the bottleneck', () => {
-    const placement = launched(after(hostBound));
+    const placement = placed(after(hostBound));
     expect(placement.topology.helpers).toEqual([{ name: 'loaders', instanceType: 'c5.4xlarge', nodes: 1 }]);
     expect(placement.helpersHourlyUsd).toBeCloseTo(trainingPrice('c5.4xlarge', 'us-east-1')?.hourlyUsd ?? 0);
     expect(placement.reason).toContain('1 x c5.4xlarge added');
@@ -77,13 +73,13 @@ describe('a group of CPU nodes', () => {
   });
 
   it('is not added for a busy accelerator, nor unmeasured', () => {
-    expect(launched(after({ cpuPercent: 50, gpuPercent: 97 })).topology.helpers).toBeUndefined();
-    expect(launched(question({ compute, market: priced })).topology.helpers).toBeUndefined();
+    expect(placed(after({ cpuPercent: 50, gpuPercent: 97 })).topology.helpers).toBeUndefined();
+    expect(placed(question({ compute, market: priced })).topology.helpers).toBeUndefined();
   });
 
   it('is only mentioned where not allowed', () => {
     const { mayAddHelpers: _none, ...own } = compute;
-    const placement = launched(after(hostBound, { compute: own }));
+    const placement = placed(after(hostBound, { compute: own }));
     expect(placement.topology.helpers).toBeUndefined();
     expect(placement.reason).toMatch(/hosts are the bottleneck: 1 x c5\.4xlarge.*see compute\.helpers/);
   });
@@ -92,7 +88,7 @@ describe('a group of CPU nodes', () => {
     const { mayAddHelpers: _none, ...own } = compute;
     const { training } = pipelineSchema.parse(declared('ddp'));
     const saidFor = (strategy: Pipeline['training']['strategy']): string =>
-      launched(after(hostBound, { compute: own, training: { ...training, strategy } })).reason;
+      placed(after(hostBound, { compute: own, training: { ...training, strategy } })).reason;
     expect(saidFor('ray')).toMatch(/cheaper \(\+-\d+ %\): see compute\.helpers/);
     expect(saidFor('ddp')).toMatch(/cheaper \(\+-\d+ %\) with strategy ray: see compute\.helpers/);
     expect(saidFor('data-service')).not.toContain('helpers');
@@ -100,7 +96,7 @@ describe('a group of CPU nodes', () => {
 
   it('keeps Spot out, unless the pipeline wants it tried', () => {
     const both = { ...compute, purchaseOption: 'spot-then-on-demand' as const };
-    const rows = launched(after(hostBound, { compute: both })).considered;
+    const rows = placed(after(hostBound, { compute: both })).considered;
     const helpedOnSpot = rows.find(
       ({ pool, topology }) => pool.purchaseOption === 'spot' && topology?.helpers,
     );
@@ -131,9 +127,7 @@ describe('a group of CPU nodes', () => {
       [0, 180],
       [1, 25],
     ]);
-    const placement = launched(
-      after(hostBound, { attempts: [first, second], progress: second.progressAfter }),
-    );
+    const placement = placed(after(hostBound, { attempts: [first, second], progress: second.progressAfter }));
     expect(placement.topology.helpers).toHaveLength(1);
     // 40 steps are left, at 25 s each, and a restart.
     expect(placement.considered[0]?.expectedSeconds).toBeLessThan(40 * 25 + 600);

@@ -5,7 +5,7 @@ import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { expectedEnd } from '../../../../functions/api/plan/expected-end.ts';
 import { makeReport } from '../../../../functions/run/attempts/report.ts';
-import { market, onDemand, question } from '../../../../test/support/builders/placement.ts';
+import { launched, market, onDemand, question } from '../../../../test/support/builders/placement.ts';
 import {
   attemptOf,
   outcomeOf,
@@ -86,9 +86,7 @@ function placedWith(storageGigabytes?: number) {
     market: market({ onDemandPrices: [onDemand('g5.xlarge', 1), onDemand('g5.12xlarge', 6)] }),
     limits: { ...question().limits, valueOfTimeUsdPerHour: 0 },
   });
-  const decision = choosePlacement(input);
-  if (decision.kind !== 'launch') throw new Error(decision.reason);
-  return { input, placement: decision.placement };
+  return { input, placement: launched(choosePlacement(input)) };
 }
 
 describe('a choice', () => {

@@ -1,15 +1,11 @@
 /** Helper groups that a pipeline declares: what they cost, and beside what they run. */
 import { describe, expect, it } from 'vitest';
-import { market, onDemand, question } from '../../../../test/support/builders/placement.ts';
+import { launched, market, onDemand, question } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import type { Placement } from '../../records/placement-records.ts';
 
-function place(change: Partial<PlacementInput>): Placement {
-  const decision = choosePlacement(question(change));
-  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
-  return decision.placement;
-}
+const place = (change: Partial<PlacementInput>) => launched(choosePlacement(question(change)));
 const base = question();
 
 it('exclude Spot unless the pipeline asks for it', () => {

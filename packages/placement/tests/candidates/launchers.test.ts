@@ -1,5 +1,4 @@
 /** `launcher: cheapest`: pools of SageMaker and of EC2 side by side, each at its own price, time and rules. */
-import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
@@ -10,7 +9,9 @@ import {
   attempt,
   CLOSED_AT,
   hoursLater,
+  launched,
   market,
+  poolOf,
   progress,
   question,
   vpc,
@@ -41,11 +42,7 @@ const cheapest = (
     ...change,
   });
 
-function placed(input: PlacementInput): Placement {
-  const decision = choosePlacement(input);
-  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
-  return decision.placement;
-}
+const placed = (input: PlacementInput) => launched(choosePlacement(input));
 const rowsOn = ({ considered }: Placement, launcher: Pool['launcher']) =>
   considered.filter(({ pool }) => pool.launcher === launcher);
 const verdictsOn = (placement: Placement, launcher: Pool['launcher']): string =>
@@ -166,22 +163,10 @@ describe('the cheapest launcher', () => {
   });
 });
 
-it('a pipeline that allows EC2 declares its hosts', () => {
-  const declaration = { name: 'p', training: { strategy: 'ddp' }, compute: { instanceTypes: ['g5.xlarge'] } };
-  const compute = { ...declaration.compute, launcher: 'cheapest' };
-  const parsed = pipelineSchema.safeParse({ ...declaration, compute });
-  expect(parsed.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
-    expect.stringMatching(
-      /^compute\.launcher: .*declare compute\.ec2 .* and compute\.vpc .*, or leave it out/,
-    ),
-  ]);
-});
-
 it('a what-if compares launchers for any pipeline', () => {
-  const decision = decideIf(question(), { launcher: 'cheapest' });
-  if (decision.kind !== 'launch') throw new Error(decision.reason);
-  expect(decision.placement.pool.launcher).toBe('ec2');
-  expect(rowsOn(decision.placement, 'sagemaker').length).toBeGreaterThan(0);
+  const placement = launched(decideIf(question(), { launcher: 'cheapest' }));
+  expect(placement.pool.launcher).toBe('ec2');
+  expect(rowsOn(placement, 'sagemaker').length).toBeGreaterThan(0);
 });
 
 describe('what EC2 cannot do', () => {
@@ -304,12 +289,7 @@ describe('a launcher that was tried', () => {
 });
 
 it('no pool costs less than nothing', () => {
-  const pool: Pool = {
-    instanceType: 'g6.xlarge',
-    zoneId: 'use1-az1',
-    launcher: 'sagemaker',
-    purchaseOption: 'spot',
-  };
+  const pool: Pool = poolOf('g6.xlarge', 'use1-az1');
   const saved = progress(100, 1_000);
   const ran = attempt(1, pool, { kind: 'interrupted', trainingSeconds: 1_000 }, { progressAfter: saved });
   const scored = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })) });
@@ -337,12 +317,7 @@ describe('the launch', () => {
     const placement = { ...input.placement, pool, subnetId: 'subnet-1' };
     return { ...input, declaration, placement, hostProfileArn: profile };
   };
-  const pool: Pool = {
-    instanceType: 'g5.xlarge',
-    zoneId: 'use1-az4',
-    launcher: 'sagemaker',
-    purchaseOption: 'spot',
-  };
+  const pool: Pool = poolOf('g5.xlarge', 'use1-az4');
 
   it('saves and reads in the same places on both', () => {
     const there = buildTrainingJob(inputOf(pool));

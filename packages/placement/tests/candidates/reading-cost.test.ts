@@ -5,6 +5,7 @@ import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { describe, expect, it } from 'vitest';
 import {
   attempt,
+  launched,
   market,
   onDemand,
   progress,
@@ -147,8 +148,7 @@ function placedAfter(reading: HostReading | undefined) {
       progress: after,
     }),
   );
-  if (decision.kind !== 'launch') throw new Error(decision.reason);
-  return decision.placement;
+  return launched(decision);
 }
 
 it('a type wins for its disk and says so', () => {

@@ -208,12 +208,6 @@ it('takes an On-Demand pool that ends in time', { timeout: TIMEOUT }, () => {
   });
 });
 
-it('decides the same for the same question', { timeout: TIMEOUT }, () => {
-  forAll((draw) => {
-    expect(choosePlacement(inputOf(draw))).toEqual(choosePlacement(inputOf(draw)));
-  });
-});
-
 /** Rounding of the plan's grid. */
 const GRID = 1.02;
 const better: readonly (readonly [string, (draw: Draw) => Partial<Draw>])[] = [

@@ -1,6 +1,13 @@
 /** Where no value of time is declared, a small one holds: no run stands still for hours to save a cent. */
 import { describe, expect, it } from 'vitest';
-import { CLOSED_AT, market, onDemand, question, spot } from '../../../../test/support/builders/placement.ts';
+import {
+  CLOSED_AT,
+  launched,
+  market,
+  onDemand,
+  question,
+  spot,
+} from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { formatDecision } from '../../explain/format-decision.ts';
 import type { PlacementDecision } from '../../records/placement-records.ts';
@@ -24,11 +31,6 @@ const drought = (given: object = {}): PlacementDecision =>
       now: CLOSED_AT,
     }),
   );
-
-function launched(decision: PlacementDecision) {
-  if (decision.kind !== 'launch') throw new Error(decision.reason);
-  return decision.placement;
-}
 
 describe('an assumed value of time', () => {
   it('takes On-Demand where Spot saves under a cent', () => {

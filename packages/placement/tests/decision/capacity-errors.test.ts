@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import {
   attempt,
   hoursLater,
+  launched,
   market,
   onDemand,
+  poolOf,
   question,
   spot,
   ZONES,
@@ -14,7 +16,6 @@ import type { Observation } from '../../belief/observation.ts';
 import { capacityErrorsIn, cooldownSeconds } from '../../decision/capacity-errors.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
-import type { Placement } from '../../records/placement-records.ts';
 
 const [HERE, THERE] = ZONES;
 
@@ -30,11 +31,7 @@ const observation = (hour: number, change: Partial<Observation> = {}): Observati
 const limited = (hour: number, change: Partial<Observation> = {}) =>
   observation(hour, { quota: true, ...change });
 
-function launched(change: Partial<PlacementInput>): Placement {
-  const decision = choosePlacement(question(change));
-  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
-  return decision.placement;
-}
+const placed = (change: Partial<PlacementInput>) => launched(choosePlacement(question(change)));
 
 describe('a quota of 0', () => {
   const compute = { ...question().compute, instanceTypes: ['g5.xlarge'] };
@@ -86,12 +83,7 @@ describe('a quota of 0', () => {
 
 describe('a limit of the account', () => {
   const restAt = (hour: number, observations: readonly Observation[], zoneId: string = THERE) => {
-    const pool = {
-      instanceType: 'g5.xlarge',
-      zoneId,
-      launcher: 'sagemaker',
-      purchaseOption: 'spot',
-    } as const;
+    const pool = poolOf('g5.xlarge', zoneId);
     return cooldownSeconds(capacityErrorsIn(observations)({ pool }), {
       nowMilliseconds: Date.parse(hoursLater(hour)),
     });
@@ -112,7 +104,7 @@ describe('a limit of the account', () => {
       ]),
     });
     const costOf = (observations: readonly Observation[]) =>
-      launched({ market: dear, now: hoursLater(5), observations: observations }).considered.find(
+      placed({ market: dear, now: hoursLater(5), observations: observations }).considered.find(
         ({ pool }) => pool.instanceType === 'g5.xlarge' && pool.purchaseOption === 'spot',
       )?.expectedCostUsd ?? 0;
     const before = costOf([]);
@@ -140,8 +132,8 @@ describe('a limit of the account', () => {
       launcher: 'sagemaker',
       purchaseOption: 'on-demand',
     });
-    expect(launched(requested).pool.purchaseOption).toBe('spot');
-    expect(launched({ ...requested, observations: [limit] }).pool).toMatchObject({
+    expect(placed(requested).pool.purchaseOption).toBe('spot');
+    expect(placed({ ...requested, observations: [limit] }).pool).toMatchObject({
       instanceType: 'g4dn.xlarge',
       launcher: 'sagemaker',
       purchaseOption: 'on-demand',
@@ -152,7 +144,7 @@ describe('a limit of the account', () => {
       now: hoursLater(17),
       observations: [{ ...limit, atMilliseconds: Date.parse(hoursLater(16.9)) }],
     };
-    expect(launched(late).pool.purchaseOption).toBe('spot');
+    expect(placed(late).pool.purchaseOption).toBe('spot');
   });
 });
 
@@ -164,11 +156,7 @@ describe('a refusal', () => {
       vpc: { securityGroupIds: ['sg-1'], subnets: [{ id: 'subnet-1', zoneId: HERE }] },
     };
     const ended = new Date(Date.parse(hoursLater(1)) + 2_000).toISOString();
-    const refused = attempt(
-      1,
-      { instanceType: 'g5.xlarge', zoneId: HERE, launcher: 'sagemaker', purchaseOption: 'spot' },
-      { kind: 'capacity', endedAt: ended },
-    );
+    const refused = attempt(1, poolOf('g5.xlarge', HERE), { kind: 'capacity', endedAt: ended });
     const decision = choosePlacement(question({ compute, attempts: [refused], now: hoursLater(1) }));
     expect(decision).toMatchObject({ kind: 'wait', seconds: 60 });
   });
@@ -183,7 +171,7 @@ describe('a refusal', () => {
     const old = [0, 0.01, 0.02].map((hour) =>
       observation(hour, { instanceType: 'g6.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' }),
     );
-    const { considered } = launched({ compute, limits, now: hoursLater(72), observations: old });
+    const { considered } = placed({ compute, limits, now: hoursLater(72), observations: old });
     expect(considered.find(({ pool }) => pool.zoneId === HERE)).toMatchObject({
       expectedWaitSeconds: 0,
       expectedSeconds: 6 * 3_600 + 300,

@@ -7,6 +7,7 @@ import {
   hoursLater,
   market,
   onDemand,
+  poolOf,
   progress,
   question,
   spot,
@@ -19,12 +20,7 @@ import type { Pool } from '../../records/placement-records.ts';
 
 const HOUR = 3_600;
 const [CHEAP, DEAR] = ZONES;
-const poolIn = (zoneId: string): Pool => ({
-  instanceType: 'g6.xlarge',
-  zoneId,
-  launcher: 'sagemaker',
-  purchaseOption: 'spot',
-});
+const poolIn = (zoneId: string): Pool => poolOf('g6.xlarge', zoneId);
 
 type Score = number | 'none';
 

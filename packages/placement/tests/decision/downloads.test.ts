@@ -5,8 +5,10 @@ import {
   attempt,
   CLOSED_AT,
   hoursLater,
+  launched,
   market,
   onDemand,
+  poolOf,
   progress,
   question,
   spot,
@@ -24,12 +26,7 @@ const HOUR = 3_600;
 const dataset = (gigabytes: number) => ({ generations: 2, shards: 4_000, bytes: gigabytes * 1e9 });
 const limits = { deadlineHours: 24, maximumRunSeconds: 86_400, attempts: 50 };
 /** g5.xlarge: 2.5 Gbit/s, so 156 MB/s are expected, and 250 GB of NVMe. */
-const pool: Pool = {
-  instanceType: 'g5.xlarge',
-  zoneId: ZONES[0],
-  launcher: 'sagemaker',
-  purchaseOption: 'spot',
-};
+const pool: Pool = poolOf('g5.xlarge', ZONES[0]);
 const asked = (gigabytes: number, change: Partial<PlacementInput> = {}) =>
   question({
     compute: { ...question().compute, instanceTypes: ['g5.xlarge'] },
@@ -38,11 +35,7 @@ const asked = (gigabytes: number, change: Partial<PlacementInput> = {}) =>
     ...change,
   });
 const restartOf = (input: PlacementInput) => situationOf(input).work.restartSeconds;
-const chosen = (input: PlacementInput) => {
-  const decision = choosePlacement(input);
-  if (decision.kind !== 'launch') throw new Error(`${decision.kind}: ${decision.reason}`);
-  return decision.placement;
-};
+const chosen = (input: PlacementInput) => launched(choosePlacement(input));
 
 describe('a start', () => {
   it('takes as long as its download longer', () => {

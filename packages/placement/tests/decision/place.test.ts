@@ -3,7 +3,14 @@ import type { ListPrices } from '@tidewheel/catalog/prices.ts';
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { place } from '../../../../functions/run/attempts/place.ts';
-import { attempt, CLOSED_AT, hoursLater, market, vpc } from '../../../../test/support/builders/placement.ts';
+import {
+  attempt,
+  CLOSED_AT,
+  hoursLater,
+  market,
+  poolOf,
+  vpc,
+} from '../../../../test/support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../../test/support/builders/records.ts';
 import { sealGeneration } from '../../../../test/support/builders/sealed-generation.ts';
 import { memoryObjectStore } from '../../../../test/support/fakes/object-store.ts';
@@ -31,12 +38,7 @@ async function setUp(nowHours = 1) {
     runId: run.runId,
   };
 }
-const spotPool = {
-  instanceType: 'g5.xlarge',
-  zoneId: 'use1-az1',
-  launcher: 'sagemaker',
-  purchaseOption: 'spot',
-} as const;
+const spotPool = poolOf('g5.xlarge', 'use1-az1');
 
 describe('place', () => {
   it('stores the decision and names the next attempt', async () => {

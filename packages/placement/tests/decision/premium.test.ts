@@ -5,6 +5,7 @@ import {
   hoursLater,
   market,
   onDemand,
+  poolOf,
   question,
   spot,
   ZONES,
@@ -53,11 +54,11 @@ function costOf(zoneId: string, input: PlacementInput): number {
 /** If all of the work were done in the dear zone, without a single loss. */
 const ALL_THERE_USD = (0.6 - 0.3) * HOURS;
 
-const lost = attempt(
-  1,
-  { instanceType: 'g6.xlarge', zoneId: CHEAP, launcher: 'sagemaker', purchaseOption: 'spot' },
-  { kind: 'interrupted', startedAt: hoursLater(0.1), endedAt: hoursLater(1) },
-);
+const lost = attempt(1, poolOf('g6.xlarge', CHEAP), {
+  kind: 'interrupted',
+  startedAt: hoursLater(0.1),
+  endedAt: hoursLater(1),
+});
 
 describe('a dearer pool', () => {
   it('costs more only until the cheaper one returns', () => {
@@ -84,11 +85,11 @@ describe('a dearer pool', () => {
 describe('a pool whose score says that it is there', () => {
   it('is tried although its neighbours were just lost', () => {
     const lostIn = (zoneId: string, [from, to]: readonly [number, number], number: number) =>
-      attempt(
-        number,
-        { instanceType: 'g6.xlarge', zoneId, launcher: 'sagemaker', purchaseOption: 'spot' },
-        { kind: 'interrupted', startedAt: hoursLater(from), endedAt: hoursLater(to) },
-      );
+      attempt(number, poolOf('g6.xlarge', zoneId), {
+        kind: 'interrupted',
+        startedAt: hoursLater(from),
+        endedAt: hoursLater(to),
+      });
     const zoneId = 'use1-az4';
     const input = requested(1, {
       attempts: [lostIn(CHEAP, [0, 0.5], 1), lostIn(DEAR, [0.5, 1.5], 2), lostIn(CHEAP, [1.5, 2], 3)],

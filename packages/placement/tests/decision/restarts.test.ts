@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   attempt,
   hoursLater,
+  poolOf,
   progress,
   question,
   ZONES,
@@ -23,7 +24,7 @@ function lostOnce(provisioningSeconds: number, change: Partial<PlacementInput> =
   const saved = progress(50, HOUR - BILLED_START_SECONDS);
   const lost = attempt(
     1,
-    { instanceType: 'g6.xlarge', zoneId: ZONES[0], launcher: 'sagemaker', purchaseOption: 'spot' },
+    poolOf('g6.xlarge', ZONES[0]),
     { kind: 'interrupted', startedAt, endedAt, trainingSeconds: HOUR },
     { createdAt: hoursLater(1), progressAfter: saved },
   );

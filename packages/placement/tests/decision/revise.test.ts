@@ -4,6 +4,7 @@ import {
   attempt,
   hoursLater,
   market,
+  poolOf,
   progress,
   question,
 } from '../../../../test/support/builders/placement.ts';
@@ -12,12 +13,7 @@ import type { PlacementInput } from '../../decision/situation.ts';
 import type { Pool } from '../../records/placement-records.ts';
 
 const HOUR = 3_600;
-const ON_DEMAND: Pool = {
-  instanceType: 'g6.xlarge',
-  zoneId: 'use1-az1',
-  launcher: 'sagemaker',
-  purchaseOption: 'on-demand',
-};
+const ON_DEMAND: Pool = poolOf('g6.xlarge', 'use1-az1', 'on-demand');
 /** No other type that may be faster. */
 const ONE_TYPE = { ...question().compute, instanceTypes: ['g6.xlarge'] };
 const SPOT: Pool = { ...ON_DEMAND, purchaseOption: 'spot' };

@@ -6,8 +6,10 @@ import {
   attempt,
   CLOSED_AT,
   hoursLater,
+  launched,
   market,
   onDemand,
+  poolOf,
   progress,
   question,
   ZONES,
@@ -19,13 +21,12 @@ import { attemptTimeoutSeconds } from '../../model/attempt-timeout.ts';
 
 const scores = (score: number) => market({ scores: ZONES.map((zoneId) => ({ zoneId, score })) });
 const limits = (given: object) => limitsSchema.parse({ maximumRunSeconds: 86_400, ...given });
-function decide(given: object, hours = 1, score = 6, more = {}) {
-  const decision = choosePlacement(
-    question({ limits: limits(given), now: hoursLater(hours), market: scores(score), ...more }),
+const decide = (given: object, hours = 1, score = 6, more = {}) =>
+  launched(
+    choosePlacement(
+      question({ limits: limits(given), now: hoursLater(hours), market: scores(score), ...more }),
+    ),
   );
-  if (decision.kind !== 'launch') throw new Error(`nothing is launched: ${decision.reason}`);
-  return decision.placement;
-}
 
 describe('limits', () => {
   it('have a deadline of 24 h by default', () => {
@@ -50,12 +51,7 @@ describe('patience', () => {
   });
 
   it('is used up by waiting only, not by training', () => {
-    const pool = {
-      instanceType: 'g6.xlarge',
-      zoneId: 'use1-az1',
-      launcher: 'sagemaker' as const,
-      purchaseOption: 'spot' as const,
-    };
+    const pool = poolOf('g6.xlarge', 'use1-az1');
     const trained = attempt(1, pool, {
       kind: 'interrupted',
       trainingSeconds: 7 * 3_600,
@@ -83,12 +79,7 @@ describe('patience', () => {
   });
 
   it('keeps a run whose fast topology has no capacity', () => {
-    const fast = {
-      instanceType: 'p3.8xlarge',
-      zoneId: 'use1-az1',
-      launcher: 'sagemaker' as const,
-      purchaseOption: 'on-demand' as const,
-    };
+    const fast = poolOf('p3.8xlarge', 'use1-az1', 'on-demand');
     const saved = { ...progress(20, 7_200), usage: { cpuPercent: 20, gpuPercent: 95 } };
     const trained = attempt(1, fast, {
       kind: 'interrupted',
@@ -111,19 +102,13 @@ it.each([{ patienceHours: 1 }, { valueOfTimeUsdPerHour: 0.01 }])(
   'endless steps stay within dates and timers, with %j',
   (given) => {
     const endless = { ...progress(50, 5_000), totalSteps: Number.MAX_SAFE_INTEGER };
-    const pool = {
-      instanceType: 'g6.xlarge',
-      zoneId: 'use1-az1',
-      launcher: 'sagemaker' as const,
-      purchaseOption: 'spot' as const,
-    };
+    const pool = poolOf('g6.xlarge', 'use1-az1');
     const trained = attempt(1, pool, { kind: 'interrupted', endedAt: hoursLater(2), trainingSeconds: 5_300 });
     const attempts = [{ ...trained, progressAfter: endless }];
     const input = question({ limits: limits(given), now: hoursLater(3), attempts, progress: endless });
     const decision = choosePlacement(input);
     expect(formatDecision(decision, input.now)).toContain('chosen');
-    if (decision.kind !== 'launch') throw new Error(decision.reason);
-    expect(attemptTimeoutSeconds(decision.placement)).toBeLessThan(99_999_999);
+    expect(attemptTimeoutSeconds(launched(decision))).toBeLessThan(99_999_999);
   },
 );
 
@@ -152,22 +137,5 @@ describe('a deadline that cannot be promised', () => {
     const late = decide({ deadlineHours: 5 }, 0);
     expect(late.pool.purchaseOption).toBe('on-demand');
     expect(late.reason).toMatch(/the deadline can no longer be promised/);
-  });
-});
-
-describe('On-Demand that is refused', () => {
-  it('is kept in another pool, within the margin', () => {
-    // At the latest safe moment Spot is passed over with a quarter of an hour in hand, of which a refusal takes a part.
-    const first = decide({ deadlineHours: 24 }, 17.7);
-    expect(first.pool.purchaseOption).toBe('on-demand');
-    const refused = attempt(1, first.pool, {
-      kind: 'capacity',
-      message: 'InsufficientInstanceCapacity',
-      endedAt: hoursLater(17.74),
-    });
-    const second = decide({ deadlineHours: 24 }, 17.75, 6, { attempts: [refused] });
-    expect(second.pool.purchaseOption).toBe('on-demand');
-    expect(second.pool).not.toEqual(first.pool);
-    expect(second.reason).not.toMatch(/no longer be promised/);
   });
 });

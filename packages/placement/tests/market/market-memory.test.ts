@@ -6,6 +6,7 @@ import {
   CLOSED_AT,
   hoursLater,
   market,
+  poolOf,
   question,
   vpc,
 } from '../../../../test/support/builders/placement.ts';
@@ -127,12 +128,7 @@ describe('kept scores and prices', () => {
 });
 
 const model = beliefModel(fittedRegimes);
-const pool = {
-  instanceType: 'g5.xlarge',
-  zoneId: 'use1-az1',
-  launcher: 'sagemaker' as const,
-  purchaseOption: 'spot' as const,
-};
+const pool = poolOf('g5.xlarge', 'use1-az1');
 
 describe('an old score', () => {
   const chance = (score: number, scoreAgeSeconds?: number) =>
