@@ -9,7 +9,7 @@ import { GetObjectCommand, NoSuchKey, PutObjectCommand } from '@aws-sdk/client-s
 import { paginateListTrainingJobs } from '@aws-sdk/client-sagemaker';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
+import { hasCode, messageOf } from '@tidewheel/kit/errors.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import { FINISHED } from '../../functions/records/run-records.ts';
@@ -74,7 +74,7 @@ function isKilled(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
   } catch (error: unknown) {
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    if (hasCode(error, 'ESRCH')) return false;
     throw error;
   }
 }

@@ -19,8 +19,7 @@ export interface Row {
 }
 
 const LETTERS = ['I', 'S', 'O'] as const;
-const lettersOf = (actions: readonly Action[]): string =>
-  actions.map((action) => LETTERS[action]).join('');
+const lettersOf = (actions: readonly Action[]): string => actions.map((action) => LETTERS[action]).join('');
 
 export function rateWindow(folder: string, window: Window, strategies: readonly Strategy[]): Row[] {
   const opened: Case = openWindow(folder, window);
