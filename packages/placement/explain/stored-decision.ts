@@ -24,9 +24,14 @@ const questionSchema = z.object({
   now: time,
 });
 
+const decisionSchema = placementDecisionSchema.refine(
+  (decision) => decision.kind !== 'launch' || time.safeParse(decision.placement.decidedAt).success,
+  { path: ['placement', 'decidedAt'], message: 'is no time' },
+);
+
 /** Why a decision cannot be shown and put again, with the remedy; undefined where it can. */
 export function whyUnreadable(decision: StoredDecision): string | undefined {
-  const damage = damageIn(placementDecisionSchema, decision, 'decision');
+  const damage = damageIn(decisionSchema, decision, 'decision');
   if (damage !== undefined) return damage;
   try {
     return damageIn(questionSchema, storedQuestion(decision), 'question');
