@@ -1,4 +1,4 @@
-/** The known name that a mistyped one probably means. It needs no package and no types, so that it also runs before set-up. */
+/** The known name that a mistyped one means. It needs no package and no types, so that it also runs before set-up. */
 
 /** A name with more changes than this means something else. */
 const MOST_CHANGES = 3;
