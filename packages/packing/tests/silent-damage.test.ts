@@ -15,7 +15,7 @@ import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.t
 import { misbehaving } from '../../../test/support/fakes/misbehaving-store.ts';
 import type { BlobStore, GetOptions, ListPage } from '../documents/blob-store.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
-import { spotCheck } from '../verify/spot-check.ts';
+import { spotCheck } from '../verify/verify.ts';
 
 const incoming = bucketKeys.incoming(PIPELINE);
 

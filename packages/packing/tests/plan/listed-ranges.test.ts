@@ -8,10 +8,10 @@ import { accounts, compactAll, incoming, runOf } from '../../../../test/support/
 import { now, PIPELINE, packAll, planAndPack, settings } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import type { BlobStore } from '../../documents/blob-store.ts';
-import { RangeCollector } from '../../documents/listed-ranges.ts';
 import { MultisetHash } from '../../documents/multiset-hash.ts';
 import { packingKeys } from '../../documents/packing-keys.ts';
 import { readSealedManifest } from '../../documents/sealed-arrivals.ts';
+import { RangeCollector } from '../../plan/listed-ranges.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 
 const RANGE = 3;
