@@ -20,20 +20,11 @@ import type { RetractedObjects, RetractionReport } from './retracted-members.ts'
 import { Verification } from './verification.ts';
 import { ShardVerifier } from './verify-shard.ts';
 
-/** A sealed generation that is being verified. */
-interface VerifiedGeneration {
-  readonly store: BlobStore;
-  readonly manifest: Manifest;
-  /** The generation's folder. */
-  readonly folder: string;
-  readonly problems: string[];
-}
-
 type SameAs = (stored: Buffer, expected: Buffer) => boolean;
 const sameBytes: SameAs = (stored, expected) => stored.equals(expected);
 
 async function verifyFile(
-  { store, folder, problems }: VerifiedGeneration,
+  { store, folder, problems }: Verification,
   file: IndexFile | undefined,
   isSame: SameAs = sameBytes,
 ): Promise<void> {
@@ -46,13 +37,13 @@ async function verifyFile(
 
 /** The index of one shard, for the formats that have one. */
 const verifyShardIndex = (
-  verified: VerifiedGeneration,
+  verified: Verification,
   shard: Manifest['shards'][number],
   lines: Iterable<MemberLine>,
 ): Promise<void> => verifyFile(verified, shardIndex(verified.manifest, shard, lines));
 
 /** The indexes over all shards, for the formats that have one. Earlier releases wrote none among unsplit shards. */
-async function verifyDatasetIndex(verified: VerifiedGeneration): Promise<void> {
+async function verifyDatasetIndex(verified: Verification): Promise<void> {
   const { generation, format, schema, shards, revision, indexes, splits } = verified.manifest;
   if (shards.length === 0) return;
   const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
@@ -64,7 +55,7 @@ async function verifyDatasetIndex(verified: VerifiedGeneration): Promise<void> {
 }
 
 /** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
-async function verifyNoStrays({ store, manifest, folder, problems }: VerifiedGeneration): Promise<void> {
+async function verifyNoStrays({ store, manifest, folder, problems }: Verification): Promise<void> {
   const shards = `${folder}${shardsFolder(manifest.revision)}`;
   const { format, indexes = [], splits = [] } = manifest;
   const index = formatOf({ format }).datasetIndex?.name;
