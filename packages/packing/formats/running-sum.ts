@@ -76,9 +76,6 @@ function combining(polynomial: number): Combining {
   };
 }
 
-const COMBINING_CRC32 = combining(CRC32_POLYNOMIAL);
-const COMBINING_CRC32C = combining(CRC32C_POLYNOMIAL);
-
 // Values are halves of 32 bits, because V8 takes 50 times as long for a BigInt.
 
 const POLYNOMIAL_HIGH = Number(BigInt.asIntN(32, CRC64_NVME_POLYNOMIAL >> 32n));
@@ -156,8 +153,8 @@ interface Crc32Rules extends Combining {
   readonly crc: (bytes: Uint8Array, before: number) => number;
 }
 const CRC32_RULES: Readonly<Record<Crc32Kind, Crc32Rules>> = {
-  crc32: { crc: crc32, ...COMBINING_CRC32 },
-  crc32c: { crc: crc32c, ...COMBINING_CRC32C },
+  crc32: { crc: crc32, ...combining(CRC32_POLYNOMIAL) },
+  crc32c: { crc: crc32c, ...combining(CRC32C_POLYNOMIAL) },
 };
 
 class RunningCrc32 implements RunningSum {

@@ -4,6 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
   memberLines,
   PIPELINE,
   packAll,
@@ -16,8 +17,6 @@ import { misbehaving } from '../../../test/support/fakes/misbehaving-store.ts';
 import type { BlobStore, GetOptions, ListPage } from '../documents/blob-store.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { spotCheck } from '../verify/verify.ts';
-
-const incoming = bucketKeys.incoming(PIPELINE);
 
 function filled(count: number): MemoryBlobStore {
   const store = new MemoryBlobStore();

@@ -15,6 +15,7 @@ import { giveUpGeneration } from '../versions/repair-generation.ts';
 
 class World extends DatasetWorld {
   hour = 10;
+  override rangeObjects = undefined;
 
   constructor(changes: Partial<PackingSettings> = {}) {
     super({ require: ['image', 'json'], ...changes });

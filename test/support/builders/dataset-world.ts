@@ -18,6 +18,8 @@ export class DatasetWorld {
   onChange: OnChange = 'replace';
   onDelete: OnDelete | undefined;
   now = now;
+  /** The objects of a range in listed-ranges.ts. Undefined: as in production. */
+  rangeObjects: number | undefined = 2;
   batch = 0;
 
   constructor(changes: Partial<PackingSettings> = {}) {
@@ -35,9 +37,9 @@ export class DatasetWorld {
   /** The next run. */
   plan(notifiedSince?: string): Planned {
     this.batch += 1;
-    const { store, onChange, onDelete } = this;
+    const { store, rangeObjects, onChange, onDelete } = this;
     const run = { ...this.#run(), onChange, onDelete, notifiedSince };
-    return planShards({ store, now: this.now, rangeObjects: 2 }, run);
+    return planShards({ store, now: this.now, rangeObjects }, run);
   }
 
   async pack(): Promise<void> {
