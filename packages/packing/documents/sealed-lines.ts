@@ -1,4 +1,7 @@
-/** Reads the sealed lists: the arrivals of one generation, or of several as one sorted list, and the members of one shard. */
+/**
+ * Reads the sealed lists: the arrivals of one generation, or of several as one sorted list, and the members of one
+ * shard.
+ */
 
 import { hash } from 'node:crypto';
 import { Heap } from '@tidewheel/kit/heap.ts';

@@ -1,4 +1,7 @@
-/** How long audio and video last. MP4 and QuickTime: the boxes of `moov`, the index, are read where they lie in the bytes that are held. */
+/**
+ * How long audio and video last. MP4 and QuickTime: the boxes of `moov`, the index, are read where they lie in the
+ * bytes that are held.
+ */
 
 export interface SoundFacts {
   readonly seconds?: number;

@@ -1,4 +1,6 @@
-/** What a text says about itself, whole or piece by piece: its lines and tokens, and faults at which a reader may stop. */
+/**
+ * What a text says about itself, whole or piece by piece: its lines and tokens, and faults at which a reader may stop.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import type { MediaFacts } from '../documents/documents.ts';

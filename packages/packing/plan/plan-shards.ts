@@ -1,4 +1,7 @@
-/** PlanShards makes one immutable plan for a run, however often it is called. A preview says what it would be, and only reads. */
+/**
+ * PlanShards makes one immutable plan for a run, however often it is called. A preview says what it would be, and only
+ * reads.
+ */
 
 import { hash } from 'node:crypto';
 import { partsOf } from '@tidewheel/declaration/packing-settings.ts';

@@ -1,4 +1,7 @@
-/** PackShards: packs the shards of one Map item, and keeps its memory for the next. It skips shards that are finished already. */
+/**
+ * PackShards: packs the shards of one Map item, and keeps its memory for the next. It skips shards that are finished
+ * already.
+ */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';

@@ -1,4 +1,7 @@
-/** The objects of one sample: in which order they are read, what was read of each, and what the store keeps to compare it with. */
+/**
+ * The objects of one sample: in which order they are read, what was read of each, and what the store keeps to compare
+ * it with.
+ */
 
 import type { BlobStore, KeptSums, SourceRead, WholeCheck } from '../documents/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../documents/documents.ts';

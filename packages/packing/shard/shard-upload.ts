@@ -238,7 +238,8 @@ export class ShardUpload {
 }
 
 /**
- * The ranges in which the store copies a source, from a byte of the source to its end. The ranges have about the same size, because the last one must not be too small.
+ * The ranges in which the store copies a source, from a byte of the source to its end. The ranges have about the same
+ * size, because the last one must not be too small.
  * @param most bytes of a range
  */
 export function rangesOf({ key, etag, size }: PlannedMember, from: number, most: number): PartSource[] {
