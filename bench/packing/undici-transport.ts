@@ -1,7 +1,12 @@
 /** One HTTP exchange over undici's dispatch, to compare with: no streams, no copies, the chunks as the socket has them. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
-import type { Exchange, Receiver, Transport, TransportOptions } from '../../functions/aws/s3/transport.ts';
+import type {
+  Exchange,
+  Receiver,
+  Transport,
+  TransportOptions,
+} from '../../functions/aws/s3/http-transport.ts';
 
 /** Collects one answer; undici calls its methods in order. */
 class Collector implements Dispatcher.DispatchHandler {

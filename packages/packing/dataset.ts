@@ -17,7 +17,6 @@ export {
   readDocument,
 } from './documents/documents.ts';
 export { type Manifest, manifestSchema, type SealedLine, sealedLine } from './documents/manifest.ts';
-export { memberLines } from './documents/member-lines.ts';
 export { packingKeys } from './documents/packing-keys.ts';
 export {
   listGenerations,
@@ -26,7 +25,7 @@ export {
   readSealedManifest,
   sealedGenerations,
 } from './documents/sealed-arrivals.ts';
-export { inOrder, sealedLines } from './documents/sealed-lines.ts';
+export { inOrder, memberLines, sealedLines } from './documents/sealed-lines.ts';
 export {
   addSealed,
   batchOf,
@@ -40,5 +39,5 @@ export {
   waitingGenerations,
 } from './documents/versions.ts';
 export { headerDifference, shownHeader } from './formats/csv-header.ts';
-export { sealedFates } from './plan/sealed-filter.ts';
+export { sealedFates } from './plan/new-arrivals.ts';
 export { isReleased, reportedHeld } from './quality/held.ts';

@@ -3,5 +3,4 @@
  *
  * Errors are classes that the state machine retries or not. Called by `pack-shards`.
  */
-export { type PackItemDeps, packItem } from './shard/pack-item.ts';
-export { KeptMemory } from './shard/pack-memory.ts';
+export { KeptMemory, type PackItemDeps, packItem } from './shard/pack-item.ts';

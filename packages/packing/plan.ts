@@ -8,10 +8,10 @@
 export type { LikelyReaders } from './documents/shard-count.ts';
 export { type PackingInput, packingInput } from './plan/packing-input.ts';
 export { listInParallel } from './plan/parallel-listing.ts';
-export { planShards } from './plan/plan-shards.ts';
 export {
   type PackingPreview,
+  planShards,
   previewOfSize,
   previewPlan,
   TooManyArrivalsError,
-} from './plan/preview-plan.ts';
+} from './plan/plan-shards.ts';

@@ -6,4 +6,4 @@
 
 export { ShardMissingError } from './seal/committed-shards.ts';
 export { type SealResult, sealDataset } from './seal/seal-dataset.ts';
-export { spotCheck } from './verify/spot-check.ts';
+export { spotCheck } from './verify/verify.ts';

@@ -1,4 +1,5 @@
 /** The packing port over S3: see packages/packing/documents/blob-store.ts for what each call promises. */
+
 import {
   type BlobStore,
   type CopiedPart,
@@ -19,13 +20,37 @@ import {
   type WholeCheck,
 } from '@tidewheel/packing/store.ts';
 import { compositeIn, crc32Of, isCheckable, keptSums, wholeCheckOf } from './checksum.ts';
-import { copyPart } from './copy-part.ts';
-import { deleteMany } from './delete-many.ts';
-import { classify, ofObject, S3Refused } from './errors.ts';
+import { classify, isRetryable, ofObject, S3Error, S3Refused } from './errors.ts';
+import { type Answer, bodyText, etagOf, headerOf } from './http-transport.ts';
 import { checkByParts } from './object-parts.ts';
 import type { Requester, S3Request } from './requester.ts';
-import { type Answer, bodyText, etagOf, headerOf } from './transport.ts';
-import { completeUploadXml, elementText, isWholeListing, parseError, parseListing } from './xml.ts';
+import { encodeKey } from './sigv4.ts';
+import {
+  completeUploadXml,
+  deleteXml,
+  elementText,
+  isWholeListing,
+  parseDeletion,
+  parseError,
+  parseListing,
+} from './xml.ts';
+
+/** The error in a body that came with 200. It is sent again. */
+function damageOf(answer: Answer): string | undefined {
+  const xml = bodyText(answer);
+  if (answer.status !== 200 || elementText(xml, 'ETag') !== undefined) return undefined;
+  return parseError(xml).code || 'IncompleteAnswer';
+}
+
+const MOST_KEYS = 1_000;
+/** Of keys that failed for a reason that may have passed. */
+const MOST_TRIES = 3;
+
+/** XML 1.0 has no way to write these: such a key goes in a request of its own. */
+const UNWRITABLE = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+
+const asError = ({ key, code }: KeyFailure): S3Error =>
+  classify({ operation: 'DeleteObjects', key, status: 400, code });
 
 function listQuery(prefix: string, options: ListOptions): [string, string][] {
   const query: [string, string][] = [
@@ -204,8 +229,64 @@ export class S3BlobStore implements BlobStore {
     return answer.status === 412 ? 'changed' : 'deleted';
   }
 
-  deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]> {
-    return deleteMany(this.#requester, keys);
+  /**
+   * DeleteObjects: up to a thousand keys in one request, each with a fate of its own. The request must bring a checksum of
+   * its body. A missing object counts as deleted.
+   * https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html
+   * @returns the keys that are still there, and why
+   */
+  async deleteMany(keys: readonly string[]): Promise<readonly KeyFailure[]> {
+    const failures: KeyFailure[] = [];
+    const writable = keys.filter((key) => !UNWRITABLE.test(key));
+    for (let first = 0; first < writable.length; first += MOST_KEYS)
+      failures.push(...(await this.#deleteSome(writable.slice(first, first + MOST_KEYS))));
+    for (const key of keys.filter((each) => UNWRITABLE.test(each)))
+      failures.push(...(await this.#deleteOne(key)));
+    return failures;
+  }
+
+  async #deleteSome(keys: readonly string[]): Promise<readonly KeyFailure[]> {
+    const final: KeyFailure[] = [];
+    let left = keys;
+    for (let tries = 1; left.length > 0; tries += 1) {
+      const failures = await this.#sendDeletion(left);
+      const mayPass = failures.filter((each) => tries < MOST_TRIES && isRetryable(asError(each)));
+      final.push(...failures.filter((each) => !mayPass.includes(each)));
+      left = mayPass.map(({ key }) => key);
+    }
+    return final;
+  }
+
+  async #sendDeletion(keys: readonly string[]): Promise<readonly KeyFailure[]> {
+    const body = Buffer.from(deleteXml(keys));
+    const answer = await this.#requester.send({
+      operation: 'DeleteObjects',
+      method: 'POST',
+      key: '',
+      query: [['delete', '']],
+      body,
+      headers: ['content-type', 'application/xml'],
+      amzHeaders: [['x-amz-checksum-crc32', crc32Of(body)]],
+      accept: [200],
+    });
+    const failures = parseDeletion(bodyText(answer));
+    if (failures !== undefined) return failures;
+    throw classify({ operation: 'DeleteObjects', key: keys[0] ?? '', status: 500, code: 'IncompleteAnswer' });
+  }
+
+  async #deleteOne(key: string): Promise<readonly KeyFailure[]> {
+    try {
+      await this.#requester.send({
+        operation: 'DeleteObject',
+        method: 'DELETE',
+        key,
+        accept: [200, 204, 404],
+      });
+      return [];
+    } catch (error: unknown) {
+      if (!(error instanceof S3Error)) throw error;
+      return [{ key, code: error.failure.code, message: error.message }];
+    }
   }
 
   async createUpload(key: string, sum: SumKind): Promise<OpenUpload> {
@@ -242,8 +323,47 @@ export class S3BlobStore implements BlobStore {
     return { etag: etagOf(answer), [upload.sum]: part.sum };
   }
 
-  copyPart(upload: OpenUpload, part: { readonly number: number }, source: PartSource): Promise<CopiedPart> {
-    return copyPart(this.#requester, { bucket: this.bucket, upload, number: part.number }, source);
+  /**
+   * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
+   * that it failed. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
+   */
+  async copyPart(
+    upload: OpenUpload,
+    part: { readonly number: number },
+    source: PartSource,
+  ): Promise<CopiedPart> {
+    const { key, etag, offset, length } = source;
+    const request: S3Request = {
+      operation: 'UploadPartCopy',
+      method: 'PUT',
+      key: upload.key,
+      query: [
+        ['partNumber', String(part.number)],
+        ['uploadId', upload.id],
+      ],
+      amzHeaders: [
+        ['x-amz-copy-source', `/${this.bucket}/${encodeKey(key)}`],
+        ['x-amz-copy-source-if-match', `"${etag}"`],
+        ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
+      ],
+      accept: [200, 404, 412],
+      damage: damageOf,
+    };
+    const answer = await this.#requester.send(request).catch((error: unknown) => {
+      throw ofObject(error);
+    });
+    const xml = bodyText(answer);
+    const { code } = parseError(xml);
+    const { status } = answer;
+    const failure = { operation: 'UploadPartCopy', key: upload.key, code };
+    if (status === 412) return { kind: 'changed' };
+    if (status === 404 && code === 'NoSuchKey') return { kind: 'missing' };
+    const copied = elementText(xml, 'ETag')?.replaceAll('"', '');
+    if (copied === undefined) throw classify({ ...failure, status });
+    const sum = elementText(xml, `Checksum${upload.sum.toUpperCase()}`);
+    return sum === undefined
+      ? { kind: 'unchecked' }
+      : { kind: 'copied', part: { etag: copied, [upload.sum]: sum } };
   }
 
   /** S3 may answer 200 and still say in the body that it failed. */

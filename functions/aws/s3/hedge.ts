@@ -10,7 +10,7 @@ import {
   type Exchange,
   type Receiver,
   type Transport,
-} from './transport.ts';
+} from './http-transport.ts';
 
 export interface HedgeWorld {
   now(): number;

@@ -6,8 +6,8 @@
 import { keptSum, startSum } from '@tidewheel/packing/checksums.ts';
 import { type KeptSums, SUM_KINDS, type WholeCheck } from '@tidewheel/packing/store.ts';
 import { type CompositeSum, isComposedOf, type Summing } from './checksum.ts';
+import { type Answer, bodyText } from './http-transport.ts';
 import type { Requester } from './requester.ts';
-import { type Answer, bodyText } from './transport.ts';
 import { type ObjectPart, type PartsPage, parseObjectParts } from './xml.ts';
 
 interface Composed {

@@ -8,11 +8,10 @@ import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
-import { HttpTransport } from './http-transport.ts';
+import { HttpTransport, type Transport, type TransportOptions } from './http-transport.ts';
 import { Pacer } from './pacer.ts';
 import { Requester, type RetryPolicy, type World } from './requester.ts';
 import type { S3Credentials } from './sigv4.ts';
-import type { Transport, TransportOptions } from './transport.ts';
 
 export interface OpenOptions {
   readonly bucket: string;

@@ -1,11 +1,11 @@
 /** Signs, sends, checks and retries single requests. It corrects the clock and renews credentials when S3 refuses them. */
 
 import { isIntact } from './checksum.ts';
-import { type BucketAddress } from './endpoint.ts';
+import type { BucketAddress } from './endpoint.ts';
 import { classify, isRetryable, type S3Error, S3SignatureStale, S3Throttled } from './errors.ts';
+import { type Answer, bodyText, type Exchange, headerOf, type Transport } from './http-transport.ts';
 import type { Pacer } from './pacer.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
-import { type Answer, bodyText, type Exchange, headerOf, type Transport } from './transport.ts';
 import { parseError } from './xml.ts';
 
 /** Clock, randomness and sleep, passed in so that tests control them. */

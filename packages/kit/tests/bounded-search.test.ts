@@ -1,9 +1,10 @@
 /** No pattern of a declaration takes for ever, on any key or line. */
+
 import { labelOfKey } from '@tidewheel/packing/bundles.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { outputReader } from '../../../cli/try/output.ts';
-import { ignoredFiles } from '../../packing/arrivals/ignored-files.ts';
+import { ignoredFiles } from '../../packing/arrivals/declared-rejections.ts';
 import { SplitRule } from '../../packing/splits/split-rule.ts';
 import { boundedSearch } from '../bounded-search.ts';
 

@@ -5,11 +5,11 @@
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import { copiesFor, MOST_CLASSES, MOST_COPIES_IN_ALL } from '../plan/balance.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
-import type { LeftOutSamples } from './left-out.ts';
+import type { LeftOutSamples } from './superseded-samples.ts';
 
 /** A copy that is not joined: index of its shard in the input, and the copy's numbers. */
 export type DroppedCopy = readonly [shard: number, sample: number, repeat: number];

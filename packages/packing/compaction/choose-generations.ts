@@ -6,10 +6,9 @@ import type { Manifest } from '../documents/manifest.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../documents/shard-count.ts';
 import { batchOf } from '../documents/versions.ts';
 import { formatOf } from '../formats/formats.ts';
-import { assignShards } from './assign-shards.ts';
-import { type AssignedShards, everySplit } from './assign-splits.ts';
+import { type AssignedShards, assignShards, everySplit } from './assign-shards.ts';
 import type { BalancedAgain } from './balance-again.ts';
-import type { LeftOutSamples } from './left-out.ts';
+import type { LeftOutSamples } from './superseded-samples.ts';
 
 export interface CompactionRules {
   readonly packing: PackingSettings;

@@ -10,18 +10,16 @@ import { quoted } from '@tidewheel/kit/quoted.ts';
 import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import { type LikelyReaders, type ShardCountRules, shardCountRules } from '../documents/shard-count.ts';
 import { blobVersions, type DatasetVersion, waitingGenerations } from '../documents/versions.ts';
 import { headerDifference, shownHeader } from '../formats/csv-header.ts';
-import { assignSurvivors } from './assign-shards.ts';
-import type { AssignedShards } from './assign-splits.ts';
+import { type AssignedShards, assignSurvivors } from './assign-shards.ts';
 import { balancedAgain, type CopyChanges, DroppedCopies, NO_CHANGES } from './balance-again.ts';
 import { byBatch, type CompactionChoice, joinKey } from './choose-generations.ts';
-import type { LeftOutSamples } from './left-out.ts';
-import { supersededSamples } from './superseded-samples.ts';
+import { type LeftOutSamples, supersededSamples } from './superseded-samples.ts';
 
 interface ReplacingRules {
   readonly packing: PackingSettings;

@@ -5,23 +5,22 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { contentOf, type MemberLine, type PreparedTotals } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { MultisetHash } from '../documents/multiset-hash.ts';
 import { arrivalOf } from '../documents/order.ts';
 import { type PackingKeys, packingKeys } from '../documents/packing-keys.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import { sumOfSource } from '../formats/retracted-bytes.ts';
 import { AuditError, checkSplits } from '../seal/audit.ts';
-import { ClassCounter } from '../seal/class-counter.ts';
 import type { CommittedShard } from '../seal/committed-shards.ts';
-import { ContentFacts } from '../seal/content-facts.ts';
+import { ClassCounter, ContentFacts } from '../seal/content-facts.ts';
 import { shardIndex, writeIndexFile } from '../seal/index-files.ts';
 import { checkExtent } from '../seal/shard-extent.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck } from '../splits/split-rule.ts';
 import { DroppedCopies } from './balance-again.ts';
 import { firstWithShards } from './compact-shards.ts';
-import type { LeftOutArrival } from './left-out.ts';
 import { type CompactionPlan, copyChangesOf, isJoined, leftOutOf, samplesEachOf } from './plan-compaction.ts';
+import type { LeftOutArrival } from './superseded-samples.ts';
 
 export interface JoinedGeneration {
   readonly plan: CompactionPlan;

@@ -13,8 +13,14 @@ import type {
 } from '../documents/shard-format.ts';
 import { collect } from '../formats/copy-bytes.ts';
 import { MemberList } from '../shard/member-list.ts';
-import { againOf, type JoinInput, type JoinJob, placesOf, type SequentialBytes } from './join-job.ts';
-import { splitName } from './joined-names.ts';
+import {
+  againOf,
+  type JoinInput,
+  type JoinJob,
+  placesOf,
+  type SequentialBytes,
+  splitName,
+} from './join-job.ts';
 
 /** A sample of the new shard, with its lines in the old one. */
 interface Placed {

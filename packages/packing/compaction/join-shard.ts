@@ -7,9 +7,16 @@ import type { Join, MemberFrames, SampleLines, ShardSink } from '../documents/sh
 import { GzipSink } from '../shard/gzip-sink.ts';
 import { MemberList } from '../shard/member-list.ts';
 import { type PartBuffers, ShardUpload, type UploadedShard } from '../shard/shard-upload.ts';
-import { againOf, type JoinInput, type JoinJob, type Place, placesOf, samplesIn } from './join-job.ts';
+import {
+  againOf,
+  type JoinInput,
+  type JoinJob,
+  type Place,
+  placesOf,
+  samplesIn,
+  UniqueNames,
+} from './join-job.ts';
 import { joinRows } from './join-rows.ts';
-import { UniqueNames } from './joined-names.ts';
 import { BufferedBytes } from './shard-reader.ts';
 
 export interface JoinedShard extends UploadedShard {

@@ -6,7 +6,7 @@ import { arrivalOf } from '../documents/order.ts';
 import type { Rejection } from '../documents/rejections.ts';
 import { byArrival, inOrder, listingsOf, sealedLines } from '../documents/sealed-lines.ts';
 import type { ArrivalsWriter } from '../seal/audit.ts';
-import type { LeftOutArrival } from './left-out.ts';
+import type { LeftOutArrival } from './superseded-samples.ts';
 
 export interface GenerationArrivals {
   readonly manifest: Manifest;

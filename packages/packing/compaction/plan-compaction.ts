@@ -21,16 +21,16 @@ import {
   plannedSplitSchema,
   readDocument,
 } from '../documents/documents.ts';
-import { type Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
+import type { Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import type { LikelyReaders } from '../documents/shard-count.ts';
 import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../documents/versions.ts';
 import { type CopyChanges, NO_CHANGES } from './balance-again.ts';
 import { type CompactionChoice, chooseInputs, fewestToJoin } from './choose-generations.ts';
 import { chooseReplacing, withoutReplaced } from './choose-replacing.ts';
-import { LEFT_OUT, type LeftOutSamples } from './left-out.ts';
+import { LEFT_OUT, type LeftOutSamples } from './superseded-samples.ts';
 
 const compactionPlanSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),

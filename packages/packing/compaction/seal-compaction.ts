@@ -3,25 +3,24 @@
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import { DOCUMENT_VERSION, DocumentError, type PreparedTotals } from '../documents/documents.ts';
-import { type Manifest } from '../documents/manifest.ts';
+import type { Manifest } from '../documents/manifest.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../documents/packing-keys.ts';
-import { sumOfColumns } from '../documents/sample-columns.ts';
 import { ManifestError, manifestsOf, readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { listingsOf } from '../documents/sealed-lines.ts';
 import { batchOf, blobVersions, changeDataset } from '../documents/versions.ts';
+import { sumOfColumns } from '../plan/waiting-samples.ts';
 import { ArrivalsWriter, AuditError } from '../seal/audit.ts';
-import type { ClassCounter } from '../seal/class-counter.ts';
 import { readCommittedShards, sealedShards } from '../seal/committed-shards.ts';
+import { type ClassCounter, newestLabels } from '../seal/content-facts.ts';
 import { writeDatasetIndexes } from '../seal/index-files.ts';
-import { newestLabels } from '../seal/label-numbers.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { sealedSplits } from '../splits/split-rule.ts';
-import { spotCheck } from '../verify/spot-check.ts';
+import { spotCheck } from '../verify/verify.ts';
 import { firstWithShards, manifestsOfPlan } from './compact-shards.ts';
 import { compareMembers } from './compare-members.ts';
-import type { LeftOutArrival } from './left-out.ts';
 import { type GenerationArrivals, mergeArrivals } from './merge-arrivals.ts';
 import { type CompactionPlan, readCompactionPlan } from './plan-compaction.ts';
+import type { LeftOutArrival } from './superseded-samples.ts';
 
 export interface SealCompactionInput {
   readonly pipeline: string;

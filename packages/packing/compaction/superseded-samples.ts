@@ -2,13 +2,29 @@
  * Finds the samples that a compaction leaves out, because another generation holds a newer version of them. Keys decide:
  * a key that is packed twice belongs to a sample and to its correction.
  */
+
 import type { OnChange } from '@tidewheel/declaration/pipeline.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys, shardNumberOf } from '../documents/packing-keys.ts';
-import { inOrder, sealedLines } from '../documents/sealed-lines.ts';
-import type { LeftOut, LeftOutSamples } from './left-out.ts';
+import { inOrder, memberLines, sealedLines } from '../documents/sealed-lines.ts';
+
+/**
+ * Why a compaction does not join a sample. `replaced`: a newer generation holds the whole sample.
+ * `correctionIncomplete`: a correction that lacks members of the sample it would replace. `retracted`: a user asked for
+ * it. `removed`: the owner deleted an object of it.
+ */
+export const LEFT_OUT = ['replaced', 'correctionIncomplete', 'retracted', 'removed'] as const;
+type LeftOut = (typeof LEFT_OUT)[number];
+
+export interface LeftOutArrival {
+  readonly reason: LeftOut;
+  /** Of retracted bytes, as of retracted-bytes.ts. */
+  readonly sum: string | undefined;
+}
+
+/** Of one generation, by the number of the sample. */
+export type LeftOutSamples = ReadonlyMap<number, LeftOut>;
 
 interface Sample {
   readonly number: number;

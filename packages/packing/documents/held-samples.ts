@@ -2,12 +2,12 @@
  * The samples of a plan whose objects may only have other ETags than before: a digest of the bytes that the dataset
  * holds of each. A worker that reads the same bytes leaves the sample out.
  */
+
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { type BlobStore, joinChunks } from './blob-store.ts';
-import { compressPlanned, decompress, linesOf } from './compressed-lines.ts';
+import { compressPlanned, decompress, jsonLine, linesOf } from './compressed-lines.ts';
 import { DocumentError, type Plan } from './documents.ts';
-import { jsonLine } from './line-buffer.ts';
 import { packingKeys } from './packing-keys.ts';
 
 export interface HeldMember {

@@ -1,12 +1,16 @@
-/** Reads the sealed arrivals of one generation, or of several as one sorted list. */
+/**
+ * Reads the sealed lists: the arrivals of one generation, or of several as one sorted list, and the members of one
+ * shard.
+ */
+
 import { hash } from 'node:crypto';
 import { Heap } from '@tidewheel/kit/heap.ts';
-import { type BlobReader, joinChunks } from './blob-store.ts';
+import { type BlobReader, type BlobStore, joinChunks } from './blob-store.ts';
 import { linesOf, readableText } from './compressed-lines.ts';
-import { DocumentError } from './documents.ts';
+import { DocumentError, type MemberLine, memberLine } from './documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from './manifest.ts';
 import { compareKeys } from './order.ts';
-import { packingKeys } from './packing-keys.ts';
+import { type PackingKeys, packingKeys } from './packing-keys.ts';
 
 /** In order. @throws DocumentError */
 export async function* sealedLines(store: BlobReader, manifest: Manifest): AsyncGenerator<SealedLine> {
@@ -89,3 +93,19 @@ async function step(heap: Heap<Cursor>, cursor: Cursor): Promise<void> {
 
 /** Of equal arrivals, that of the oldest generation is first. */
 const before = (a: Cursor, b: Cursor): number => byArrival(a.line, b.line) || a.age - b.age;
+
+/** @throws DocumentError if it is not the list that was sealed */
+export async function memberLines(
+  store: BlobStore,
+  keys: PackingKeys,
+  shard: Manifest['shards'][number],
+): Promise<MemberLine[]> {
+  const key = `${keys.generation}${shard.memberList}`;
+  const found = await store.get(key);
+  const text = found.kind === 'found' ? readableText(joinChunks(found.chunks)) : '';
+  if (hash('sha256', text) !== shard.memberListSha256)
+    throw new DocumentError(
+      `${key} is not the sealed list: restore it from an older version of the object, or run ${keys.repair}`,
+    );
+  return [...linesOf(text)].map((line) => memberLine.parse(JSON.parse(line)));
+}

@@ -4,8 +4,8 @@
  * https://mxnet.apache.org/versions/1.9.1/api/architecture/note_data_loading
  */
 import { hash } from 'node:crypto';
+import { LineBuffer } from '../documents/compressed-lines.ts';
 import type { MemberLine } from '../documents/documents.ts';
-import { LineBuffer } from '../documents/line-buffer.ts';
 import {
   type EncodedMember,
   type Outline,

@@ -2,11 +2,8 @@
 
 import { imageSize as sizeInHeader } from 'image-size';
 import type { MediaFacts } from '../documents/documents.ts';
-import { MemberBytes } from './member-bytes.ts';
-import { movieFacts } from './movie-length.ts';
-import { lasting, type SoundFacts } from './sound-facts.ts';
-import { type TextKind, textFacts, textFaults } from './text-facts.ts';
-import { TextScan } from './text-scan.ts';
+import { lasting, MemberBytes, movieFacts, type SoundFacts } from './movie-length.ts';
+import { type TextKind, TextScan, textFacts, textFaults } from './text-facts.ts';
 
 /** Of a member that is not held as a whole. A JPEG's size may lie behind a preview of 64 kB. */
 export const MEMBER_HEAD_BYTES = 256 * 1024;

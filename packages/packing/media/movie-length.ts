@@ -1,6 +1,72 @@
-/** MP4 and QuickTime: the boxes of `moov`, the index. It is read where it lies in the bytes that are held. */
-import type { MemberBytes } from './member-bytes.ts';
-import { atRate, known, lasting, type SoundFacts } from './sound-facts.ts';
+/**
+ * How long audio and video last. MP4 and QuickTime: the boxes of `moov`, the index, are read where they lie in the
+ * bytes that are held.
+ */
+
+export interface SoundFacts {
+  readonly seconds?: number;
+  /** Samples per second of audio, frames per second of video. */
+  readonly rate?: number;
+}
+
+/** In thousandths; undefined for what is less, or no number. */
+function rounded(units: number, perSecond: number): number | undefined {
+  const value = Math.round((1e3 * units) / perSecond) / 1e3;
+  return value > 0 && Number.isFinite(value) ? value : undefined;
+}
+
+/** Without what is not known: units of 0, or none per second. */
+export function lasting(units: number, perSecond: number): SoundFacts {
+  const seconds = rounded(units, perSecond);
+  return seconds === undefined ? {} : { seconds };
+}
+
+function atRate(perSecond: number): SoundFacts {
+  const rate = rounded(perSecond, 1);
+  return rate === undefined ? {} : { rate };
+}
+
+/** Undefined if nothing is known. */
+const known = (facts: SoundFacts): SoundFacts | undefined =>
+  facts.seconds === undefined && facts.rate === undefined ? undefined : facts;
+
+export class MemberBytes {
+  readonly #chunks: readonly Uint8Array[];
+  /** Of the whole member. */
+  readonly size: number;
+  readonly held: number;
+  /** Where the last slice began: the next one mostly follows it. */
+  #last = { chunk: 0, start: 0 };
+
+  constructor(chunks: readonly Uint8Array[], size: number) {
+    this.#chunks = chunks;
+    this.size = size;
+    this.held = chunks.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get isWhole(): boolean {
+    return this.held === this.size;
+  }
+
+  /** Fewer bytes where no more are held. */
+  slice(from: number, to: number): Buffer {
+    const parts: Uint8Array[] = [];
+    if (from < this.#last.start) this.#last = { chunk: 0, start: 0 };
+    let { chunk: index, start } = this.#last;
+    for (; index < this.#chunks.length && start < to; index += 1) {
+      const chunk = this.#chunks[index] ?? new Uint8Array();
+      const end = start + chunk.length;
+      if (end > from && parts.length === 0) this.#last = { chunk: index, start };
+      if (end > from) parts.push(chunk.subarray(Math.max(0, from - start), to - start));
+      start = end;
+    }
+    const [first] = parts;
+    if (first === undefined) return Buffer.alloc(0);
+    return parts.length === 1
+      ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+      : Buffer.concat(parts);
+  }
+}
 
 /** A longer index is not read whole; its first boxes have the duration. */
 const MOST_INDEX_BYTES = 16 * 1024 * 1024;

@@ -9,17 +9,16 @@ import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/declared-rejections.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
-import { type KnownRanges, NOTHING_KNOWN, sealedRanges } from '../documents/listed-ranges.ts';
 import type { Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { type SealedGenerations, sealedGenerations } from '../documents/sealed-arrivals.ts';
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
-import type { ComparedLabels } from '../labels/compared-labels.ts';
-import { type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
+import { type ComparedLabels, type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
+import { type KnownRanges, NOTHING_KNOWN, sealedRanges } from './listed-ranges.ts';
+import { mayBeFreed } from './new-arrivals.ts';
 import { type RemovedObjects, removedObjects } from './removed-objects.ts';
-import { mayBeFreed } from './sealed-filter.ts';
 
 export interface DatasetInput {
   readonly pipeline: string;

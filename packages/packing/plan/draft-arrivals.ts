@@ -1,25 +1,71 @@
-/** What a run would pack: the new arrivals of one listing of `incoming/`, as a draft of its plan. It only reads. */
+/**
+ * What a run would pack: the new arrivals of one listing of `incoming/`, as a draft of its plan, and what all its shards
+ * have in common. It only reads.
+ */
+
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { lapsedUnder, rejectingRules } from '../arrivals/declared-rejections.ts';
-import { ignoredFiles } from '../arrivals/ignored-files.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { ignoredFiles, lapsedUnder, rejectingRules } from '../arrivals/declared-rejections.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
-import type { BlobStore, ListedBlob } from '../documents/blob-store.ts';
+import { readArrival } from '../arrivals/read-arrival.ts';
+import { type BlobStore, joinChunks, type ListedBlob } from '../documents/blob-store.ts';
+import type { Plan } from '../documents/documents.ts';
 import { type HeldSamples, NOTHING_HELD } from '../documents/held-samples.ts';
-import { listedRangesBody, RangeCollector } from '../documents/listed-ranges.ts';
 import { lastInOrder } from '../documents/order.ts';
 import type { LikelyReaders } from '../documents/shard-count.ts';
+import { type FileFormat, HEAD_BYTES } from '../documents/shard-format.ts';
 import { formatOf } from '../formats/formats.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
 import { type BeforeListing, type DatasetInput, readBeforeListing } from './before-listing.ts';
 import { DraftPlan } from './draft-plan.ts';
-import { NewArrivals } from './new-arrivals.ts';
+import { listedRangesBody, RangeCollector } from './listed-ranges.ts';
+import { NewArrivals, type SealedFilter, sealedFilter, WholeSamples } from './new-arrivals.ts';
 import { listRanges, notifiedRanges } from './notified-ranges.ts';
 import { listInParallel } from './parallel-listing.ts';
 import { heldOf } from './returning-samples.ts';
-import { type SealedFilter, sealedFilter } from './sealed-filter.ts';
-import { sharesHeader } from './source-schema.ts';
 import { columnsBefore } from './waiting-samples.ts';
-import { WholeSamples } from './whole-samples.ts';
+
+function sharedHeader(packing: PackingSettings): FileFormat['header'] {
+  const format = formatOf(packing);
+  const header = format.takes === 'files' ? format.header : undefined;
+  return header?.isShared(packing) === true ? header : undefined;
+}
+
+/** Whether the shards hold the sources without their headers. */
+const sharesHeader = (packing: PackingSettings): boolean => sharedHeader(packing) !== undefined;
+
+const NO_HEADER = '\n';
+
+/** @throws TransientError if the object with the header changed */
+export async function sourceSchemaOf(
+  store: BlobStore,
+  packing: PackingSettings,
+  draft: DraftPlan,
+): Promise<Plan['sourceSchema']> {
+  const columns = draft.columns();
+  const header = sharedHeader(packing);
+  if (header === undefined) return { columns };
+  let isAnyRead = false;
+  for (const first of draft.first) {
+    const head = await headOf(store, first);
+    isAnyRead ||= head !== undefined;
+    const csvHeader = head && header.of(head);
+    if (csvHeader !== undefined) return { columns, csvHeader };
+  }
+  // Without a header each source would be packed with its own.
+  return isAnyRead ? { columns, csvHeader: NO_HEADER } : { columns };
+}
+
+/** Undefined if the store refuses the object. */
+async function headOf(store: BlobStore, first: ListedBlob): Promise<Uint8Array | undefined> {
+  const found = await readArrival(store, first, HEAD_BYTES);
+  if (found.kind === 'unreadable') return undefined;
+  // Without the header, all sources would be rejected for having another one.
+  if (found.kind !== 'found')
+    throw new TransientError(`${first.key} changed while the run was planned; the next try lists again`);
+  return joinChunks(found.chunks);
+}
 
 export interface DraftDeps {
   readonly store: BlobStore;

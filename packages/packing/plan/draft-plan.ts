@@ -4,15 +4,13 @@ import { createHash } from 'node:crypto';
 import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { GrowingNumbers } from '@tidewheel/kit/growing-numbers.ts';
-import { isAccepted } from '../arrivals/declared-rejections.ts';
-import type { IsIgnored } from '../arrivals/ignored-files.ts';
+import { type IsIgnored, isAccepted } from '../arrivals/declared-rejections.ts';
 import type { ListedBlob } from '../documents/blob-store.ts';
 import { CompressedLines } from '../documents/compressed-lines.ts';
 import { type ArrivalLine, type Dots, parseArrival } from '../documents/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../documents/image-preparation.ts';
 import { dotsIn, labelOfKey, memberStem, memberSuffix, splitKey } from '../documents/member-names.ts';
 import type { Rejection } from '../documents/rejections.ts';
-import { mostCommon, type SampleColumns } from '../documents/sample-columns.ts';
 import { columnOf } from '../documents/sample-layout.ts';
 import type { ShardFormat } from '../documents/shard-format.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
@@ -21,7 +19,13 @@ import { SampleSplits } from '../splits/split-rule.ts';
 import { BundledSamples } from './assign-samples.ts';
 import { type Balance, balance } from './balance.ts';
 import { ReturningSamples } from './returning-samples.ts';
-import { type EarlierColumns, type Waiting, WaitingSamples } from './waiting-samples.ts';
+import {
+  type EarlierColumns,
+  mostCommon,
+  type SampleColumns,
+  type Waiting,
+  WaitingSamples,
+} from './waiting-samples.ts';
 
 export interface AcceptRules {
   readonly incoming: string;

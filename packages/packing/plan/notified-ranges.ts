@@ -8,8 +8,8 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { type BlobStore, type ListedBlob, listPages, readText } from '../documents/blob-store.ts';
-import { belongsTo, isUnknown, type KnownRanges, type ListedRange } from '../documents/listed-ranges.ts';
 import { compareKeys } from '../documents/order.ts';
+import { belongsTo, isUnknown, type KnownRanges, type ListedRange } from './listed-ranges.ts';
 
 /** Functions that run since before the first note may not know yet that notes are kept. */
 const BEFORE_NOTES_SECONDS = 15 * 60;

@@ -9,8 +9,7 @@
 
 import type { BlobStore, ListedBlob, ListPage } from '../documents/blob-store.ts';
 import { checkPage, compareKeys } from '../documents/order.ts';
-import type { Stretch } from './key-alphabets.ts';
-import { ListingGuesses } from './listing-guesses.ts';
+import { ListingGuesses, type Stretch } from './listing-guesses.ts';
 
 interface ListingLimits {
   /** Requests in flight. */

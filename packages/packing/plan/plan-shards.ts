@@ -1,4 +1,7 @@
-/** PlanShards: makes one immutable plan for a run, however often it is called. */
+/**
+ * PlanShards makes one immutable plan for a run, however often it is called. A preview says what it would be, and only
+ * reads.
+ */
 
 import { hash } from 'node:crypto';
 import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
@@ -9,13 +12,13 @@ import { decompress } from '../documents/compressed-lines.ts';
 import { DOCUMENT_VERSION, type Plan } from '../documents/documents.ts';
 import { heldText, writeHeld } from '../documents/held-samples.ts';
 import { IMAGE_ENGINE } from '../documents/image-preparation.ts';
-import { type Manifest } from '../documents/manifest.ts';
+import type { Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { shardCountRules, workersOf } from '../documents/shard-count.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../documents/versions.ts';
 import type { Annotations } from '../labels/annotations.ts';
-import { writeCompared } from '../labels/compared-labels.ts';
+import { writeCompared } from '../labels/corrected-labels.ts';
 import {
   type AssignmentLimits,
   assignSamples,
@@ -24,10 +27,9 @@ import {
   type ShardAssignment,
   shardCounts,
 } from './assign-samples.ts';
-import { type DraftDeps, type Drafted, draftPlan, type PlanInput } from './draft-arrivals.ts';
+import { type DraftDeps, type Drafted, draftPlan, type PlanInput, sourceSchemaOf } from './draft-arrivals.ts';
 import type { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
-import { sourceSchemaOf } from './source-schema.ts';
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothingNew';
@@ -83,7 +85,7 @@ const resultOf = (plan: Plan): PlanResult => ({
   listedAt: plan.listedAt,
 });
 
-export const assignmentLimits = ({
+const assignmentLimits = ({
   packing,
   readers,
   runId,
@@ -96,7 +98,7 @@ export const assignmentLimits = ({
 });
 
 /** Copies that balance the classes are assigned like samples. Their numbers follow those of the samples. */
-export function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardAssignment {
+function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardAssignment {
   const sampleOf = (place: number): number => copies[place - draft.samples] ?? place;
   const sizes: SampleSizes = {
     count: draft.samples + copies.length,
@@ -231,4 +233,65 @@ async function writeItems(store: BlobStore, plan: Plan): Promise<void> {
   await store.put(packingKeys(plan.pipeline, plan.runId).planItems, Buffer.from(JSON.stringify(items)), {
     contentType: 'application/json',
   });
+}
+
+export interface PackingPreview {
+  /** Arrivals that no generation holds yet, and that are not rejected by their names. */
+  readonly files: number;
+  readonly bytes: number;
+  readonly samples: number;
+  /** By their names and sizes alone; more may follow when they are read. */
+  readonly rejected: number;
+  readonly shards: number;
+  /** Invocations that pack them. */
+  readonly items: number;
+}
+
+/** There are more arrivals than one call can look through. */
+export class TooManyArrivalsError extends Error {
+  override readonly name = 'TooManyArrivalsError';
+}
+
+/** @throws TooManyArrivalsError with more than `mostArrivals` in `incoming/` */
+export async function previewPlan(
+  deps: DraftDeps,
+  input: PlanInput,
+  mostArrivals: number,
+): Promise<PackingPreview> {
+  let listed = 0;
+  const onListed = (objects: number): void => {
+    listed += objects;
+    if (listed > mostArrivals)
+      throw new TooManyArrivalsError(
+        `incoming/ of ${input.pipeline} holds more than ${mostArrivals} objects`,
+      );
+  };
+  const { draft } = await draftPlan({ ...deps, onListed }, input);
+  const { shards, itemShards } = assign(draft, draft.balance?.copies ?? new Uint32Array(), input);
+  return {
+    files: draft.objects - draft.removed,
+    bytes: draft.bytes,
+    samples: draft.samples,
+    rejected: draft.rejected - draft.removed,
+    shards,
+    items: itemShards.length - 1,
+  };
+}
+
+/** Each file counts as one sample, and all as equally large. */
+export function previewOfSize(
+  { files, bytes }: { readonly files: number; readonly bytes: number },
+  input: Pick<PlanInput, 'packing' | 'readers' | 'runId'>,
+): PackingPreview {
+  const each = files === 0 ? 0 : bytes / files;
+  const { split } = input.packing;
+  // Each split has shards of its own.
+  const counts =
+    split === undefined ? [files] : partsOf(split).map((name) => Math.round(files * (split[name] ?? 0)));
+  const assigned = counts.map((count) =>
+    assignSamples({ count, bytesOf: () => each, objectsOf: () => 1 }, assignmentLimits(input)),
+  );
+  const shards = assigned.reduce((sum, one) => sum + one.shards, 0);
+  const items = assigned.reduce((sum, one) => sum + one.itemShards.length - 1, 0);
+  return { files, bytes, samples: files, rejected: 0, shards, items };
 }

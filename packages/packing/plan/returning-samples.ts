@@ -7,9 +7,8 @@ import type { CompressedLines } from '../documents/compressed-lines.ts';
 import { isCopied, parseArrival } from '../documents/documents.ts';
 import { type HeldMember, type HeldSamples, heldSample, NOTHING_HELD } from '../documents/held-samples.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { type PackingKeys, packingKeys, shardNumberOf } from '../documents/packing-keys.ts';
-import { sealedLines } from '../documents/sealed-lines.ts';
+import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
 import { blobVersions, newestVersion, waitingGenerations } from '../documents/versions.ts';
 
 /** More are packed again, and the compaction replaces them. They are held in memory. */

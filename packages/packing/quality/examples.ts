@@ -2,9 +2,8 @@
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
-import { sealedLines } from '../documents/sealed-lines.ts';
+import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
 import { digitsOf } from './digest-list.ts';
 import type { DuplicateGroup, RejectedExample, RejectedExamples } from './report-document.ts';
 import { SampleScan } from './tally.ts';

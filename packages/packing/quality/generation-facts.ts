@@ -2,11 +2,11 @@
 
 import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import type { LeftOutSamples } from '../compaction/left-out.ts';
+import type { LeftOutSamples } from '../compaction/superseded-samples.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import { decodeNumbers, encodeNumbers } from './digest-list.ts';
 import { GenerationTally, type Tally, tallySchema } from './tally.ts';
 

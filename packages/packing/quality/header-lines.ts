@@ -2,8 +2,8 @@
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import type { MemberLine } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 
 const MOST_SOURCES = 20;
 const HEAD_BYTES = 16 * 1024;

@@ -22,8 +22,7 @@ import { otherPipelines, sharedSamples } from './other-pipelines.ts';
 import type { ClassRow, QualityReport } from './report-document.ts';
 import { reportPage } from './report-page.ts';
 import { thumbnails } from './thumbnails.ts';
-import { type VersionPair, versionPair } from './version-pair.ts';
-import { type Compared, compareWithVersion } from './version-tally.ts';
+import { type Compared, compareWithVersion, type VersionPair, versionPair } from './version-tally.ts';
 
 export interface QualityDeps {
   readonly store: BlobStore;

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
-import { compress, decompress, linesOf } from '../documents/compressed-lines.ts';
+import { compress, decompress, jsonLine, LineBuffer, linesOf } from '../documents/compressed-lines.ts';
 import {
   type ArrivalLine,
   type MemberLine,
@@ -17,7 +17,6 @@ import {
   type ShardRecord,
 } from '../documents/documents.ts';
 import type { HeldSamples } from '../documents/held-samples.ts';
-import { jsonLine, LineBuffer } from '../documents/line-buffer.ts';
 import type { LeftArrivals, Manifest, SealedLine } from '../documents/manifest.ts';
 import { MultisetHash } from '../documents/multiset-hash.ts';
 import type { PackingKeys } from '../documents/packing-keys.ts';

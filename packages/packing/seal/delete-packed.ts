@@ -1,23 +1,25 @@
 /**
- * DeletePacked: deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may
- * want them. One call deletes for a limited time; a bookmark says where the next one continues.
+ * DeletePacked: deletes the sources that a sealed generation packed. Rejected sources stay, because their owner may want
+ * them. A bundle with a member that is rejected or waits stays whole. One call deletes for a limited time; a bookmark says
+ * where the next one continues.
  */
 
 import { hash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { contentEtag } from '../arrivals/bundle-place.ts';
+import { bundleKeys, contentEtag } from '../arrivals/bundle-place.ts';
 import { readBookmark, writeBookmark } from '../arrivals/deletion-bookmark.ts';
+import { type Bundle, type Bundles, newer, openBundles } from '../arrivals/open-bundles.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import { decompress, linesOf } from '../documents/compressed-lines.ts';
 import type { MemberLine } from '../documents/documents.ts';
 import { type Manifest, sealedLine } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
-import { arrivalOf } from '../documents/order.ts';
+import { arrivalOf, compareKeys } from '../documents/order.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
-import { manifestsOf, readSealedManifest } from '../documents/sealed-arrivals.ts';
-import { listingsOf, sealedLines, UNKNOWN_TIME } from '../documents/sealed-lines.ts';
-import { blobVersions, newestVersion } from '../documents/versions.ts';
-import { deleteBundles, deleteEmptyIndexes, packedBundles } from './delete-bundles.ts';
+import { manifestsOf, readSealedManifest, sealedGenerations } from '../documents/sealed-arrivals.ts';
+import { listingsOf, memberLines, sealedLines, UNKNOWN_TIME } from '../documents/sealed-lines.ts';
+import { blobVersions, newestVersion, waitingGenerations } from '../documents/versions.ts';
+import { sealedFates, sealedFilter } from '../plan/new-arrivals.ts';
+import { listInParallel } from '../plan/parallel-listing.ts';
 
 const PARALLEL_DELETES = 64;
 /** A function that dies repeats at most these deletes, which is harmless. */
@@ -175,4 +177,80 @@ async function arrivalsNotHeld(
       if (key !== undefined && etag !== undefined) arrivals.add(arrivalOf(key, etag));
   }
   return arrivals;
+}
+
+/** @returns the names of the bundles that may be deleted */
+async function packedBundles(
+  deps: { readonly store: BlobStore; readonly now: () => Date },
+  pipeline: string,
+): Promise<readonly string[]> {
+  const { store } = deps;
+  const bundles = await openBundles(deps, pipeline);
+  if (bundles.all.length === 0) return [];
+  const versions = blobVersions(store);
+  // Its compaction may still reject what it sealed.
+  const newest = await newestVersion(versions, pipeline);
+  if ((await waitingGenerations(versions, pipeline, newest)).length > 0) return [];
+  const { manifests } = await sealedGenerations(store, pipeline);
+  const stateOf = sealedFilter(store, manifests, { onChange: 'replace' });
+  const fateOf = sealedFates(store, manifests);
+  const wanted = new Set<Bundle>();
+  for (const { member, holders } of bundles.members()) {
+    // What a newer version replaces goes with it.
+    if (holders.every((bundle) => wanted.has(bundle))) continue;
+    const state = await stateOf(member);
+    const isRejected = (await fateOf(member.key, member.etag)) === 'rejected';
+    const isDone = state === 'superseded' || (state === 'sealed' && !isRejected);
+    if (!isDone) for (const bundle of holders) wanted.add(bundle);
+  }
+  if (wanted.size < bundles.all.length) await addHiding(wanted, { store, pipeline, bundles });
+  return bundles.all.filter((bundle) => !wanted.has(bundle)).map(({ id }) => id);
+}
+
+/**
+ * Bundles that hide an older object of the same key with other bytes. Without them, the next run would list that object
+ * and take it for a correction.
+ */
+async function addHiding(
+  wanted: Set<Bundle>,
+  {
+    store,
+    pipeline,
+    bundles,
+  }: { readonly store: BlobStore; readonly pipeline: string; readonly bundles: Bundles },
+): Promise<void> {
+  const members = bundles.members();
+  let next = members.next();
+  for await (const { objects } of listInParallel(store, bucketKeys.incoming(pipeline)))
+    for (const object of objects) {
+      while (next.done !== true && compareKeys(next.value.member.key, object.key) < 0) next = members.next();
+      if (next.done === true) return;
+      const { member, holders } = next.value;
+      const isHidden = member.key === object.key && newer(member, object) === member;
+      if (!isHidden || contentEtag(member.etag) === object.etag) continue;
+      for (const bundle of holders) wanted.add(bundle);
+    }
+}
+
+/** Safe to repeat. */
+async function deleteBundles(store: BlobStore, pipeline: string, bundles: readonly string[]): Promise<void> {
+  for (const id of bundles) {
+    const { data, index } = bundleKeys(pipeline, id);
+    // An index without its data holds nothing, and deleteEmptyIndexes deletes it the next time.
+    await store.delete(data);
+    await store.delete(index);
+  }
+}
+
+/** @param begun bundles that an earlier try deleted, of which it may have left an index */
+async function deleteEmptyIndexes(
+  store: BlobStore,
+  pipeline: string,
+  begun: readonly string[],
+): Promise<void> {
+  for (const id of begun) {
+    const { data, index } = bundleKeys(pipeline, id);
+    const left = await store.head(index);
+    if (left !== undefined && (await store.head(data)) === undefined) await store.delete(index, left.etag);
+  }
 }

@@ -21,14 +21,13 @@ import { formatOf } from '../formats/formats.ts';
 import { preparedTotals } from '../shard/member-list.ts';
 import { evenCountOf, SplitCheck, sealedSplits } from '../splits/split-rule.ts';
 import { AuditError, auditArrivals, checkSplits, type MemberObserver } from './audit.ts';
-import { ClassCounter } from './class-counter.ts';
 import {
   type CommittedShard,
   readCommittedShards,
   ShardMissingError,
   sealedShards,
 } from './committed-shards.ts';
-import { ContentFacts } from './content-facts.ts';
+import { ClassCounter, ContentFacts, labelNumbers } from './content-facts.ts';
 import { checkReadable, Exclusions } from './exclusions.ts';
 import {
   type IndexFile,
@@ -37,7 +36,6 @@ import {
   writeDatasetIndexes,
   writeIndexFile,
 } from './index-files.ts';
-import { labelNumbers } from './label-numbers.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {

@@ -21,12 +21,11 @@ import type { SampleLayout } from '../documents/sample-layout.ts';
 import { HEAD_BYTES, UnfitSampleError, type WrittenMember } from '../documents/shard-format.ts';
 import { keptBase64, keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
 import { textScan } from '../media/media-facts.ts';
-import type { TextScan } from '../media/text-scan.ts';
+import type { TextScan } from '../media/text-facts.ts';
 import { checkSample, excludeAll } from './check-sample.ts';
-import { rangesOf, sumOfRanges } from './copied-ranges.ts';
 import { lineOf } from './member-list.ts';
 import type { ShardJob } from './shard-job.ts';
-import type { ShardUpload } from './shard-upload.ts';
+import { rangesOf, type ShardUpload, sumOfRanges } from './shard-upload.ts';
 
 /** A source that the store copies into the shard. */
 export interface CopiedMember {

@@ -25,12 +25,11 @@ import type { SampleLayout } from '../documents/sample-layout.ts';
 import type { StoredBody, StoredSums } from '../documents/shard-format.ts';
 import { keptBase64, keptSum, startSum, sumOf, sumOfFirst } from '../formats/running-sum.ts';
 import { isTextName, MEMBER_HEAD_BYTES, textScan } from '../media/media-facts.ts';
-import { rangesOf, sumOfRanges } from './copied-ranges.ts';
 import type { WindowLimits } from './fetch-window.ts';
 import type { ReadBuffers } from './read-buffers.ts';
+import type { SourceSums } from './sample-reads.ts';
 import type { ShardJob } from './shard-job.ts';
-import type { ShardUpload } from './shard-upload.ts';
-import type { SourceSums } from './source-sums.ts';
+import { rangesOf, type ShardUpload, sumOfRanges } from './shard-upload.ts';
 
 /**
  * The members of a sample that the store copies. It copies none where the dataset holds the sample's digest, because

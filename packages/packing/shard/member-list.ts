@@ -1,7 +1,7 @@
 /** The member list of a shard: one line for each member, in the shard's order. */
 import { hash } from 'node:crypto';
+import { jsonLine, LineBuffer } from '../documents/compressed-lines.ts';
 import type { MemberLine, PreparedTotals } from '../documents/documents.ts';
-import { jsonLine, LineBuffer } from '../documents/line-buffer.ts';
 import type { MemberLayout, SampleLayout } from '../documents/sample-layout.ts';
 import type { EncodedMember, WrittenMember } from '../documents/shard-format.ts';
 

@@ -8,10 +8,9 @@ import { checkSample, RebuildError } from './check-sample.ts';
 import type { FetchWindow } from './fetch-window.ts';
 import { LargeMember } from './large-member.ts';
 import { readPieces } from './read-spans.ts';
-import { chunksOf } from './sample-reads.ts';
+import { chunksOf, type SourceSums } from './sample-reads.ts';
 import type { PackDeps } from './shard-job.ts';
 import type { ShardUpload } from './shard-upload.ts';
-import type { SourceSums } from './source-sums.ts';
 
 export const damaged = ({ key }: PlannedMember): TransientError =>
   new TransientError(

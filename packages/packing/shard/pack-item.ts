@@ -1,4 +1,7 @@
-/** PackShards: packs the shards of one Map item. It skips shards that are finished already. */
+/**
+ * PackShards: packs the shards of one Map item, and keeps its memory for the next. It skips shards that are finished
+ * already.
+ */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
@@ -18,15 +21,43 @@ import { packingKeys } from '../documents/packing-keys.ts';
 import { maskFinder } from '../documents/sample-layout.ts';
 import { hasFixedLayout } from '../documents/shard-format.ts';
 import { formatOf } from '../formats/formats.ts';
+import { type PlannedSamples, samplesByShard } from '../plan/item-lists.ts';
 import { evenCountOf, plannedSplitOf } from '../splits/split-rule.ts';
 import { commitShard, finishedShard } from './commit-shard.ts';
-import { DEFAULT_WINDOW, type WindowLimits } from './fetch-window.ts';
-import { KeptMemory } from './pack-memory.ts';
-import { type PlannedSamples, samplesByShard } from './planned-samples.ts';
+import { DEFAULT_WINDOW, readBuffersFor, type WindowLimits } from './fetch-window.ts';
+import type { ReadBuffers } from './read-buffers.ts';
 import { buildShard } from './shard-builder.ts';
 import { engineFor, PreparedImages } from './shard-images.ts';
 import type { PackDeps } from './shard-job.ts';
-import { DEFAULT_UPLOAD, type UploadLimits } from './shard-upload.ts';
+import { DEFAULT_UPLOAD, PartBuffers, type UploadLimits } from './shard-upload.ts';
+
+export interface PackMemory {
+  readonly buffers: PartBuffers;
+  readonly readBuffers: ReadBuffers;
+}
+
+/**
+ * Keeps the memory of one item for the next, which would otherwise lie beside that of the last one until V8 collects
+ * it. The limits of all items are the same.
+ */
+export class KeptMemory {
+  #idle: PackMemory | undefined;
+
+  /** A second taker, or one after a failure, gets memory of its own. */
+  take(window: WindowLimits, upload: UploadLimits): PackMemory {
+    const taken = this.#idle ?? {
+      buffers: new PartBuffers(upload),
+      readBuffers: readBuffersFor(window),
+    };
+    this.#idle = undefined;
+    return taken;
+  }
+
+  /** Not after a failure: a request that was given up may still write into it. */
+  giveBack(memory: PackMemory): void {
+    this.#idle = memory;
+  }
+}
 
 export interface PackItemDeps {
   readonly store: BlobStore;

@@ -1,7 +1,43 @@
-/** The objects of one sample: in which order they are read, and what was read of each. */
-import type { SourceRead } from '../documents/blob-store.ts';
+/**
+ * The objects of one sample: in which order they are read, what was read of each, and what the store keeps to compare
+ * it with.
+ */
+
+import type { BlobStore, KeptSums, SourceRead, WholeCheck } from '../documents/blob-store.ts';
 import type { PlannedMember, PlannedSample } from '../documents/documents.ts';
 import type { MemberLayout, SampleLayout } from '../documents/sample-layout.ts';
+
+type Source = Pick<PlannedMember, 'key' | 'etag'>;
+
+/** Keeps the last answer, because a shard needs that of its first large source twice. */
+export class SourceSums {
+  readonly #store: BlobStore;
+  #last: { readonly source: string; readonly check: WholeCheck | undefined } | undefined;
+
+  constructor(store: BlobStore) {
+    this.#store = store;
+  }
+
+  async of(source: Source): Promise<KeptSums> {
+    const check = await this.#ask(source);
+    this.#last = { source: nameOf(source), check };
+    return check?.sums ?? {};
+  }
+
+  /** For one comparison. */
+  async take(source: Source): Promise<WholeCheck | undefined> {
+    const check = await this.#ask(source);
+    this.#last = undefined;
+    return check;
+  }
+
+  async #ask(source: Source): Promise<WholeCheck | undefined> {
+    if (this.#last?.source === nameOf(source)) return this.#last.check;
+    return this.#store.wholeCheck(source.key, source.etag);
+  }
+}
+
+const nameOf = ({ key, etag }: Source): string => JSON.stringify([key, etag]);
 
 /** Images to be prepared come first, because their sizes must be known before the sample is written. */
 export function readOrder({ members }: SampleLayout): PlannedMember[] {

@@ -13,7 +13,7 @@ import {
 } from '../documents/shard-format.ts';
 import { type OwnLabel, ownLabel } from '../labels/sample-labels.ts';
 import { MEMBER_HEAD_BYTES, mediaFacts, textScan } from '../media/media-facts.ts';
-import type { TextScan } from '../media/text-scan.ts';
+import type { TextScan } from '../media/text-facts.ts';
 import { lineOf, MemberList } from './member-list.ts';
 import type { PreparedBytes } from './shard-images.ts';
 import { isTooLarge, type ShardJob } from './shard-job.ts';

@@ -12,6 +12,7 @@ import {
   type ShardSink,
   UnfitSampleError,
 } from '../documents/shard-format.ts';
+import { Lookahead } from '../plan/item-lists.ts';
 import {
   acceptsImages,
   checkSample,
@@ -25,9 +26,8 @@ import { FetchWindow } from './fetch-window.ts';
 import { GzipSink } from './gzip-sink.ts';
 import { largeMembers } from './large-member.ts';
 import { damaged, MemberReads } from './member-reads.ts';
-import { Lookahead } from './planned-samples.ts';
 import { readPieces } from './read-spans.ts';
-import { bytesOfPart, chunksOf, readBytesOf, readOrder, SampleReads } from './sample-reads.ts';
+import { bytesOfPart, chunksOf, readBytesOf, readOrder, SampleReads, SourceSums } from './sample-reads.ts';
 import { type PartBody, SampleWriter } from './sample-writer.ts';
 import { measureImages, NO_IMAGES, type PreparedBytes, preparedOf, prepareImages } from './shard-images.ts';
 import {
@@ -39,7 +39,6 @@ import {
   samplesWithout,
 } from './shard-job.ts';
 import { LARGE_MEMBER_BYTES, ShardUpload } from './shard-upload.ts';
-import { SourceSums } from './source-sums.ts';
 
 /** Builds the shard again without the samples that turned out unfit after they were written, until none does. */
 export async function buildShard(deps: PackDeps, job: ShardJob): Promise<BuiltShard> {

@@ -9,6 +9,7 @@ import type {
   SumKind,
   UploadedPart,
 } from '../documents/blob-store.ts';
+import type { PlannedMember } from '../documents/documents.ts';
 import { keptSum, type RunningSum, startSum } from '../formats/running-sum.ts';
 
 export interface UploadLimits {
@@ -234,4 +235,28 @@ export class ShardUpload {
         error instanceof Error ? error : new Error('a part could not be sent', { cause: error });
     }
   }
+}
+
+/**
+ * The ranges in which the store copies a source, from a byte of the source to its end. The ranges have about the same
+ * size, because the last one must not be too small.
+ * @param most bytes of a range
+ */
+export function rangesOf({ key, etag, size }: PlannedMember, from: number, most: number): PartSource[] {
+  const each = Math.ceil((size - from) / Math.ceil((size - from) / most));
+  const ranges: PartSource[] = [];
+  for (let offset = from; offset < size; offset += each)
+    ranges.push({ key, etag, offset, length: Math.min(each, size - offset) });
+  return ranges;
+}
+
+/** The checksum of all ranges together, in base64. */
+export function sumOfRanges(
+  kind: SumKind,
+  ranges: readonly PartSource[],
+  parts: readonly UploadedPart[],
+): string {
+  const sum = startSum(kind);
+  for (const [index, part] of parts.entries()) sum.append(part[kind] ?? '', ranges[index]?.length ?? 0);
+  return sum.base64;
 }

@@ -3,6 +3,8 @@ import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
+  manifestOf,
   memberLines,
   PIPELINE,
   packAll,
@@ -13,12 +15,10 @@ import {
 } from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { decompress, linesOf } from '../documents/compressed-lines.ts';
-import { manifestSchema } from '../documents/manifest.ts';
 import { type AnnotationRow, rowReader } from '../labels/annotation-rows.ts';
 import { LabelTable } from '../labels/label-table.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
 const packing = settings({ label: 'annotations', annotations });
 
@@ -120,9 +120,6 @@ describe('rows of annotations', () => {
     );
   });
 });
-
-const manifestOf = (store: MemoryBlobStore, runId = RUN) =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()));
 
 async function labelsIn(store: MemoryBlobStore, runId = RUN): Promise<Map<string, string>> {
   const labels = new Map<string, string>();

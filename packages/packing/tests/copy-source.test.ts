@@ -5,13 +5,19 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../test/support/fakes/faulty-blob-store.ts';
+import {
+  incoming,
+  memberLines,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+} from '../../../test/support/builders/packing.ts';
+import { persist } from '../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const text = (length: number, end = '\n'): string =>
   `${'abcdefghij\n'.repeat(1_000).slice(0, length - end.length)}${end}`;
 const csv = settings({ format: 'lines', lines: { kind: 'csv', header: 'perShard' }, shuffle: false });
@@ -176,14 +182,7 @@ describe('a large source of lines', () => {
       const store = new MemoryBlobStore();
       store.keptSum = 'crc32';
       for (const [key, body] of Object.entries(sources)) store.seed(`${incoming}${key}`, body);
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          await packAll(faultyStore(store, `copy ${seed}/${attempt}`, attempt < 40 ? 0.05 : 0.005), plain);
-          break;
-        } catch (error: unknown) {
-          if (!(error instanceof Killed)) throw error;
-        }
-      }
+      await persist(store, `copy ${seed}`, (faulty) => packAll(faulty, plain));
       expect(store.keys(bucketKeys.shards(PIPELINE, RUN)).map((key) => store.body(key).toString())).toEqual(
         calm,
       );

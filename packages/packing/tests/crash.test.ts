@@ -4,14 +4,19 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { PIPELINE, packAll, RUN, settings, unpack } from '../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../test/support/fakes/faulty-blob-store.ts';
+import {
+  incoming,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+  unpack,
+} from '../../../test/support/builders/packing.ts';
+import { persist as retried } from '../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
-import type { BlobStore } from '../documents/blob-store.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 15);
 
@@ -30,19 +35,9 @@ const sealedBytes = (store: MemoryBlobStore): Map<string, string> =>
     store.keys(bucketKeys.generation(PIPELINE, RUN)).map((key) => [key, store.body(key).toString('base64')]),
   );
 
-/** Retries after every failure, as the state machine does. Returns the number of failures. */
-async function persist(store: MemoryBlobStore, packing: PackingSettings, seed: string): Promise<number> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    const faulty: BlobStore = faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? 0.05 : 0.005);
-    try {
-      await packAll(faulty, packing);
-      return attempt;
-    } catch (error: unknown) {
-      if (!(error instanceof Killed)) throw error;
-    }
-  }
-  throw new Error('it never came through');
-}
+/** As the state machine does. */
+const persist = (store: MemoryBlobStore, packing: PackingSettings, seed: string): Promise<number> =>
+  retried(store, seed, (faulty) => packAll(faulty, packing));
 
 describe('killed at seeded points', () => {
   const packing = settings({ shardMegabytes: 0.02, require: [] });

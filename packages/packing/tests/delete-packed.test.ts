@@ -1,17 +1,17 @@
 /** `whenDone: delete`: what a generation packed is deleted after the run, and nothing else. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { now, PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../test/support/fakes/faulty-blob-store.ts';
+import { incoming, now, PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
+import { persist } from '../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { executeStates } from '../../../test/support/world/execute-states.ts';
 import { compact } from '../compaction/compact.ts';
+import type { BlobStore } from '../documents/blob-store.ts';
 import { planShards } from '../plan/plan-shards.ts';
 import { deletePacked } from '../seal/delete-packed.ts';
 
 const run = { pipeline: PIPELINE, runId: RUN };
-const incoming = bucketKeys.incoming(PIPELINE);
 const OBJECTS = 40;
 const REJECTED = `${incoming}notes.txt`;
 
@@ -25,6 +25,15 @@ beforeEach(async () => {
 });
 
 const never = () => false;
+const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
+
+async function sealNext(packing: PackingSettings): Promise<void> {
+  await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
+  await packAll(store, packing, next.runId);
+}
+
+const joinNext = (packing: PackingSettings) =>
+  compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
 
 describe('what was packed', () => {
   it('is deleted, without asking for each object', async () => {
@@ -47,14 +56,12 @@ describe('what was packed', () => {
 
   it('stays while its generation waits for a compaction', async () => {
     const packing = settings({ accept: ['.bin', '.json'] });
-    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
     store.seed(`${incoming}1/7.json`, '{}');
     store.objects.delete(`${incoming}1/8.bin`);
     store.seed(`${incoming}1/9.bin`, 'corrected');
-    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
-    await packAll(store, packing, next.runId);
+    await sealNext(packing);
     expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 0 });
-    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    await joinNext(packing);
     expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 3 });
     expect(store.keys(`${incoming}1/7.`)).toEqual([]);
   });
@@ -66,12 +73,10 @@ describe('what was packed', () => {
     store.seed(`${incoming}a.json`, '{}');
     await packAll(store, packing);
     await deletePacked({ store, isTimeUp: never }, run);
-    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
     store.seed(`${incoming}a.json`, '{"corrected":true}');
     store.seed(`${incoming}b.bin`, 'more');
-    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
-    await packAll(store, packing, next.runId);
-    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    await sealNext(packing);
+    await joinNext(packing);
     expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
     expect(store.keys(incoming)).toEqual([`${incoming}a.json`]);
   });
@@ -84,10 +89,8 @@ describe('what was packed', () => {
     store.objects.delete(`${incoming}a.txt`);
     store.seed(`${incoming}a.json`, 'corrected');
     store.seed(`${incoming}b.jpg`, 'corrected');
-    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
-    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
-    await packAll(store, packing, next.runId);
-    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    await sealNext(packing);
+    await joinNext(packing);
     expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
     expect(store.keys(incoming)).toEqual([`${incoming}a.jpg`, `${incoming}a.json`]);
   });
@@ -101,10 +104,8 @@ describe('what was packed', () => {
     await packAll(store, packing);
     store.objects.delete(`${incoming}a.json`);
     store.seed(`${incoming}labels.csv`, 'key,label\na,dog\nb,dog\n');
-    const next = { pipeline: PIPELINE, runId: `${PIPELINE}-000002` };
-    await planShards({ store, now }, { ...next, packing, onChange: 'replace' });
-    await packAll(store, packing, next.runId);
-    await compact(store, { pipeline: PIPELINE, packing, after: 'never', onChange: 'replace' });
+    await sealNext(packing);
+    await joinNext(packing);
     expect(await deletePacked({ store, isTimeUp: never }, next)).toMatchObject({ deleted: 1 });
     expect(store.keys(incoming)).toEqual([`${incoming}a.jpg`, `${incoming}labels.csv`]);
   });
@@ -140,14 +141,9 @@ describe('a deletion that takes long', () => {
   });
 
   it('survives the death of its function', async () => {
-    for (let seed = 0, status = 'more'; status === 'more' && seed < 500; seed += 1) {
-      try {
-        const dying = faultyStore(store, `deletion ${seed}`, 0.1);
-        ({ status } = await deletePacked({ store: dying, isTimeUp: never, deletesPerBookmark: 5 }, run));
-      } catch (error: unknown) {
-        if (!(error instanceof Killed)) throw error;
-      }
-    }
+    const work = (dying: BlobStore) =>
+      deletePacked({ store: dying, isTimeUp: never, deletesPerBookmark: 5 }, run);
+    await persist(store, 'deletion', work, 0.1);
     expect(store.keys(incoming)).toEqual([REJECTED]);
   });
 });

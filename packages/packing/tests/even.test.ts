@@ -5,6 +5,8 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
+  manifestOf,
   memberLines,
   PIPELINE,
   packAll,
@@ -14,16 +16,11 @@ import {
   unpack,
 } from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
-import { type Manifest, manifestSchema } from '../documents/manifest.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]);
 const even = (changes: Partial<PackingSettings> = {}) =>
   settings({ accept: ['.png'], remainder: 'even', shardsMultipleOf: 4, ...changes });
-
-const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
 function filled(fakes: readonly boolean[], bytes = 10): MemoryBlobStore {
   const store = new MemoryBlobStore();
@@ -101,13 +98,5 @@ describe('even counts', () => {
     const manifest = manifestOf(other);
     const shards = manifest.shards.map((shard, index) => (index === 0 ? { ...shard, samples: 2 } : shard));
     expect((await verifyGeneration(other, { ...manifest, shards })).problems.join()).toMatch(/the others 3/);
-  });
-});
-
-describe('a floor on shards per worker', () => {
-  it('makes small datasets as many shards as workers need', async () => {
-    const store = filled(Array.from({ length: 60 }, () => false));
-    const result = await packAll(store, even({ leastShardsPerWorker: 3 }));
-    expect(result.shards).toBe(12);
   });
 });

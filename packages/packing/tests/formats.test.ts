@@ -11,11 +11,10 @@ import {
   tfrecords,
 } from '../../../test/support/builders/decoders.ts';
 import { recordioFrame, tfrecordFrame } from '../../../test/support/builders/frames.ts';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
+import { incoming, PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { crc32c, maskedCrc32c } from '../formats/crc32c.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const shardsOf = (store: MemoryBlobStore): Buffer[] =>
@@ -166,15 +165,6 @@ describe('mds', () => {
 });
 
 describe('lines', () => {
-  it('joins text files line by line', async () => {
-    // No line is lost, and no two lines become one.
-    const store = new MemoryBlobStore();
-    const bodies = ['a\nb\n', 'c', '', 'd\r\ne', '\n', 'f'.repeat(3_000)];
-    for (const [index, body] of bodies.entries()) store.seed(`${incoming}${index}.txt`, body);
-    await packAll(store, settings({ format: 'lines', shuffle: false }));
-    expect(Buffer.concat(shardsOf(store)).toString()).toBe(`a\nb\nc\nd\r\ne\n\n${'f'.repeat(3_000)}\n`);
-  });
-
   it.each([
     ['perShard', 'x,y\n1,2\n3,4\n'],
     ['drop', '1,2\n3,4\n'],
@@ -209,18 +199,5 @@ describe('records', () => {
         .flatMap(tfrecords)
         .map((record) => record.length),
     ).toEqual([3, 3, 5_000]);
-  });
-});
-
-describe('a repeated sample', () => {
-  it('is listed as a copy and evens the shards', async () => {
-    const store = images(31);
-    const packing = settings({ remainder: 'even', shardsMultipleOf: 4, shardMegabytes: 0.06 });
-    const result = await packAll(store, packing);
-    expect(result.shards).toBe(4);
-    expect(result.samples).toBe(32);
-    expect(memberLines(store).filter(({ repeat, made }) => repeat === 1 && made === undefined)).toHaveLength(
-      1,
-    );
   });
 });

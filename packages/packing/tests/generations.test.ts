@@ -4,17 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../functions/records/dataset.ts';
 import { compactAll } from '../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../test/support/builders/control-view.ts';
-import { PIPELINE, packAll, settings } from '../../../test/support/builders/packing.ts';
+import { incoming, PIPELINE, packAll, settings } from '../../../test/support/builders/packing.ts';
 import { declarationOf, runOf as recordOf } from '../../../test/support/builders/records.ts';
-import { faultyStore, Killed } from '../../../test/support/fakes/faulty-blob-store.ts';
+import { persist } from '../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
-import type { BlobStore } from '../documents/blob-store.ts';
+import { misbehaving, watched } from '../../../test/support/fakes/misbehaving-store.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { blobVersions, newestVersion } from '../documents/versions.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 import { type PruneRequest, pruneGenerations } from '../versions/prune-generations.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 
 async function seal(store: MemoryBlobStore, batch: number): Promise<void> {
@@ -43,29 +42,6 @@ const pinnedTo = (generation: string) => () => Promise.resolve(generation);
 const newestOf = async (store: MemoryBlobStore) =>
   (await newestVersion(blobVersions(store), PIPELINE))?.generations;
 
-/** Delays every call. */
-function slow(store: MemoryBlobStore, pause: () => Promise<void>): BlobStore {
-  const after = async <T>(call: () => Promise<T>): Promise<T> => {
-    await pause();
-    return call();
-  };
-  return {
-    bucket: store.bucket,
-    listPage: (prefix, options) => after(() => store.listPage(prefix, options)),
-    get: (key, options) => after(() => store.get(key, options)),
-    head: (key) => after(() => store.head(key)),
-    wholeCheck: (key, etag) => after(() => store.wholeCheck(key, etag)),
-    put: (key, body, options) => after(() => store.put(key, body, options)),
-    delete: (key, etag) => after(() => store.delete(key, etag)),
-    deleteMany: (keys) => after(() => store.deleteMany(keys)),
-    createUpload: (key, sum) => after(() => store.createUpload(key, sum)),
-    uploadPart: (upload, part, body) => after(() => store.uploadPart(upload, part, body)),
-    copyPart: (upload, part, source) => after(() => store.copyPart(upload, part, source)),
-    completeUpload: (upload, parts) => after(() => store.completeUpload(upload, parts)),
-    abortUpload: (upload) => after(() => store.abortUpload(upload)),
-  };
-}
-
 describe('pruning', () => {
   it('names a damaged dataset version and the remedy', async () => {
     const store = await three();
@@ -91,17 +67,14 @@ describe('pruning', () => {
   it('lists undeletable objects and deletes them next time', async () => {
     const store = await three();
     const stubborn = store.keys(bucketKeys.shards(PIPELINE, runOf(1)));
-    const refusing = Object.assign(
-      slow(store, () => Promise.resolve()),
-      {
-        deleteMany: async (keys: readonly string[]) => {
-          await store.deleteMany(keys.filter((key) => !stubborn.includes(key)));
-          return keys
-            .filter((key) => stubborn.includes(key))
-            .map((key) => ({ key, code: 'AccessDenied', message: 'Access Denied' }));
-        },
+    const refusing = misbehaving(store, {
+      deleteMany: async (keys: readonly string[]) => {
+        await store.deleteMany(keys.filter((key) => !stubborn.includes(key)));
+        return keys
+          .filter((key) => stubborn.includes(key))
+          .map((key) => ({ key, code: 'AccessDenied', message: 'Access Denied' }));
       },
-    );
+    });
     await expect(pruneGenerations(refusing, ask())).rejects.toThrow(
       `1 object was not deleted. Remove the cause below and prune again:\n  ${stubborn[0]}: AccessDenied`,
     );
@@ -223,7 +196,10 @@ describe('pruning', () => {
       };
       const [read, pruned] = await Promise.all([
         pause(1_200).then(() => datasetOf(controlView(store, pause), recordOf(PIPELINE, 3))),
-        pruneGenerations(slow(store, pause), ask({ over: [runOf(2)] })),
+        pruneGenerations(
+          watched(store, () => pause()),
+          ask({ over: [runOf(2)] }),
+        ),
       ]);
       for (const generation of read.generations)
         expect(store.keys(bucketKeys.shards(PIPELINE, generation)).length).toBeGreaterThan(0);
@@ -238,14 +214,7 @@ describe('pruning', () => {
     await pruneGenerations(calm, ask());
     for (let seed = 0; seed < 20; seed += 1) {
       const store = await three();
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          await pruneGenerations(faultyStore(store, `${seed}/${attempt}`, 0.03), ask());
-          break;
-        } catch (error: unknown) {
-          if (!(error instanceof Killed)) throw error;
-        }
-      }
+      await persist(store, `${seed}`, (faulty) => pruneGenerations(faulty, ask()), 0.03);
       expect(store.keys()).toEqual(calm.keys());
     }
   }, 60_000);

@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 import * as decoders from '../../../test/support/builders/decoders.ts';
 import { recordioFrame, tfrecordFrame } from '../../../test/support/builders/frames.ts';
 import {
+  incoming,
   memberLines,
   PIPELINE,
   planAndPack,
@@ -33,7 +34,6 @@ const seed = process.env['TIDEWHEEL_SEED'];
 const choices = { numRuns: RUNS, ...(seed !== undefined && { seed: Number(seed) }) };
 const LIMIT_MILLISECONDS = 20_000 + RUNS * 1_000;
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const MOST_KEY_BYTES = 1_024 - incoming.length; // S3's limit
 
 const PIECES = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LineBuffer } from '../documents/line-buffer.ts';
-import { Lookahead, samplesByShard } from '../shard/planned-samples.ts';
+import { LineBuffer } from '../documents/compressed-lines.ts';
+import { Lookahead, samplesByShard } from '../plan/item-lists.ts';
 
 describe('a line buffer', () => {
   it('holds lines of any length after any clear', () => {

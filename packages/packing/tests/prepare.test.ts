@@ -8,6 +8,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { compactAll, current, packedInDrops, problems } from '../../../test/support/builders/compaction.ts';
 import {
+  incoming,
+  manifestOf,
   memberLines,
   now,
   PIPELINE,
@@ -16,17 +18,15 @@ import {
   settings,
   unpack,
 } from '../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../test/support/fakes/faulty-blob-store.ts';
+import { persist } from '../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { readPlan } from '../documents/committed-plan.ts';
 import type { ImageEngine } from '../documents/image-preparation.ts';
-import { type Manifest, manifestSchema } from '../documents/manifest.ts';
 import { planShards } from '../plan/plan-shards.ts';
 import { writeQualityReport } from '../quality/quality-report.ts';
 import { packItem } from '../shard/pack-item.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const FORMATS = ['webdataset', 'tfrecord', 'mds', 'parquet', 'recordio'] as const;
 const SEEDS = Number(process.env['TIDEWHEEL_SEEDS'] ?? 3);
 
@@ -34,9 +34,6 @@ const preparing = (image: Readonly<Record<string, unknown>> = { maxSide: 16 }): 
   packingSchema.parse({ prepare: { image } }).prepare;
 const packing = (changes: Partial<PackingSettings> = {}): PackingSettings =>
   settings({ prepare: preparing(), shardMegabytes: 0.01, ...changes });
-
-const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 
 /** 40 images of 30 to 2,500 bytes. Every tenth is cut off, no image, or far too large. */
 const pictures: Buffer[] = [];
@@ -236,17 +233,7 @@ describe('preparing images', () => {
       await packAll(calm, packing({ format }));
       for (let seed = 0; seed < SEEDS; seed += 1) {
         const store = filled();
-        for (let attempt = 0; ; attempt += 1) {
-          try {
-            await packAll(
-              faultyStore(store, `${format} ${seed}/${attempt}`, attempt < 20 ? 0.02 : 0.002),
-              packing({ format }),
-            );
-            break;
-          } catch (error: unknown) {
-            if (!(error instanceof Killed)) throw error;
-          }
-        }
+        await persist(store, `${format} ${seed}`, (faulty) => packAll(faulty, packing({ format })), 0.02);
         for (const key of calm.keys(bucketKeys.generation(PIPELINE, RUN)))
           expect(store.body(key).equals(calm.body(key))).toBe(true);
       }

@@ -6,6 +6,9 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  dropped,
+  incoming,
+  manifestOf,
   memberLines,
   now,
   PIPELINE,
@@ -17,19 +20,10 @@ import {
 } from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { itemSchema } from '../documents/documents.ts';
-import { manifestSchema } from '../documents/manifest.ts';
 import { assignSamples } from '../plan/assign-samples.ts';
 import { planShards } from '../plan/plan-shards.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { packItem } from '../shard/pack-item.ts';
-
-const incoming = bucketKeys.incoming(PIPELINE);
-
-function dropped(all: Readonly<Record<string, string | Buffer>>): MemoryBlobStore {
-  const store = new MemoryBlobStore();
-  for (const [key, body] of Object.entries(all)) store.seed(`${incoming}${key}`, body);
-  return store;
-}
 
 /** The label of each sample by the key of its image. */
 async function labelsOf(
@@ -120,9 +114,7 @@ describe('shards', () => {
     const small = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}.bin`, 'small']));
     const store = dropped({ ...small, 'large.bin': Buffer.alloc(1_200_000, 1) });
     await packAll(store, settings({ shardMegabytes: 1, remainder: 'even', shardsMultipleOf: 2 }));
-    const { shards } = manifestSchema.parse(
-      JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()),
-    );
+    const { shards } = manifestOf(store);
     expect(shards.map(({ samples }) => samples)).toEqual([10, 10, 1]);
     expect((await unpack(store)).size).toBe(21);
   });

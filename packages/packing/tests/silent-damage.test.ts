@@ -4,6 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
   memberLines,
   PIPELINE,
   packAll,
@@ -15,9 +16,7 @@ import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.t
 import { misbehaving } from '../../../test/support/fakes/misbehaving-store.ts';
 import type { BlobStore, GetOptions, ListPage } from '../documents/blob-store.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
-import { spotCheck } from '../verify/spot-check.ts';
-
-const incoming = bucketKeys.incoming(PIPELINE);
+import { spotCheck } from '../verify/verify.ts';
 
 function filled(count: number): MemoryBlobStore {
   const store = new MemoryBlobStore();

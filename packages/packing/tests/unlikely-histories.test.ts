@@ -5,73 +5,45 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { seedBundle } from '../../../test/support/builders/bundles.ts';
 import { current, incoming, linesIn, problems, runOf } from '../../../test/support/builders/compaction.ts';
-import { PIPELINE, planAndPack, SMALL, settings } from '../../../test/support/builders/packing.ts';
-import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
+import { DatasetWorld } from '../../../test/support/builders/dataset-world.ts';
+import { PIPELINE } from '../../../test/support/builders/packing.ts';
 import { makeBundle } from '../arrivals/bundle-index.ts';
 import { bundleKeys } from '../arrivals/bundle-place.ts';
-import { compact } from '../compaction/compact.ts';
-import type { CompactionInput } from '../compaction/plan-compaction.ts';
-import { planShards } from '../plan/plan-shards.ts';
 import { deletePacked } from '../seal/delete-packed.ts';
-import { sealDataset } from '../seal/seal-dataset.ts';
 import { pruneGenerations } from '../versions/prune-generations.ts';
 import { giveUpGeneration } from '../versions/repair-generation.ts';
 
-class World {
-  readonly store = new MemoryBlobStore();
+class World extends DatasetWorld {
   hour = 10;
-  readonly #packing: PackingSettings;
+  override rangeObjects = undefined;
 
   constructor(changes: Partial<PackingSettings> = {}) {
-    this.#packing = settings({ shardMegabytes: 0.06, require: ['image', 'json'], ...changes });
-    this.store.now = () => this.now();
+    super({ require: ['image', 'json'], ...changes });
+    this.now = () => new Date(Date.UTC(2026, 0, 1, this.hour));
+    this.store.now = this.now;
   }
 
-  now(): Date {
-    return new Date(Date.UTC(2026, 0, 1, this.hour));
+  drop(stem: string, body: string, suffixes: readonly string[] = ['jpg', 'json']): void {
+    for (const suffix of suffixes) this.put({ [`${stem}.${suffix}`]: `"${body}"` });
   }
 
-  put(stem: string, body: string, suffixes: readonly string[] = ['jpg', 'json']): void {
-    for (const suffix of suffixes) this.store.seed(`${incoming}${stem}.${suffix}`, `"${body}"`);
+  override async seal() {
+    const sealed = await super.seal();
+    this.store.seed(bucketKeys.report(PIPELINE, runOf(this.batch)), '{}');
+    return sealed;
   }
 
-  plan(batch: number): ReturnType<typeof planShards> {
-    const run = { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing };
-    const { store } = this;
-    return planShards({ store, now: () => this.now() }, { ...run, onChange: 'replace' });
-  }
-
-  async pack(batch: number): Promise<void> {
-    await this.plan(batch);
-    await planAndPack(this.store, this.#packing, runOf(batch));
-  }
-
-  async seal(batch: number): Promise<void> {
-    await sealDataset(
-      { store: this.store },
-      { runId: runOf(batch), pipeline: PIPELINE, packing: this.#packing },
-    );
-    this.store.seed(bucketKeys.report(PIPELINE, runOf(batch)), '{}');
-  }
-
-  async compact(how: Pick<CompactionInput, 'retracted' | 'everything'> = {}): Promise<void> {
-    const input = { pipeline: PIPELINE, packing: this.#packing, after: 2, onChange: 'replace' } as const;
-    await compact(this.store, { ...input, ...how }, { ...SMALL, readBytes: 1_000 });
-  }
-
-  async run(batch: number): Promise<void> {
-    await this.pack(batch);
-    await this.seal(batch);
-    await this.compact();
+  override compact(changes: Parameters<DatasetWorld['compact']>[0] = {}) {
+    return super.compact({ after: 2, ...changes });
   }
 
   /** The first run packs the sample. Then its image goes, and its JSON changes. */
   async correctWithoutImage(stem: string): Promise<void> {
-    this.put(stem, '1');
-    await this.run(1);
+    this.drop(stem, '1');
+    await this.run();
     this.hour = 11;
-    this.store.objects.delete(`${incoming}${stem}.jpg`);
-    this.put(stem, '22', ['json']);
+    this.delete(`${stem}.jpg`);
+    this.drop(stem, '22', ['json']);
   }
 
   /** As `whenDone: delete` does. */
@@ -113,79 +85,80 @@ class World {
 describe('the newest version', () => {
   it('holds corrections made after the clock went back', async () => {
     const world = new World();
-    world.put('a/1', '1');
-    await world.run(1);
+    world.drop('a/1', '1');
+    await world.run();
     world.hour = 2;
-    world.put('a/1', '22');
-    world.put('a/2', '333');
-    await world.run(2);
+    world.drop('a/1', '22');
+    world.drop('a/2', '333');
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 3 });
   });
 
   it('takes a correction beside a file that returned', async () => {
     const world = new World({ require: [] });
     await world.correctWithoutImage('a/1');
-    await world.run(2);
+    await world.run();
     world.hour = 12;
     seedBundle(world.store, { 'a/1.json': '"1"' });
     world.hour = 13;
-    await world.run(3);
+    await world.run();
     world.hour = 14;
-    world.put('a/1', '4444', ['jpg']);
-    await world.run(4);
+    world.drop('a/1', '4444', ['jpg']);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 4 });
   });
 
   it('stays when an older retraction is joined later', async () => {
     const world = new World();
-    for (const stem of ['a/1', 'b/1']) world.put(stem, '1');
-    await world.run(1);
-    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`, `${incoming}a/1.json`]) });
+    for (const stem of ['a/1', 'b/1']) world.drop(stem, '1');
+    await world.run();
+    await world.retract('a/1.jpg', 'a/1.json');
     world.hour = 11;
     // Too large to be joined with the others.
-    world.put('a/1', '2'.repeat(30_000));
-    await world.run(2);
+    world.drop('a/1', '2'.repeat(30_000));
+    await world.run();
     world.hour = 12;
-    world.put('b/2', '1');
-    await world.run(3);
+    world.drop('b/2', '1');
+    await world.run();
     expect((await current(world.store)).map(({ shards }) => shards.length)).toEqual([1, 1]);
     world.hour = 13;
     // With news, the whole range of keys is looked up.
-    world.put('a/2', '1');
-    expect(await world.plan(4)).toMatchObject({ status: 'planned', objects: 2 });
+    world.drop('a/2', '1');
+    expect(await world.plan()).toMatchObject({ status: 'planned', objects: 2 });
   });
 
   it('takes a restored older version for a change', async () => {
     const world = new World();
-    world.put('a/1', '1');
-    await world.run(1);
+    world.drop('a/1', '1');
+    await world.run();
     world.hour = 12;
-    world.put('a/1', '22');
-    await world.run(2);
+    world.drop('a/1', '22');
+    await world.run();
     // Deleting the newest version of a versioned object shows the one before, with the time of that one.
     world.hour = 10;
-    world.put('a/1', '1');
+    world.drop('a/1', '1');
     world.hour = 14;
-    await world.run(3);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 1 });
   });
 
   it('outlives two seals beside a compaction and a prune', async () => {
     const world = new World();
     for (const batch of [1, 2]) {
-      world.put(`a/${batch}`, '1');
-      await world.pack(batch);
-      await world.seal(batch);
+      world.drop(`a/${batch}`, '1');
+      await world.plan();
+      await world.seal();
     }
-    world.put('a/3', '333');
-    world.put('a/1', '22');
-    await world.pack(3);
-    world.put('a/4', '4444');
-    await Promise.all([world.seal(3), world.seal(3), world.compact().then(() => world.prune())]);
+    world.drop('a/3', '333');
+    world.drop('a/1', '22');
+    await world.plan();
+    await world.pack();
+    world.drop('a/4', '4444');
+    await Promise.all([world.seal(), world.seal(), world.compact().then(() => world.prune())]);
     await world.compact();
     await world.prune();
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3 });
-    await world.run(4);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 2, 'a/2': 1, 'a/3': 3, 'a/4': 4 });
   });
 
@@ -196,13 +169,13 @@ describe('the newest version', () => {
     const made = makeBundle(files.map((key) => ({ key, body: body('1') })));
     const keys = bundleKeys(PIPELINE, made.id);
     world.store.seed(keys.data, made.data);
-    world.put('a/1', '22');
-    await world.run(1);
+    world.drop('a/1', '22');
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 2 });
     // The index dates the bundle, so its files are newer.
     world.hour = 12;
     world.store.seed(keys.index, made.index);
-    await world.run(2);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 1 });
   });
 
@@ -215,44 +188,44 @@ describe('the newest version', () => {
         ['key,label', ...stems.map((one) => `${one},cat`)].join('\n'),
       );
     annotate('a/1', 'a/2');
-    world.put('a/1', '1');
-    await world.run(1);
+    world.drop('a/1', '1');
+    await world.run();
     await world.clean(1);
     world.hour = 11;
     annotate('a/2');
     const { data, index } = seedBundle(world.store, { 'a/1.jpg': '"22"', 'a/1.json': '"22"' });
     world.hour = 12;
-    await world.run(2);
+    await world.run();
     await world.clean(2);
     expect(world.store.objects.has(data) && world.store.objects.has(index)).toBe(true);
     world.hour = 13;
     annotate('a/1');
-    await world.run(3);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 2 });
   });
 
   it('frees a correction, which its run then deletes', async () => {
     const world = new World({ require: [] });
     await world.correctWithoutImage('a/1');
-    world.put('a/2', '1');
-    await world.run(2);
+    world.drop('a/2', '1');
+    await world.run();
     world.hour = 12;
     await world.clean(2);
-    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
-    await world.run(3);
+    await world.retract('a/1.jpg');
+    await world.run();
     await world.clean(3);
     expect(world.store.keys(incoming)).toEqual([]);
   });
 
   it('takes nothing from a retraction of what only waits', async () => {
     const world = new World();
-    world.put('a/1', '1');
-    world.put('a/2', '22', ['jpg']);
-    await world.run(1);
-    await world.compact({ retracted: new Set([`${incoming}a/2.jpg`]) });
+    world.drop('a/1', '1');
+    world.drop('a/2', '22', ['jpg']);
+    await world.run();
+    await world.retract('a/2.jpg');
     expect(await world.images()).toEqual({ 'a/1': 1 });
-    world.put('a/2', '22', ['json']);
-    await world.run(2);
+    world.drop('a/2', '22', ['json']);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 1, 'a/2': 2 });
   });
 });
@@ -266,10 +239,10 @@ describe.each(['manifest', 'nothing'] as const)('a given-up generation that lost
       world.hour += 1;
     }
     const newest = seedBundle(world.store, { 'a/1.jpg': '"new"', 'a/1.json': '1' });
-    world.put('b/2', 'other');
+    world.drop('b/2', 'other');
     world.hour += 1;
-    await world.run(1);
-    await world.compact({ retracted: new Set([`${incoming}a/1.jpg`]) });
+    await world.run();
+    await world.retract('a/1.jpg');
     for (const key of [newest.data, newest.index]) world.store.objects.delete(key);
     world.hour += 1;
     return world;
@@ -279,22 +252,22 @@ describe.each(['manifest', 'nothing'] as const)('a given-up generation that lost
     const world = await retracted();
     seedBundle(world.store, { 'a/1.jpg': '"newer"' });
     world.hour += 1;
-    world.put('b/3', 'third');
-    await world.run(2);
+    world.drop('b/3', 'third');
+    await world.run();
     await world.compact({ everything: true });
     expect(await world.giveUp(loses)).toMatchObject({ kind: 'pruned' });
-    world.put('a/1', 'json', ['json']);
+    world.drop('a/1', 'json', ['json']);
     world.hour += 1;
-    await world.run(3);
+    await world.run();
     expect(await world.images()).toEqual({ 'a/1': 5, 'b/2': 5, 'b/3': 5 });
   });
 
   it('does not uncover what a retracted object replaced', async () => {
     const world = await retracted({ 'a/1.jpg': '"oldest"' });
     expect(await world.giveUp(loses)).toMatchObject({ kind: 'pruned' });
-    world.put('a/1', 'json', ['json']);
+    world.drop('a/1', 'json', ['json']);
     world.hour += 1;
-    await world.run(2);
+    await world.run();
     expect(await world.images()).toEqual({ 'b/2': 5 });
   });
 });

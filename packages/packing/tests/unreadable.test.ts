@@ -1,15 +1,12 @@
 /** Objects that the store does not give: some cost only themselves, many mean that the role is at fault. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { UnreadableArrivalsError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
 import { accounts, contents, runOf } from '../../../test/support/builders/compaction.ts';
-import { PIPELINE, packAll, settings } from '../../../test/support/builders/packing.ts';
+import { incoming, packAll, settings } from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { misbehaving } from '../../../test/support/fakes/misbehaving-store.ts';
 import { type BlobStore, UnreadableBlobError } from '../documents/blob-store.ts';
-
-const incoming = bucketKeys.incoming(PIPELINE);
 
 function filled(count: number, body = 'x'): MemoryBlobStore {
   const store = new MemoryBlobStore();

@@ -2,13 +2,18 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { PIPELINE, packAll, RUN, settings } from '../../../test/support/builders/packing.ts';
+import {
+  incoming,
+  manifestOf,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+} from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
-import { manifestSchema } from '../documents/manifest.ts';
 import { listGenerations } from '../documents/sealed-arrivals.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const FORMATS: readonly (readonly [string, Partial<PackingSettings>])[] = [
   ['webdataset', { format: 'webdataset' }],
   ['tfrecord', { format: 'tfrecord' }],
@@ -27,11 +32,7 @@ async function packed(changes: Partial<PackingSettings> = {}): Promise<MemoryBlo
   return store;
 }
 
-const verify = (store: MemoryBlobStore) =>
-  verifyGeneration(
-    store,
-    manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString())),
-  );
+const verify = (store: MemoryBlobStore) => verifyGeneration(store, manifestOf(store));
 
 /** Replaces the bytes but not the ETag, as disk damage would. */
 function damage(store: MemoryBlobStore, key: string, change: (body: Buffer) => void): void {
@@ -42,12 +43,6 @@ function damage(store: MemoryBlobStore, key: string, change: (body: Buffer) => v
 }
 
 describe('verifying a generation', () => {
-  it.each(FORMATS)('accepts %s', async (name, changes) => {
-    const report = await verify(await packed(changes));
-    expect(report.problems).toEqual([]);
-    expect(report.bytes).toBeGreaterThan(name.includes('gzip') ? 500 : 10_000);
-  });
-
   it.each(FORMATS)('detects any flipped byte in %s', async (_name, changes) => {
     const store = await packed(changes);
     const shards = store.keys(bucketKeys.shards(PIPELINE, RUN));
@@ -165,18 +160,9 @@ describe('verifying a generation', () => {
     }
   });
 
-  it('detects missing or replaced shards and changed lists', async () => {
-    for (const [folder, problem] of [
-      ['shards/', /missing/],
-      ['members/', /missing/],
-      ['arrivals/', /missing/],
-    ] as const) {
-      const store = await packed();
-      store.objects.delete(store.keys(`${bucketKeys.generation(PIPELINE, RUN)}${folder}`)[0] ?? '');
-      expect((await verify(store)).problems.join()).toMatch(problem);
-    }
+  it.each(['members/', 'arrivals/'])('detects a missing list of %s', async (folder) => {
     const store = await packed();
-    store.seed(store.keys(bucketKeys.shards(PIPELINE, RUN))[0] ?? '', 'other');
-    expect((await verify(store)).problems.join()).toMatch(/not the object that was sealed/);
+    store.objects.delete(store.keys(`${bucketKeys.generation(PIPELINE, RUN)}${folder}`)[0] ?? '');
+    expect((await verify(store)).problems.join()).toMatch(/missing/);
   });
 });

@@ -9,9 +9,8 @@ import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { DocumentError, type MemberLine } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
-import { sealedLines } from '../documents/sealed-lines.ts';
+import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
 import { blobVersions, newestVersion } from '../documents/versions.ts';
 import { DIGEST, kindOfSum, type Retracted, sumOfSource, sumsOfPieces } from '../formats/retracted-bytes.ts';
 

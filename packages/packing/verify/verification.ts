@@ -6,7 +6,7 @@ import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import { decompress } from '../documents/compressed-lines.ts';
 import type { Manifest } from '../documents/manifest.ts';
 import { arrivalOf } from '../documents/order.ts';
-import { ClassCounter } from '../seal/class-counter.ts';
+import { ClassCounter } from '../seal/content-facts.ts';
 import { CopyCounter } from '../shard/member-list.ts';
 import { SplitCheck } from '../splits/split-rule.ts';
 import type { GenerationCheck, RetractedObjects } from './retracted-members.ts';

@@ -1,20 +1,75 @@
-/** Verifies a sealed generation: it compares the lists with the manifest, and each shard's bytes with the lists. */
+/**
+ * Verifies a sealed generation: it compares the lists with the manifest, each shard's bytes with the lists, and the files
+ * beside the shards with what follows from the lists. A spot check reads some shards before the seal.
+ */
+
 import { isDeepStrictEqual } from 'node:util';
 import { shardsFolder } from '@tidewheel/contract/bucket-keys.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
-import type { BlobStore } from '../documents/blob-store.ts';
+import { type BlobStore, joinChunks, listPages } from '../documents/blob-store.ts';
 import { linesOf } from '../documents/compressed-lines.ts';
 import { isCopied, type MemberLine, memberLine } from '../documents/documents.ts';
 import { type Manifest, type SealedLine, sealedLine } from '../documents/manifest.ts';
 import { arrivalOf, compareKeys } from '../documents/order.ts';
 import { shardNumberOf } from '../documents/packing-keys.ts';
 import { formatOf } from '../formats/formats.ts';
-import type { ClassCount } from '../seal/class-counter.ts';
+import type { ClassCount } from '../seal/content-facts.ts';
+import { datasetIndexes, type IndexFile, shardIndex } from '../seal/index-files.ts';
 import { evenCountOf, misplacedText, sealedSplits } from '../splits/split-rule.ts';
 import type { RetractedObjects, RetractionReport } from './retracted-members.ts';
 import { Verification } from './verification.ts';
-import { verifyDatasetIndex, verifyNoStrays, verifyShardIndex } from './verify-index-files.ts';
 import { ShardVerifier } from './verify-shard.ts';
+
+type SameAs = (stored: Buffer, expected: Buffer) => boolean;
+const sameBytes: SameAs = (stored, expected) => stored.equals(expected);
+
+async function verifyFile(
+  { store, folder, problems }: Verification,
+  file: IndexFile | undefined,
+  isSame: SameAs = sameBytes,
+): Promise<void> {
+  if (file === undefined) return;
+  const found = await store.get(`${folder}${file.name}`);
+  if (found.kind !== 'found') problems.push(`${file.name} is missing: some readers need it to find samples`);
+  else if (!isSame(Buffer.from(joinChunks(found.chunks)), Buffer.from(file.body)))
+    problems.push(`${file.name} does not match the shards`);
+}
+
+/** The index of one shard, for the formats that have one. */
+const verifyShardIndex = (
+  verified: Verification,
+  shard: Manifest['shards'][number],
+  lines: Iterable<MemberLine>,
+): Promise<void> => verifyFile(verified, shardIndex(verified.manifest, shard, lines));
+
+/** The indexes over all shards, for the formats that have one. Earlier releases wrote none among unsplit shards. */
+async function verifyDatasetIndex(verified: Verification): Promise<void> {
+  const { generation, format, schema, shards, revision, indexes, splits } = verified.manifest;
+  if (shards.length === 0) return;
+  const settings = { format, labelType: schema.labelType, shardMegabytes: 0 };
+  const sourceSchema = { columns: schema.columns ?? [] };
+  const isSame = formatOf(verified.manifest).datasetIndex?.isSame;
+  const isOlder = indexes === undefined && splits === undefined;
+  for (const file of datasetIndexes({ generation, settings, sourceSchema, shards, revision }))
+    if (!isOlder || !file.name.startsWith(shardsFolder(revision))) await verifyFile(verified, file, isSame);
+}
+
+/** The folder of the shards is a channel of training. A training reads every object in it as a shard. */
+async function verifyNoStrays({ store, manifest, folder, problems }: Verification): Promise<void> {
+  const shards = `${folder}${shardsFolder(manifest.revision)}`;
+  const { format, indexes = [], splits = [] } = manifest;
+  const index = formatOf({ format }).datasetIndex?.name;
+  const names = new Set([
+    ...manifest.shards.map(({ name }) => name),
+    ...indexes,
+    ...(index === undefined ? [] : splits.map((split) => `${split.name}/${index}`)),
+  ]);
+  for await (const page of listPages(store, shards))
+    for (const { key } of page.objects) {
+      const name = key.slice(shards.length);
+      if (!names.has(name)) problems.push(`${quoted(name)} lies among the shards but is none: delete it`);
+    }
+}
 
 export interface VerifyReport {
   readonly shards: number;
@@ -110,7 +165,7 @@ function verifySplits({ manifest: { splits, shards }, splitCheck, problems }: Ve
 }
 
 /** Compares one shard with its lists, and notes what it holds. */
-export async function verifyShard(check: Verification, shard: Shard): Promise<void> {
+async function verifyShard(check: Verification, shard: Shard): Promise<void> {
   const text = await check.list(shard.memberList, shard.memberListSha256);
   if (text === undefined) {
     check.unlisted.add(shardNumberOf(shard.name));
@@ -233,4 +288,21 @@ function count(check: Verification, tally: Tally, [key, etag, , outcome]: Sealed
   }
   tally.rejected += 1;
   tally.byReason[outcome] = (tally.byReason[outcome] ?? 0) + 1;
+}
+
+const SHARDS_READ = 2;
+/** A larger shard would take the function's time. */
+const LARGEST_BYTES = 1e9;
+
+/**
+ * The digest of the plan chooses the shards, so a repeated seal reads the same ones.
+ * @returns the problems
+ */
+export async function spotCheck(store: BlobStore, manifest: Manifest): Promise<readonly string[]> {
+  const shards = manifest.shards.filter(({ bytes }) => bytes <= LARGEST_BYTES);
+  const first = Number.parseInt(manifest.plan.slice(0, 8), 16) % Math.max(1, shards.length);
+  const check = new Verification(store, manifest);
+  for (const shard of [...shards.slice(first), ...shards.slice(0, first)].slice(0, SHARDS_READ))
+    await verifyShard(check, shard);
+  return check.problems;
 }

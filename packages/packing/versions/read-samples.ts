@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import { DocumentError, type MemberLine } from '../documents/documents.ts';
-import { type Manifest } from '../documents/manifest.ts';
-import { memberLines } from '../documents/member-lines.ts';
+import type { Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 
 type Shard = Manifest['shards'][number];
 

@@ -18,8 +18,7 @@ import { packingKeys } from '../documents/packing-keys.ts';
 import { ManifestError, readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { batchOf, blobVersions, newestVersion, waitingGenerations } from '../documents/versions.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
-import { spotCheck } from '../verify/spot-check.ts';
-import { verifyGeneration } from '../verify/verify.ts';
+import { spotCheck, verifyGeneration } from '../verify/verify.ts';
 import { keepRetractions, type Retractions, readKeptRetractions } from './kept-retractions.ts';
 import {
   type PruneRequest,

@@ -1,10 +1,10 @@
 /** What a version of the dataset holds, key by key, and how it differs from another. */
 import type { BlobStore } from '../documents/blob-store.ts';
 import { contentOf, type MemberLine } from '../documents/documents.ts';
-import { memberLines } from '../documents/member-lines.ts';
 import { compareKeys } from '../documents/order.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
+import { memberLines } from '../documents/sealed-lines.ts';
 import type { DatasetVersion } from '../documents/versions.ts';
 
 export interface HeldObject {

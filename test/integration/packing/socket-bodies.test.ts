@@ -1,4 +1,5 @@
 /** Requests with a body, and large answers, over HTTP: well-behaved and misbehaving servers. */
+
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
@@ -10,7 +11,7 @@ import {
   cancel,
   type Exchange,
   type Transport,
-} from '../../../functions/aws/s3/transport.ts';
+} from '../../../functions/aws/s3/http-transport.ts';
 import { send } from '../../support/fakes/send.ts';
 import { selfSigned } from '../../support/self-signed.ts';
 import { closeAfterTest, serve, sockets } from './raw-sockets.ts';

@@ -1,4 +1,5 @@
 /** Reads over HTTP against well-behaved and misbehaving servers. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import {
   cancel,
   type Exchange,
   type Transport,
-} from '../../../functions/aws/s3/transport.ts';
+} from '../../../functions/aws/s3/http-transport.ts';
 import { send } from '../../support/fakes/send.ts';
 import { selfSigned } from '../../support/self-signed.ts';
 import { serve, sockets } from './raw-sockets.ts';

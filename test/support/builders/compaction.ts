@@ -19,12 +19,10 @@ import { retractedObjects, verifyGeneration } from '@tidewheel/packing/maintain.
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { decompress, linesOf } from '../../../packages/packing/documents/compressed-lines.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
-import { PIPELINE, packAll, SMALL } from './packing.ts';
+import { type Arrivals, dropped, incoming, PIPELINE, packAll, SMALL } from './packing.ts';
 
-export const incoming = bucketKeys.incoming(PIPELINE);
+export { type Arrivals, incoming };
 export const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
-
-export type Arrivals = Readonly<Record<string, string | Uint8Array>>;
 
 /** Packs each drop into one generation. Keys are relative to incoming/. */
 export async function packedInDrops(
@@ -34,7 +32,7 @@ export async function packedInDrops(
   first = 1,
 ): Promise<MemoryBlobStore> {
   for (const [index, drop] of drops.entries()) {
-    for (const [key, body] of Object.entries(drop)) store.seed(`${incoming}${key}`, body);
+    dropped(drop, store);
     await packAll(store, packing, runOf(first + index));
   }
   return store;

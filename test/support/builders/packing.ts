@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { itemSchema, type MemberLine, manifestSchema } from '@tidewheel/packing/dataset.ts';
+import { itemSchema, type Manifest, type MemberLine, manifestSchema } from '@tidewheel/packing/dataset.ts';
 import { KeptMemory, type PackItemDeps, packItem } from '@tidewheel/packing/pack.ts';
 import { planShards } from '@tidewheel/packing/plan.ts';
 import { type SealResult, sealDataset } from '@tidewheel/packing/seal.ts';
@@ -12,15 +12,30 @@ import type { BlobStore } from '@tidewheel/packing/store.ts';
 import tar from 'tar-stream';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
 import { decompress, linesOf } from '../../../packages/packing/documents/compressed-lines.ts';
-import type { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
+import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 
 export const PIPELINE = 'digits';
 export const RUN = 'digits-000001';
+export const incoming = bucketKeys.incoming(PIPELINE);
 export const settings = (changes: Partial<PackingSettings> = {}): PackingSettings => ({
   ...packingSchema.parse({}),
   ...changes,
 });
 export const now = () => new Date('2026-11-21T00:00:00Z');
+export type Arrivals = Readonly<Record<string, string | Uint8Array>>;
+
+/** Keys are relative to incoming/. Of a list of keys, each object says its own. */
+export function dropped(
+  files: Arrivals | readonly string[],
+  store: MemoryBlobStore = new MemoryBlobStore(),
+): MemoryBlobStore {
+  const all: Arrivals = Array.isArray(files)
+    ? Object.fromEntries(files.map((key: string) => [key, `of ${key}`]))
+    : (files as Arrivals);
+  for (const [key, body] of Object.entries(all)) store.seed(`${incoming}${key}`, body);
+  return store;
+}
+
 /** Buffers so small that small data takes every path through them. */
 export const SMALL = {
   window: { parallel: 4, bytes: 4_096, pieceBytes: 1_000 },
@@ -83,13 +98,13 @@ export async function readTar(bytes: Uint8Array): Promise<TarMember[]> {
   return members;
 }
 
+export const manifestOf = (store: MemoryBlobStore, runId = RUN): Manifest =>
+  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()));
+
 /** Every member line of a sealed generation. */
 export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
   if (!store.objects.has(bucketKeys.manifest(PIPELINE, runId))) return [];
-  const manifest = manifestSchema.parse(
-    JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()),
-  );
-  return manifest.shards.flatMap(({ memberList }) =>
+  return manifestOf(store, runId).shards.flatMap(({ memberList }) =>
     [...linesOf(decompress(store.body(`${bucketKeys.generation(PIPELINE, runId)}${memberList}`)))].map(
       (line): MemberLine => JSON.parse(line),
     ),
@@ -100,7 +115,7 @@ export function memberLines(store: MemoryBlobStore, runId = RUN): MemberLine[] {
 export async function unpack(store: MemoryBlobStore, runId = RUN): Promise<Map<string, Buffer>> {
   const bodies = new Map<string, Buffer>();
   const manifest = store.objects.has(bucketKeys.manifest(PIPELINE, runId))
-    ? manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, runId)).toString()))
+    ? manifestOf(store, runId)
     : undefined;
   for (const key of store.keys(bucketKeys.shards(PIPELINE, runId, manifest?.revision))) {
     for (const member of await readTar(store.body(key))) {

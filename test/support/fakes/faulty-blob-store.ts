@@ -32,3 +32,23 @@ export function faultyStore(store: BlobStore, seed: string, rate: number): BlobS
     abortUpload: (upload) => fail(() => store.abortUpload(upload)),
   };
 }
+
+/**
+ * Starts over after every death. After sixty of them, they become rare.
+ * @returns how often it died
+ */
+export async function persist(
+  store: BlobStore,
+  seed: string,
+  work: (faulty: BlobStore) => Promise<unknown>,
+  rate = 0.05,
+): Promise<number> {
+  for (let attempt = 0; attempt < 400; attempt += 1)
+    try {
+      await work(faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? rate : rate / 10));
+      return attempt;
+    } catch (error: unknown) {
+      if (!(error instanceof Killed)) throw error;
+    }
+  throw new Error('it never came through');
+}

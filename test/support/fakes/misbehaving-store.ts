@@ -11,3 +11,19 @@ export function misbehaving(store: BlobStore, other: Partial<BlobStore>): BlobSt
     },
   });
 }
+
+/** A store of which each call is first shown to `see`, which may delay it. */
+export const watched = (
+  store: BlobStore,
+  see: (name: string | symbol, given: readonly unknown[]) => unknown,
+): BlobStore =>
+  new Proxy<BlobStore>(store, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return async (...given: unknown[]): Promise<unknown> => {
+        await see(name, given);
+        return Reflect.apply(member, target, given);
+      };
+    },
+  });

@@ -8,6 +8,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { seedBundle } from '../../../../test/support/builders/bundles.ts';
 import { compactAll, contents, runOf } from '../../../../test/support/builders/compaction.ts';
 import {
+  dropped,
+  incoming,
+  manifestOf,
   memberLines,
   now,
   PIPELINE,
@@ -17,22 +20,15 @@ import {
   unpack,
 } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { manifestSchema } from '../../documents/manifest.ts';
 import type { PlanInput } from '../../plan/draft-arrivals.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const NEXT = `${PIPELINE}-000002`;
-type Files = Readonly<Record<string, string>>;
 
 let store: MemoryBlobStore;
 beforeEach(() => {
   store = new MemoryBlobStore();
 });
-
-const seedPlain = (files: Files, into = store) => {
-  for (const [key, body] of Object.entries(files)) into.seed(incoming + key, body);
-};
 
 const texts = async (of = store, runId?: string) =>
   Object.fromEntries(
@@ -68,9 +64,9 @@ describe('a dataset of bundles and plain objects', () => {
         const [one, other] = [new MemoryBlobStore(), new MemoryBlobStore()];
         for (const [second, bundle] of [...bundles, plain].entries()) {
           one.now = other.now = () => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
-          seedPlain(bundle, one);
+          dropped(bundle, one);
           if (second < bundles.length) seedBundle(other, bundle);
-          else seedPlain(bundle, other);
+          else dropped(bundle, other);
         }
         for (const each of [one, other]) await packAll(each, packing);
         expect(counted(other)).toEqual(counted(one));
@@ -84,9 +80,6 @@ describe('a dataset of bundles and plain objects', () => {
     await fc.assert(property, { numRuns: Number(process.env['TIDEWHEEL_SEEDS'] ?? 15) });
   }, 120_000);
 });
-
-const manifestOf = (of: MemoryBlobStore, runId = RUN) =>
-  manifestSchema.parse(JSON.parse(of.body(bucketKeys.manifest(PIPELINE, runId)).toString()));
 
 /** Undefined if all were rejected. */
 function counted(of: MemoryBlobStore) {
@@ -106,10 +99,10 @@ describe('the newest version of a key', () => {
   it.each(['bundle', 'object'] as const)('wins when it is the %s', async (newest) => {
     const [older, newer] = [{ 'cat/a.jpg': 'old' }, { 'cat/a.jpg': 'new' }];
     if (newest === 'object') seedBundle(store, older);
-    else seedPlain(older);
+    else dropped(older, store);
     store.now = () => new Date('2026-01-01T00:00:05Z');
     if (newest === 'bundle') seedBundle(store, newer);
-    else seedPlain(newer);
+    else dropped(newer, store);
     await packAll(store, settings());
     expect(await texts()).toEqual(newer);
   });
@@ -125,7 +118,7 @@ describe('the newest version of a key', () => {
   it('stays when an older bundle lies on', async () => {
     seedBundle(store, { 'cat/a.jpg': 'old', 'cat/b.jpg': 'other' });
     store.now = () => new Date('2026-01-01T00:00:05Z');
-    seedPlain({ 'cat/a.jpg': 'new' });
+    dropped({ 'cat/a.jpg': 'new' }, store);
     await packAll(store, settings());
     store.objects.delete(`${incoming}cat/a.jpg`);
     expect(await planned()).toMatchObject({ status: 'nothingNew' });
@@ -158,7 +151,7 @@ describe('the newest version of a key', () => {
   }
 
   it('keeps the rest that came under another ETag', async () => {
-    seedPlain({ 'cat/a.json': '1', 'cat/z.jpg': 'first' });
+    dropped({ 'cat/a.json': '1', 'cat/z.jpg': 'first' }, store);
     store.seed(`${incoming}cat/a.jpg`, 'image', 'parts-2');
     await run(1, '2026-01-01T00:00:05Z');
     store.now = () => new Date('2026-01-01T00:00:10Z');
@@ -169,7 +162,7 @@ describe('the newest version of a key', () => {
       [4, 45],
     ] as const) {
       store.now = () => new Date(`2026-01-01T00:00:${second}Z`);
-      seedPlain({ 'cat/a.json': `${batch}` });
+      dropped({ 'cat/a.json': `${batch}` }, store);
       await run(batch, `2026-01-01T00:00:${second + 10}Z`);
       expect(await contents(store)).toContainEqual(expect.stringContaining(sha256(`${batch}`)));
     }
@@ -177,13 +170,13 @@ describe('the newest version of a key', () => {
 
   describe('after a compaction replaced what the bundle holds', () => {
     beforeEach(async () => {
-      seedPlain({ 'cat/z.jpg': 'first' });
+      dropped({ 'cat/z.jpg': 'first' }, store);
       await packAll(store, corrected);
       store.now = () => new Date('2026-01-01T00:00:10Z');
       seedBundle(store, { 'cat/a.jpg': 'old', 'cat/a.json': '1' });
       await run(2, '2026-01-01T00:00:20Z');
       store.now = () => new Date('2026-01-01T00:00:30Z');
-      seedPlain({ 'cat/a.jpg': 'new' });
+      dropped({ 'cat/a.jpg': 'new' }, store);
       await run(3, '2026-01-01T00:00:40Z');
       store.objects.delete(`${incoming}cat/a.jpg`);
     });
@@ -193,7 +186,7 @@ describe('the newest version of a key', () => {
     });
 
     it("is not mixed with its sample's older rest", async () => {
-      seedPlain({ 'cat/a.json': '2' });
+      dropped({ 'cat/a.json': '2' }, store);
       await run(4, '2026-01-01T00:00:50Z');
       expect(await contents(store)).toEqual([
         expect.stringContaining(sha256('new')),
@@ -217,7 +210,7 @@ describe('what is packed already', () => {
     await packAll(store, settings());
     store.now = () => new Date('2026-12-01T00:00:00Z');
     seedBundle(store, { 'cat/a.jpg': 'one' });
-    seedPlain(all);
+    dropped(all, store);
     expect(await planned()).toMatchObject({ status: 'nothingNew' });
   });
 });

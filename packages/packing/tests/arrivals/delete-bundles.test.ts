@@ -1,15 +1,13 @@
 /** `whenDone: delete`: a bundle goes when all of it is packed, and not before. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { seedBundle } from '../../../../test/support/builders/bundles.ts';
-import { PIPELINE, packAll, RUN, settings } from '../../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../../test/support/fakes/faulty-blob-store.ts';
+import { incoming, PIPELINE, packAll, RUN, settings } from '../../../../test/support/builders/packing.ts';
+import { persist } from '../../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import type { BlobStore } from '../../documents/blob-store.ts';
 import { deletePacked } from '../../seal/delete-packed.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const NEXT = `${PIPELINE}-000002`;
 const SECOND = new Date('2026-01-01T00:00:05Z');
 
@@ -105,12 +103,7 @@ describe('a bundle', () => {
     for (let number = 0; number < 5; number += 1)
       seedBundle(store, { [`cat/${number}a.jpg`]: 'one', [`cat/${number}b.jpg`]: 'two' });
     await packAll(store, settings());
-    for (let seed = 0, status = 'more'; status === 'more' && seed < 500; seed += 1)
-      try {
-        ({ status } = await remove(RUN, faultyStore(store, `deletion ${seed}`, 0.1)));
-      } catch (error: unknown) {
-        if (!(error instanceof Killed)) throw error;
-      }
+    await persist(store, 'deletion', (dying) => remove(RUN, dying), 0.1);
     expect(store.keys(incoming)).toEqual([]);
   });
 });

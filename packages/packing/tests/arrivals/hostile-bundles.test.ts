@@ -4,14 +4,21 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { seedBundle } from '../../../../test/support/builders/bundles.ts';
-import { now, PIPELINE, packAll, RUN, settings, unpack } from '../../../../test/support/builders/packing.ts';
+import {
+  incoming,
+  manifestOf,
+  now,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+  unpack,
+} from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import { readBundleIndex } from '../../arrivals/bundle-index.ts';
 import { bundledEtag, bundlePlace } from '../../arrivals/bundle-place.ts';
-import { manifestSchema } from '../../documents/manifest.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const MD5 = '0'.repeat(32);
 const BYTES = 100;
 
@@ -27,9 +34,7 @@ beforeEach(() => {
   store = new MemoryBlobStore();
 });
 
-const rejected = () =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString())).rejections
-    .byReason;
+const rejected = () => manifestOf(store).rejections.byReason;
 
 describe('an index', () => {
   const whole = ['a.jpg', 0, 10, MD5];

@@ -1,10 +1,11 @@
 /** Files that systems and tools leave are no samples, and they change nothing about those beside them. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import { describe, expect, it } from 'vitest';
 import { runOf } from '../../../../test/support/builders/compaction.ts';
 import {
+  dropped,
+  incoming,
   memberLines,
   now,
   PIPELINE,
@@ -14,12 +15,11 @@ import {
   settings,
 } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { ignoredFiles } from '../../arrivals/ignored-files.ts';
+import { ignoredFiles } from '../../arrivals/declared-rejections.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 import { writeQualityReport } from '../../quality/quality-report.ts';
 import { sealDataset } from '../../seal/seal-dataset.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const LEFT = [
   '.DS_Store',
   'cat/.DS_Store',
@@ -48,11 +48,6 @@ const DATA = [
   'a~b.txt',
   'part-00000',
 ];
-
-function dropped(keys: readonly string[], store = new MemoryBlobStore()): MemoryBlobStore {
-  for (const key of keys) store.seed(`${incoming}${key}`, `of ${key}`);
-  return store;
-}
 
 const packed = (store: MemoryBlobStore, run = RUN): (string | undefined)[] =>
   memberLines(store, run)

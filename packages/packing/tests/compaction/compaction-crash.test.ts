@@ -16,7 +16,7 @@ import {
   runOf,
 } from '../../../../test/support/builders/compaction.ts';
 import { PIPELINE, packAll, settings } from '../../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../../test/support/fakes/faulty-blob-store.ts';
+import { persist } from '../../../../test/support/fakes/faulty-blob-store.ts';
 import type { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 
 /** A few in CI; set TIDEWHEEL_SEEDS to try hundreds. */
@@ -31,23 +31,6 @@ const drop = (batch: number): Arrivals =>
     ]),
   );
 const filled = () => packedInDrops([1, 2, 3, 4].map(drop), packing);
-
-/** Starts over after every failure. */
-async function persist(
-  store: MemoryBlobStore,
-  seed: string,
-  work: (faulty: ReturnType<typeof faultyStore>) => Promise<unknown>,
-): Promise<number> {
-  for (let attempt = 0; attempt < 400; attempt += 1) {
-    try {
-      await work(faultyStore(store, `${seed}/${attempt}`, attempt < 60 ? 0.05 : 0.005));
-      return attempt;
-    } catch (error: unknown) {
-      if (!(error instanceof Killed)) throw error;
-    }
-  }
-  throw new Error('it never came through');
-}
 
 const compacting = (store: MemoryBlobStore, seed: string, settingsOf: PackingSettings = packing) =>
   persist(store, seed, (faulty) => compactAll(faulty, settingsOf));

@@ -69,6 +69,8 @@ describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
     const store = await packedInDrops(DROPS.map(drop), packing);
     expect(await problems(store)).toEqual([]);
     const [before, said] = [await contents(store), await accounts(store)];
+    const old = DROPS.flatMap((batch) => store.keys(bucketKeys.generation(PIPELINE, runOf(batch))));
+    const bodies = old.map((key) => store.body(key).toString('base64'));
     const samples = (await current(store)).reduce((sum, one) => sum + one.samples, 0);
     const result = await compactAll(store, packing);
     expect(result).toMatchObject({ status: 'compacted', of: DROPS.map(runOf), samples });
@@ -76,19 +78,7 @@ describe.each(FORMATS)('compacting %s', (_name, changes, drop) => {
     expect(await problems(store)).toEqual([]);
     expect(await contents(store)).toEqual(before);
     expect(await accounts(store)).toEqual(said);
-  });
-
-  it('packs no arrival twice', async () => {
-    const store = await packedInDrops(DROPS.map(drop), packing);
-    await compactAll(store, packing);
-    expect(await packAll(store, packing, runOf(9))).toMatchObject({ shards: 0, rejected: 0 });
-  });
-
-  it('leaves the old generations unchanged for their readers', async () => {
-    const store = await packedInDrops(DROPS.map(drop), packing);
-    const old = DROPS.flatMap((batch) => store.keys(bucketKeys.generation(PIPELINE, runOf(batch))));
-    const bodies = old.map((key) => store.body(key).toString('base64'));
-    await compactAll(store, packing);
+    // Their readers go on.
     expect(old.map((key) => store.body(key).toString('base64'))).toEqual(bodies);
   });
 

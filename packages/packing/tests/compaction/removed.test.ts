@@ -1,84 +1,29 @@
 /** `dataset.onDelete: retract`: what its owner deletes from incoming/ leaves the next version. */
-import type { OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { datasetOf } from '../../../../functions/records/dataset.ts';
 import { seedBundle } from '../../../../test/support/builders/bundles.ts';
-import {
-  accounts,
-  contents,
-  current,
-  incoming,
-  problems,
-  runOf,
-} from '../../../../test/support/builders/compaction.ts';
+import { accounts, current, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../../test/support/builders/control-view.ts';
-import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../../test/support/builders/packing.ts';
+import { DatasetWorld } from '../../../../test/support/builders/dataset-world.ts';
+import { PIPELINE } from '../../../../test/support/builders/packing.ts';
 import { declarationOf, runOf as recordOf } from '../../../../test/support/builders/records.ts';
-import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { type Compacted, compact } from '../../compaction/compact.ts';
 import { mayCompact } from '../../compaction/plan-compaction.ts';
-import { type PlanResult, planShards } from '../../plan/plan-shards.ts';
 import { deletePacked } from '../../seal/delete-packed.ts';
-import { type SealResult, sealDataset } from '../../seal/seal-dataset.ts';
 
-class World {
-  readonly store = new MemoryBlobStore();
-  readonly #packing: PackingSettings;
-  onDelete: OnDelete = 'retract';
-  batch = 0;
-
-  constructor(changes: Partial<PackingSettings> = {}) {
-    this.#packing = settings({ shardMegabytes: 0.06, ...changes });
-  }
-
-  put(files: Readonly<Record<string, string>>): void {
-    for (const [key, body] of Object.entries(files)) this.store.seed(`${incoming}${key}`, body);
-  }
-
-  delete(...keys: readonly string[]): void {
-    for (const key of keys) this.store.objects.delete(`${incoming}${key}`);
-  }
-
-  plan(notifiedSince?: string): Promise<PlanResult> {
-    this.batch += 1;
-    const run = { runId: runOf(this.batch), pipeline: PIPELINE, packing: this.#packing, notifiedSince };
-    const { store, onDelete } = this;
-    return planShards({ store, now, rangeObjects: 2 }, { ...run, onChange: 'replace', onDelete });
-  }
-
-  async seal(): Promise<SealResult> {
-    const run = { runId: runOf(this.batch), pipeline: PIPELINE, packing: this.#packing };
-    await planAndPack(this.store, this.#packing, run.runId);
-    return sealDataset({ store: this.store }, run);
-  }
-
-  compact(): Promise<Compacted> {
-    const input = {
-      pipeline: PIPELINE,
-      packing: this.#packing,
-      after: 'never',
-      onChange: 'replace',
-    } as const;
-    return compact(this.store, input, { ...SMALL, readBytes: 1_000 });
-  }
-
-  async run(): Promise<SealResult> {
-    await this.plan();
-    const sealed = await this.seal();
-    await this.compact();
-    return sealed;
-  }
-
-  /** Keys of the newest version, and what is wrong with it. */
-  async keys(): Promise<string[]> {
-    const keys = (await contents(this.store)).map((line) => line.slice(incoming.length).split(' ')[0] ?? '');
-    return [...keys, ...(await problems(this.store))];
-  }
+/** Where deletions count. */
+function retracting(changes: Partial<PackingSettings> = {}): DatasetWorld {
+  const world = new DatasetWorld(changes);
+  world.onDelete = 'retract';
+  return world;
 }
+
+const clean = ({ store }: DatasetWorld, batch: number) =>
+  deletePacked({ store, isTimeUp: () => false }, { pipeline: PIPELINE, runId: runOf(batch) });
 
 describe('a deleted object', () => {
   it('leaves the next version, and no shard holds it', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two', 'b/3.jpg': 'three' });
     await world.run();
     world.delete('a/1.jpg');
@@ -93,7 +38,7 @@ describe('a deleted object', () => {
   });
 
   it('stays in the dataset where deletions do not count', async () => {
-    const world = new World();
+    const world = retracting();
     world.onDelete = 'keep';
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
@@ -106,7 +51,7 @@ describe('a deleted object', () => {
   });
 
   it('leaves together with what is new', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.delete('a/1.jpg');
@@ -116,7 +61,7 @@ describe('a deleted object', () => {
   });
 
   it('is packed again when it comes again', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.delete('a/1.jpg');
@@ -127,7 +72,7 @@ describe('a deleted object', () => {
   });
 
   it('may come again before the compaction', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.delete('a/1.jpg');
@@ -139,7 +84,7 @@ describe('a deleted object', () => {
   });
 
   it('is found although only notified ranges are listed', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two', 'b/3.jpg': 'three' });
     await world.run();
     world.delete('a/1.jpg');
@@ -147,7 +92,7 @@ describe('a deleted object', () => {
   });
 
   it('of a file of lines leaves too', async () => {
-    const world = new World({ format: 'lines' });
+    const world = retracting({ format: 'lines' });
     world.put({ '1.txt': 'one\n', '2.txt': 'two\n' });
     await world.run();
     world.delete('1.txt');
@@ -156,7 +101,7 @@ describe('a deleted object', () => {
   });
 
   it('leaves a split without moving another sample', async () => {
-    const world = new World({ split: { train: 0.5, validation: 0.5, by: 'key' } });
+    const world = retracting({ split: { train: 0.5, validation: 0.5, by: 'key' } });
     const keys = Array.from({ length: 12 }, (_, number) => `a/${number + 10}.jpg`);
     world.put(Object.fromEntries(keys.map((key) => [key, key])));
     await world.run();
@@ -168,7 +113,7 @@ describe('a deleted object', () => {
 
 describe('the rest of a sample', () => {
   it('is packed as a sample of its own', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
     await world.run();
     world.delete('a/1.json');
@@ -180,7 +125,7 @@ describe('the rest of a sample', () => {
   });
 
   it('waits where it lacks what is required', async () => {
-    const world = new World({ require: ['image', 'json'], waitHours: 1e5 });
+    const world = retracting({ require: ['image', 'json'], waitHours: 1e5 });
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two', 'a/2.json': '{}' });
     await world.run();
     world.delete('a/1.json');
@@ -189,7 +134,7 @@ describe('the rest of a sample', () => {
   });
 
   it('waits where it is a sidecar alone', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two', 'a/3.jpg': 'three' });
     await world.run();
     world.delete('a/1.jpg');
@@ -198,7 +143,7 @@ describe('the rest of a sample', () => {
   });
 
   it('may have been rejected as an incomplete correction', async () => {
-    const world = new World();
+    const world = retracting();
     world.onDelete = 'keep';
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
     await world.run();
@@ -214,7 +159,7 @@ describe('the rest of a sample', () => {
 
 describe('a deletion of everything', () => {
   it('leaves the dataset as it is, and says so', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one' });
     await world.run();
     world.delete('a/1.jpg');
@@ -232,24 +177,18 @@ describe('a deletion of everything', () => {
 
 describe('what the service has deleted', () => {
   it('was not deleted by its owner', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
-    await deletePacked(
-      { store: world.store, isTimeUp: () => false },
-      { pipeline: PIPELINE, runId: runOf(1) },
-    );
+    await clean(world, 1);
     expect(await world.plan()).toMatchObject({ status: 'nothingNew' });
   });
 
   it('stays when its generation has been joined', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
-    await deletePacked(
-      { store: world.store, isTimeUp: () => false },
-      { pipeline: PIPELINE, runId: runOf(1) },
-    );
+    await clean(world, 1);
     world.put({ 'a/1.jpg': 'ONE', 'a/3.jpg': 'three' });
     await world.run();
     expect((await current(world.store)).map(({ compacted }) => compacted?.of.length)).toEqual([2]);
@@ -259,21 +198,18 @@ describe('what the service has deleted', () => {
   });
 
   it('stays when a later run deleted its bundle', async () => {
-    const world = new World();
+    const world = retracting();
     seedBundle(world.store, { 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/3.jpg': 'three' });
     await world.run();
-    await deletePacked(
-      { store: world.store, isTimeUp: () => false },
-      { pipeline: PIPELINE, runId: runOf(2) },
-    );
+    await clean(world, 2);
     expect(world.store.keys(incoming)).toEqual([]);
     expect(await world.plan()).toMatchObject({ status: 'nothingNew' });
   });
 
   it('is known before its first object is deleted', async () => {
-    const world = new World();
+    const world = retracting();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     const destroy = world.store.delete.bind(world.store);
@@ -281,11 +217,7 @@ describe('what the service has deleted', () => {
       await destroy(key, etag);
       throw new Error('the function dies');
     };
-    const deleting = deletePacked(
-      { store: world.store, isTimeUp: () => false },
-      { pipeline: PIPELINE, runId: runOf(1) },
-    );
-    await expect(deleting).rejects.toThrow('the function dies');
+    await expect(clean(world, 1)).rejects.toThrow('the function dies');
     expect(await world.plan()).toMatchObject({ status: 'nothingNew' });
   });
 });

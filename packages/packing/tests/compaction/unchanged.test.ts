@@ -1,72 +1,17 @@
 /** The same bytes under another ETag are no news. */
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import {
-  accounts,
-  contents,
-  incoming,
-  problems,
-  runOf,
-} from '../../../../test/support/builders/compaction.ts';
-import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../../test/support/builders/packing.ts';
-import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { compact } from '../../compaction/compact.ts';
+import { accounts, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
+import { DatasetWorld } from '../../../../test/support/builders/dataset-world.ts';
+import { PIPELINE } from '../../../../test/support/builders/packing.ts';
 import { blobVersions, newestVersion } from '../../documents/versions.ts';
-import { planShards } from '../../plan/plan-shards.ts';
 import { deletePacked } from '../../seal/delete-packed.ts';
-import { type SealResult, sealDataset } from '../../seal/seal-dataset.ts';
 import { pruneGenerations } from '../../versions/prune-generations.ts';
 
-const tar = settings({ shardMegabytes: 0.06 });
-
-class World {
-  readonly store = new MemoryBlobStore();
-  readonly #packing: PackingSettings;
-  #batch = 0;
-
-  constructor(packing: PackingSettings = tar) {
-    this.#packing = packing;
-  }
-
-  put(files: Readonly<Record<string, string>>, etag?: string): void {
-    for (const [key, body] of Object.entries(files)) this.store.seed(`${incoming}${key}`, body, etag);
-  }
-
-  async run(): Promise<SealResult> {
-    this.#batch += 1;
-    const run = { runId: runOf(this.#batch), pipeline: PIPELINE, packing: this.#packing };
-    const { store } = this;
-    const planned = await planShards({ store, now, rangeObjects: 3 }, { ...run, onChange: 'replace' });
-    if (planned.status === 'planned') await planAndPack(store, this.#packing, run.runId);
-    const sealed = await sealDataset({ store }, run);
-    await this.compact(new Set());
-    return sealed;
-  }
-
-  compact(retracted: ReadonlySet<string>): Promise<unknown> {
-    const input = {
-      pipeline: PIPELINE,
-      packing: this.#packing,
-      after: 'never',
-      onChange: 'replace',
-    } as const;
-    return compact(this.store, retracted.size === 0 ? input : { ...input, retracted }, {
-      ...SMALL,
-      readBytes: 1_000,
-    });
-  }
-
-  /** Digests of the newest version by key, without ETags. */
-  async held(): Promise<readonly string[]> {
-    const wrong = await problems(this.store);
-    if (wrong.length > 0) throw new Error(wrong.join('; '));
-    return (await contents(this.store)).map((line) => line.replace(/^\S*incoming\/(\S+) \S+/, '$1'));
-  }
-
-  async version(): Promise<number | undefined> {
-    return (await newestVersion(blobVersions(this.store), PIPELINE))?.number;
-  }
-}
+const versionOf = async ({ store }: DatasetWorld) =>
+  (await newestVersion(blobVersions(store), PIPELINE))?.number;
+const clean = ({ store }: DatasetWorld, batch: number) =>
+  deletePacked({ store, isTimeUp: () => false }, { pipeline: PIPELINE, runId: runOf(batch) });
 
 const FORMATS: readonly Partial<PackingSettings>[] = [
   {},
@@ -79,34 +24,29 @@ const FORMATS: readonly Partial<PackingSettings>[] = [
 
 describe('the same bytes under another ETag', () => {
   it.each(FORMATS)('change nothing with %o', async (packing) => {
-    const world = new World(settings({ shardMegabytes: 0.06, ...packing }));
+    const world = new DatasetWorld(packing);
     world.put({ 'a/1.txt': 'one', 'a/2.txt': 'two', 'b/3.txt': 'three' });
     await world.run();
-    const [before, version] = [await world.held(), await world.version()];
+    const [before, version] = [await world.held(), await versionOf(world)];
     world.put({ 'a/1.txt': 'one', 'b/3.txt': 'three' }, 'other-2');
     expect(await world.run()).toMatchObject({ status: 'unchanged', unchanged: 2, rejected: 0 });
-    expect([await world.held(), await world.version()]).toEqual([before, version]);
+    expect([await world.held(), await versionOf(world)]).toEqual([before, version]);
     expect((await world.run()).shards).toBe(0);
     expect(await accounts(world.store)).toHaveLength(5);
   });
 
   it('are found beside corrections and new objects', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     world.put({ 'a/2.jpg': 'TWO', 'a/3.jpg': 'three' });
     expect(await world.run()).toMatchObject({ status: 'sealed', samples: 2, unchanged: 2 });
-    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual([
-      'a/1.jpg',
-      'a/1.json',
-      'a/2.jpg',
-      'a/3.jpg',
-    ]);
+    expect(await world.keys()).toEqual(['a/1.jpg', 'a/1.json', 'a/2.jpg', 'a/3.jpg']);
   });
 
   it('of a large object are found too', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     const body = 'large '.repeat(2_000);
     world.put({ 'a/1.jpg': body, 'a/2.jpg': 'two' });
     await world.run();
@@ -115,7 +55,7 @@ describe('the same bytes under another ETag', () => {
   });
 
   it('come back after a correction as a change', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     const first = await world.held();
@@ -130,29 +70,29 @@ describe('the same bytes under another ETag', () => {
   });
 
   it('let the rest of the sample be corrected', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     await world.run();
     world.put({ 'a/1.json': '{"right":true}' });
     expect(await world.run()).toMatchObject({ samples: 1, unchanged: 0 });
-    expect(await world.held()).toHaveLength(3);
+    expect(await world.keys()).toHaveLength(3);
   });
 
   it('are not packed again after a retraction', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     await world.run();
-    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.retract('a/1.jpg');
     expect((await world.run()).shards).toBe(0);
-    expect(await world.held()).toHaveLength(1);
+    expect(await world.keys()).toHaveLength(1);
   });
 
   it('stay retracted after they were packed once more', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.json': '{}', 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/1.json': '{}' }, 'other');
@@ -160,17 +100,17 @@ describe('the same bytes under another ETag', () => {
     // With its corrected image the sample is packed again, with the ETags of now.
     world.put({ 'a/1.jpg': 'ONE' });
     await world.run();
-    await world.compact(new Set([`${incoming}a/1.json`]));
+    await world.retract('a/1.json');
     world.put({ 'a/0.jpg': 'new' });
     expect(await world.run()).toMatchObject({ samples: 1 });
-    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual(['a/0.jpg', 'a/2.jpg']);
+    expect(await world.keys()).toEqual(['a/0.jpg', 'a/2.jpg']);
   });
 
   it.each(FORMATS)('stay retracted with %o', async (packing) => {
-    const world = new World(settings({ shardMegabytes: 0.06, ...packing }));
+    const world = new DatasetWorld(packing);
     world.put({ 'a/1.txt': 'one', 'a/2.txt': 'two', 'b/3.txt': 'three' });
     await world.run();
-    await world.compact(new Set([`${incoming}a/1.txt`]));
+    await world.retract('a/1.txt');
     const before = await world.held();
     world.put({ 'a/1.txt': 'one' }, 'other-2');
     expect(await world.run()).toMatchObject({
@@ -186,22 +126,22 @@ describe('the same bytes under another ETag', () => {
   });
 
   it('stay retracted where the store copied them', async () => {
-    const world = new World(settings({ format: 'lines', shuffle: false }));
+    const world = new DatasetWorld({ format: 'lines', shuffle: false });
     world.store.keptSum = 'crc32';
     const body = 'large\n'.repeat(2_000);
     world.put({ 'a/1.txt': body, 'a/2.txt': 'two' });
     await world.run();
     expect(world.store.copiedBytes).toBeGreaterThan(0);
-    await world.compact(new Set([`${incoming}a/1.txt`]));
+    await world.retract('a/1.txt');
     world.put({ 'a/1.txt': body }, 'parts-3');
     expect(await world.run()).toMatchObject({ rejections: { byReason: { retracted: 1 } } });
   });
 
   it('stay retracted after further compactions', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}', 'a/2.jpg': 'two' });
     await world.run();
-    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.retract('a/1.jpg');
     world.put({ 'a/2.jpg': 'TWO' });
     await world.run();
     await pruneGenerations(world.store, {
@@ -211,46 +151,41 @@ describe('the same bytes under another ETag', () => {
     });
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{"new":true}' }, 'other');
     await world.run();
-    expect((await world.held()).map((line) => line.split(' ')[0])).toEqual(['a/1.json', 'a/2.jpg']);
+    expect(await world.keys()).toEqual(['a/1.json', 'a/2.jpg']);
   });
 
   it('do not bring a retracted sample back', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/1.json': '{}' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     world.put({ 'b/2.jpg': 'two' });
     await world.run();
-    await world.compact(new Set([`${incoming}a/1.jpg`]));
+    await world.retract('a/1.jpg');
     world.put({ 'a/1.jpg': 'ONE' });
     await world.run();
-    expect((await world.held()).map((line) => line.split(' ')[0])).not.toContain('a/1.json');
+    expect(await world.keys()).not.toContain('a/1.json');
   });
 
   it('are deleted as the packed object would be', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one', 'a/2.jpg': 'two' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     await world.run();
-    const deleted = await deletePacked(
-      { store: world.store, isTimeUp: () => false },
-      { pipeline: PIPELINE, runId: runOf(2) },
-    );
-    expect(deleted).toEqual({ status: 'done', deleted: 1 });
+    expect(await clean(world, 2)).toEqual({ status: 'done', deleted: 1 });
     expect(world.store.objects.has(`${incoming}a/1.jpg`)).toBe(false);
     expect(world.store.objects.has(`${incoming}a/2.jpg`)).toBe(true);
   });
 
   it('are deleted too where something else was packed', async () => {
-    const world = new World();
+    const world = new DatasetWorld();
     world.put({ 'a/1.jpg': 'one' });
     await world.run();
     world.put({ 'a/1.jpg': 'one' }, 'other');
     world.put({ 'a/2.jpg': 'two' });
     await world.run();
-    const run = { pipeline: PIPELINE, runId: runOf(2) };
-    await deletePacked({ store: world.store, isTimeUp: () => false }, run);
+    await clean(world, 2);
     expect(world.store.keys(incoming)).toEqual([]);
   });
 });

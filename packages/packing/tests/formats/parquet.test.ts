@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { current, problems, runOf } from '../../../../test/support/builders/compaction.ts';
 import { parquetSamples } from '../../../../test/support/builders/decoders.ts';
 import {
+  incoming,
   memberLines,
   PIPELINE,
   packAll,
@@ -19,7 +20,6 @@ import { compact } from '../../compaction/compact.ts';
 import { parquet } from '../../formats/parquet.ts';
 
 const MEGABYTE = 2 ** 20;
-const incoming = bucketKeys.incoming(PIPELINE);
 const ascending = (a: number, b: number): number => a - b;
 const metadataOf = (file: Buffer) => parquetMetadata(new Uint8Array(file).buffer);
 

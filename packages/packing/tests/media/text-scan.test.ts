@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { JsonScan } from '../../media/json-scan.ts';
-import { isJson, type TextKind, textFacts, textFaults } from '../../media/text-facts.ts';
-import { TextScan } from '../../media/text-scan.ts';
+import { isJson, type TextKind, TextScan, textFacts, textFaults } from '../../media/text-facts.ts';
 
 const RUNS = { numRuns: Number(process.env['TIDEWHEEL_SEEDS'] ?? 400) };
 

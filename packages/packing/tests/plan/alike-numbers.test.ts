@@ -1,17 +1,8 @@
 /** Labels that are one number in the shards: two classes would train as one, while all counts say two. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { runOf } from '../../../../test/support/builders/compaction.ts';
-import { PIPELINE, packAll, settings } from '../../../../test/support/builders/packing.ts';
-import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-
-const incoming = bucketKeys.incoming(PIPELINE);
-
-function dropped(keys: readonly string[], store = new MemoryBlobStore()): MemoryBlobStore {
-  for (const key of keys) store.seed(`${incoming}${key}`, `of ${key}`);
-  return store;
-}
+import { dropped, incoming, packAll, settings } from '../../../../test/support/builders/packing.ts';
 
 const integers = settings({ format: 'tfrecord', labelType: 'integer' });
 const SAME = 'these are the same number: ';

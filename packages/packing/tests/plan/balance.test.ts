@@ -1,23 +1,18 @@
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
+  manifestOf,
   memberLines,
-  PIPELINE,
   packAll,
-  RUN,
   settings,
   unpack,
 } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { type Manifest, manifestSchema } from '../../documents/manifest.ts';
 import { balance, copiesOf, MOST_COPIES } from '../../plan/balance.ts';
 import { verifyGeneration } from '../../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
-const manifestOf = (store: MemoryBlobStore): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, RUN)).toString()));
 const classes = fc.array(fc.constantFrom('a', 'b', 'c', undefined), { maxLength: 200 });
 
 function countsOf(
@@ -135,12 +130,6 @@ describe('a balanced generation', () => {
     expect(manifest.rejections.byReason).toEqual({ balancedOut: 56 });
     expect((await verifyGeneration(store, manifest)).problems).toEqual([]);
     expect(await packAll(store, packing, 'digits-000002')).toMatchObject({ samples: 0, rejected: 0 });
-  });
-
-  it('is the same in every bucket', async () => {
-    const [a, b] = [filled(), filled()];
-    for (const store of [a, b]) await packAll(store, settings({ balance: 'over', shardMegabytes: 0.02 }));
-    for (const key of a.keys(bucketKeys.generation(PIPELINE, RUN))) expect(b.body(key)).toEqual(a.body(key));
   });
 
   it('refuses settings without classes or with deferred samples', () => {

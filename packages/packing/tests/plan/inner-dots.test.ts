@@ -6,6 +6,7 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { incoming, problems, runOf } from '../../../../test/support/builders/compaction.ts';
 import {
+  dropped,
   memberLines,
   now,
   PIPELINE,
@@ -33,11 +34,6 @@ const SITES = [
   'other/bing.com.png',
 ];
 const PEOPLE = ['john.smith.jpg', 'john.doe.jpg', 'Dr.House.jpg', 'Dr.Who.jpg'];
-
-function dropped(keys: readonly string[], store = new MemoryBlobStore()): MemoryBlobStore {
-  for (const key of keys) store.seed(`${incoming}${key}`, `bytes of ${key}`);
-  return store;
-}
 
 /** The suffixes of each sample of a run. */
 function samplesOf(store: MemoryBlobStore, run = runOf(1)): string[] {

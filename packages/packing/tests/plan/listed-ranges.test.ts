@@ -7,11 +7,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { accounts, compactAll, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
 import { now, PIPELINE, packAll, planAndPack, settings } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
+import { watched } from '../../../../test/support/fakes/misbehaving-store.ts';
 import type { BlobStore } from '../../documents/blob-store.ts';
-import { RangeCollector } from '../../documents/listed-ranges.ts';
 import { MultisetHash } from '../../documents/multiset-hash.ts';
 import { packingKeys } from '../../documents/packing-keys.ts';
 import { readSealedManifest } from '../../documents/sealed-arrivals.ts';
+import { RangeCollector } from '../../plan/listed-ranges.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 
 const RANGE = 3;
@@ -22,20 +23,11 @@ function copyOf(store: MemoryBlobStore, except: (key: string) => boolean): Memor
   return copy;
 }
 
-/** Reads of sealed lists of arrivals. */
-function counting(store: MemoryBlobStore, read: string[]): BlobStore {
-  return new Proxy<BlobStore>(store, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function') return member;
-      return (...given: unknown[]): unknown => {
-        const [key] = given;
-        if (name === 'get' && typeof key === 'string' && key.includes('/arrivals/')) read.push(key);
-        return Reflect.apply(member, target, given);
-      };
-    },
+/** Notes reads of sealed lists of arrivals. */
+const counting = (store: MemoryBlobStore, read: string[]): BlobStore =>
+  watched(store, (name, [key]) => {
+    if (name === 'get' && typeof key === 'string' && key.includes('/arrivals/')) read.push(key);
   });
-}
 
 interface Planned {
   readonly digest: string;

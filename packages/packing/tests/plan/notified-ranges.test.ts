@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { accounts, compactAll, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
 import { PIPELINE, packAll, planAndPack, settings } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
+import { watched } from '../../../../test/support/fakes/misbehaving-store.ts';
 import type { BlobStore } from '../../documents/blob-store.ts';
 import { packingKeys } from '../../documents/packing-keys.ts';
 import { planShards } from '../../plan/plan-shards.ts';
@@ -197,15 +198,8 @@ describe('a plan after a sealed one', () => {
 
   /** Counts the listings of incoming/. */
   const counting = (store: MemoryBlobStore): BlobStore =>
-    new Proxy<BlobStore>(store, {
-      get: (target, property) => {
-        const member: unknown = Reflect.get(target, property);
-        if (typeof member !== 'function') return member;
-        return (...given: unknown[]): unknown => {
-          if (property === 'listPage' && given[0] === incoming) listed += 1;
-          return Reflect.apply(member, target, given);
-        };
-      },
+    watched(store, (name, [prefix]) => {
+      if (name === 'listPage' && prefix === incoming) listed += 1;
     });
 
   const planned = async (batch: number, isWhole = false): Promise<number> => {

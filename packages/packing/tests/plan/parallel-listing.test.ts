@@ -6,8 +6,7 @@ import { TurnStore } from '../../../../test/support/fakes/turn-store.ts';
 import { KEY_FORMS, keysOf } from '../../../../test/support/key-forms.ts';
 import type { ListOptions } from '../../documents/blob-store.ts';
 import { compareKeys } from '../../documents/order.ts';
-import { KeyAlphabets } from '../../plan/key-alphabets.ts';
-import { keyBetween } from '../../plan/listing-guesses.ts';
+import { KeyAlphabets, keyBetween } from '../../plan/listing-guesses.ts';
 import { listInParallel } from '../../plan/parallel-listing.ts';
 
 type Options = Parameters<typeof listInParallel>[2];

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { compactAll, incoming, packedInDrops, runOf } from '../../../../test/support/builders/compaction.ts';
 import { now, PIPELINE, packAll, packPipeline, settings } from '../../../../test/support/builders/packing.ts';
 import { many, qualityKey, reportOf } from '../../../../test/support/builders/quality.ts';
+import type { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import { misbehaving } from '../../../../test/support/fakes/misbehaving-store.ts';
 import { UnreadableBlobError } from '../../documents/blob-store.ts';
 import { planShards } from '../../plan/plan-shards.ts';
@@ -13,6 +14,12 @@ import { writeQualityReport } from '../../quality/quality-report.ts';
 import { SplitRule } from '../../splits/split-rule.ts';
 
 const packing = settings();
+
+/** The second run, which replaces what it corrects. */
+async function corrected(store: MemoryBlobStore): Promise<void> {
+  await planShards({ store, now }, { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' });
+  await packAll(store, packing, runOf(2));
+}
 
 describe('a quality report', () => {
   it('counts classes before and after, and their shares', async () => {
@@ -31,8 +38,7 @@ describe('a quality report', () => {
     const store = await packedInDrops([many('cat', 5)], packing);
     store.seed(`${incoming}cat/3.txt`, 'corrected\n');
     store.seed(`${incoming}dog/1.txt`, 'new\n');
-    await planShards({ store, now }, { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' });
-    await packAll(store, packing, runOf(2));
+    await corrected(store);
     const { versionTally, generationTally, classes } = await reportOf(store, 2);
     expect(generationTally.samples).toBe(2);
     expect(versionTally.samples).toBe(6);
@@ -81,9 +87,7 @@ describe('a quality report', () => {
       ['b/2.txt', 'new'],
     ] as const)
       store.seed(incoming + key, body);
-    const run = { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' } as const;
-    await planShards({ store, now }, run);
-    await packAll(store, packing, run.runId);
+    await corrected(store);
     expect((await reportOf(store, 2)).duplicates).toMatchObject({ earlier: 0, conflicting: 0 });
   });
 
@@ -91,9 +95,7 @@ describe('a quality report', () => {
     const store = await packedInDrops([{ 'a/1.txt': 'same', 'a/2.txt': 'other' }], packing);
     store.seed(`${incoming}a/1.cls`, 'dog');
     store.seed(`${incoming}b/3.txt`, 'other');
-    const run = { runId: runOf(2), pipeline: PIPELINE, packing, onChange: 'replace' } as const;
-    await planShards({ store, now }, run);
-    await packAll(store, packing, run.runId);
+    await corrected(store);
     const sealed = await reportOf(store, 2);
     expect(sealed.duplicates).toMatchObject({ earlier: 1, conflicting: 1 });
     await compactAll(store, packing);

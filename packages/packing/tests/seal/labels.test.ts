@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compactAll, current, packedInDrops } from '../../../../test/support/builders/compaction.ts';
 import { PIPELINE, settings } from '../../../../test/support/builders/packing.ts';
-import { withNewLabels } from '../../seal/label-numbers.ts';
+import { withNewLabels } from '../../seal/content-facts.ts';
 
 const labels = async (store: Awaited<ReturnType<typeof packedInDrops>>) =>
   (await current(store)).map((manifest) => manifest.labels);

@@ -33,8 +33,8 @@ async function twoDrops(): Promise<MemoryBlobStore> {
   return store;
 }
 
-const giveUp = (store: MemoryBlobStore, pin?: string) =>
-  giveUpGeneration(store, { pipeline: PIPELINE, generation: runOf(1), pin: () => Promise.resolve(pin) });
+const giveUp = (store: MemoryBlobStore, generation = runOf(1), pin?: string) =>
+  giveUpGeneration(store, { pipeline: PIPELINE, generation, pin: () => Promise.resolve(pin) });
 
 /** As `tidewheel data retract` does. Returns the joined generation. */
 async function retract(store: MemoryBlobStore, key: string): Promise<string> {
@@ -171,7 +171,7 @@ describe('a generation that is given up', () => {
     const joined = await compactAll(store, packing);
     if (joined.status === 'nothingToCompact') throw new Error('nothing was joined');
     const { generation } = joined;
-    await giveUpGeneration(store, { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) });
+    await giveUp(store, generation);
     expect(await contents(store)).toEqual([]);
     await packAll(store, packing, runOf(3));
     expect(await contents(store)).toEqual(before);
@@ -179,7 +179,7 @@ describe('a generation that is given up', () => {
 
   it('is none that a declaration pins', async () => {
     const store = await twoDrops();
-    expect(await giveUp(store, runOf(2))).toMatchObject({ kind: 'refused' });
+    expect(await giveUp(store, runOf(1), runOf(2))).toMatchObject({ kind: 'refused' });
     expect(await problemsOf(store)).toEqual([]);
   });
 
@@ -193,9 +193,8 @@ describe('a generation that is given up', () => {
     const before = await contents(store);
     const folder = bucketKeys.generation(PIPELINE, generation);
     for (const name of lost) store.objects.delete(folder + name);
-    const again = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
     for (const _time of ['first', 'again'])
-      expect(await giveUpGeneration(store, again)).toMatchObject({
+      expect(await giveUp(store, generation)).toMatchObject({
         kind: 'pruned',
         retracted: 1,
         unread: [],
@@ -212,8 +211,7 @@ describe('a generation that is given up', () => {
     const keys = packingKeys(PIPELINE, generation);
     store.objects.delete(keys.manifest);
     store.seed(keys.planCommit, '{');
-    const again = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
-    expect(await giveUpGeneration(store, again)).toMatchObject({ kind: 'pruned', retracted: 1 });
+    expect(await giveUp(store, generation)).toMatchObject({ kind: 'pruned', retracted: 1 });
   });
 
   it('is packed again after a run that listed it', async () => {
@@ -222,7 +220,7 @@ describe('a generation that is given up', () => {
     const before = await contents(store);
     store.seed(`${incoming}folder/`, '');
     await packAll(store, packing, runOf(3));
-    await giveUpGeneration(store, { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) });
+    await giveUp(store, generation);
     await packAll(store, packing, runOf(4));
     expect(await contents(store)).toEqual(before);
   });
@@ -232,7 +230,6 @@ describe('a generation that is given up', () => {
     const generation = await retract(store, 'a/1.jpg');
     const list = `${bucketKeys.generation(PIPELINE, generation)}arrivals/part-000000.jsonl.gz`;
     store.objects.delete(list);
-    const request = { pipeline: PIPELINE, generation, pin: () => Promise.resolve(undefined) };
-    expect(await giveUpGeneration(store, request)).toMatchObject({ retracted: 0, unread: [list] });
+    expect(await giveUp(store, generation)).toMatchObject({ retracted: 0, unread: [list] });
   });
 });

@@ -3,7 +3,14 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../../../test/support/builders/packing.ts';
+import {
+  incoming,
+  memberLines,
+  PIPELINE,
+  packAll,
+  RUN,
+  settings,
+} from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import { GzipSink } from '../../shard/gzip-sink.ts';
 
@@ -42,7 +49,6 @@ describe('a gzipped shard', () => {
   }, 30_000);
 
   it('has members at their listed uncompressed offsets', async () => {
-    const incoming = bucketKeys.incoming(PIPELINE);
     const store = new MemoryBlobStore();
     for (let index = 0; index < 40; index += 1)
       store.seed(`${incoming}${index % 3}/${index}.jpg`, Buffer.alloc(index * 301, `${index}.`));

@@ -6,6 +6,7 @@ import { TransientError } from '@tidewheel/kit/errors.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  incoming,
   memberLines,
   PIPELINE,
   planAndPack,
@@ -13,14 +14,13 @@ import {
   SMALL,
   settings,
 } from '../../../../test/support/builders/packing.ts';
-import { faultyStore, Killed } from '../../../../test/support/fakes/faulty-blob-store.ts';
+import { persist } from '../../../../test/support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
 import { kindsIn, SUM_KINDS } from '../../documents/blob-store.ts';
 import { readSealedManifest } from '../../documents/sealed-arrivals.ts';
 import { sealDataset } from '../../seal/seal-dataset.ts';
 import { verifyGeneration } from '../../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const tar = settings({ shuffle: false, label: 'none' });
 const from = (largeMemberBytes: number, least = 500, partBytes = 2_000) => ({
   ...SMALL,
@@ -254,14 +254,7 @@ describe('a large member of a tar', () => {
     await seal(calm);
     for (let seed = 0; seed < 10; seed += 1) {
       const store = storeOf(sources);
-      for (let attempt = 0; ; attempt += 1) {
-        try {
-          await seal(faultyStore(store, `large ${seed}/${attempt}`, attempt < 40 ? 0.05 : 0.005));
-          break;
-        } catch (error: unknown) {
-          if (!(error instanceof Killed)) throw error;
-        }
-      }
+      await persist(store, `large ${seed}`, (faulty) => seal(faulty));
       expect(shardsOf(store)).toEqual(shardsOf(calm));
       expect(memberLines(store)).toEqual(memberLines(calm));
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SlotRing } from '../../shard/slot-ring.ts';
+import { SlotRing } from '../../shard/read-buffers.ts';
 
 describe('a ring of slots', () => {
   it('reuses memory only after its release', () => {

@@ -1,14 +1,9 @@
 /** A sample stays in its split, whatever becomes of it. */
 import { type SplitSettings, splitSchema } from '@tidewheel/declaration/packing-settings.ts';
-import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { current, incoming, linesIn, problems, runOf } from '../../../../test/support/builders/compaction.ts';
-import { now, PIPELINE, planAndPack, SMALL, settings } from '../../../../test/support/builders/packing.ts';
-import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { compact } from '../../compaction/compact.ts';
-import { planShards } from '../../plan/plan-shards.ts';
-import { sealDataset } from '../../seal/seal-dataset.ts';
+import { current, incoming, linesIn, problems } from '../../../../test/support/builders/compaction.ts';
+import { DatasetWorld } from '../../../../test/support/builders/dataset-world.ts';
 import { SplitRule, splitOfShard } from '../../splits/split-rule.ts';
 import { verifyGeneration } from '../../verify/verify.ts';
 
@@ -18,45 +13,8 @@ const split: SplitSettings = splitSchema.parse({
   by: 'group',
   groupPattern: '^([^/]+)/',
 });
-const packing = settings({ shardMegabytes: 0.06, split });
-const REPLACE = { onChange: 'replace' } as const;
-
-const put = (store: MemoryBlobStore, files: Readonly<Record<string, string>>): void => {
-  for (const [key, body] of Object.entries(files)) store.seed(`${incoming}${key}`, body);
-};
-
-/** Plans, packs and seals one run, then compacts as the run would. */
-async function runOnce(store: MemoryBlobStore, batch: number, rules: PackingSettings = packing) {
-  const run = { runId: runOf(batch), pipeline: PIPELINE, packing: rules };
-  await planShards({ store, now }, { ...run, ...REPLACE });
-  await planAndPack(store, rules, run.runId);
-  const sealed = await sealDataset({ store }, run);
-  await joined(store, { packing: rules });
-  return sealed;
-}
-
-interface Joining {
-  readonly packing?: PackingSettings;
-  readonly after?: number;
-  readonly retracted?: ReadonlySet<string>;
-}
-
-const joined = (store: MemoryBlobStore, { packing: rules = packing, after, retracted }: Joining = {}) =>
-  compact(
-    store,
-    {
-      pipeline: PIPELINE,
-      packing: rules,
-      after: after ?? 'never',
-      ...(after !== undefined && { everything: true }),
-      ...REPLACE,
-      ...(retracted && { retracted }),
-    },
-    { ...SMALL, readBytes: 1_000 },
-  );
-
-/** Key and text digest of each source in the newest version, by the folder of its shard. */
-async function held(store: MemoryBlobStore): Promise<Map<string, string>> {
+/** The split of each source of the newest version, by the folder of its shard. */
+async function splitsOf({ store }: DatasetWorld): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const manifest of await current(store))
     for (const shard of manifest.shards)
@@ -82,21 +40,21 @@ const step = fc.record({
 
 describe('over drops, a sample', () => {
   it.each(['ragged', 'even', 'drop'] as const)('stays in its split (%s)', async (remainder) => {
-    const rules = { ...packing, remainder, shardsMultipleOf: 2 };
     const rule = new SplitRule(split);
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
-        const store = new MemoryBlobStore();
-        for (const [index, { files, compacts, retracts }] of steps.entries()) {
-          put(store, files);
-          await runOnce(store, index + 1, rules);
-          if (compacts) await joined(store, { packing: rules, after: 2 });
-          const [one = '', other] = (await held(store)).keys();
-          const retracted = retracts && other !== undefined ? new Set([one]) : undefined;
-          if (retracted !== undefined) await joined(store, { packing: rules, retracted });
-          expect(retracted !== undefined && (await held(store)).has(one)).toBe(false);
-          for (const [key, name] of await held(store)) expect(name).toBe(rule.of(key.slice(incoming.length)));
-          expect(await problems(store)).toEqual([]);
+        const world = new DatasetWorld({ split, remainder, shardsMultipleOf: 2 });
+        for (const { files, compacts, retracts } of steps) {
+          world.put(files);
+          await world.run();
+          if (compacts) await world.compact({ after: 2, everything: true });
+          const [one = '', other] = (await splitsOf(world)).keys();
+          const isRetracted = retracts && other !== undefined;
+          if (isRetracted) await world.compact({ retracted: new Set([one]) });
+          expect(isRetracted && (await splitsOf(world)).has(one)).toBe(false);
+          for (const [key, name] of await splitsOf(world))
+            expect(name).toBe(rule.of(key.slice(incoming.length)));
+          expect(await problems(world.store)).toEqual([]);
         }
       }),
       { numRuns: 3 },
@@ -104,38 +62,40 @@ describe('over drops, a sample', () => {
   });
 
   it('without a group is left to a later run', async () => {
-    const store = new MemoryBlobStore();
-    put(store, { 'stray.txt': 'x', 'anna/1.txt': 'a' });
-    const { left } = await runOnce(store, 1);
+    const world = new DatasetWorld({ split });
+    world.put({ 'stray.txt': 'x', 'anna/1.txt': 'a' });
+    const { left } = await world.run();
     expect(left).toMatchObject({
       byReason: { groupMissing: 1 },
       examples: [{ key: `${incoming}stray.txt` }],
     });
-    expect([...(await held(store)).keys()]).toEqual([`${incoming}anna/1.txt`]);
+    expect([...(await splitsOf(world)).keys()]).toEqual([`${incoming}anna/1.txt`]);
   });
 });
 
 describe('a dataset with another split', () => {
-  const dataset = async (): Promise<MemoryBlobStore> => {
-    const store = new MemoryBlobStore();
-    put(store, { 'anna/1.txt': 'a', 'bob/1.txt': 'b', 'cleo/1.txt': 'c' });
-    await runOnce(store, 1);
-    put(store, { 'dora/1.txt': 'd' });
-    return store;
+  const dataset = async (): Promise<DatasetWorld> => {
+    const world = new DatasetWorld({ split });
+    world.put({ 'anna/1.txt': 'a', 'bob/1.txt': 'b', 'cleo/1.txt': 'c' });
+    await world.run();
+    world.put({ 'dora/1.txt': 'd' });
+    return world;
   };
 
-  it.each([
-    { ...packing, split: undefined },
-    { ...packing, split: { ...split, train: 0.5, validation: 0.5 } },
-  ])('gets no generation beside it', async (rules) => {
-    await expect(runOnce(await dataset(), 2, rules)).rejects.toThrow(
-      /packing\.split is .* but digits-000001 was packed with .*: declare it as it was/,
-    );
-  });
+  it.each([undefined, { ...split, train: 0.5, validation: 0.5 }])(
+    'gets no generation beside it',
+    async (other) => {
+      const world = await dataset();
+      world.packing = { ...world.packing, split: other };
+      await expect(world.run()).rejects.toThrow(
+        /packing\.split is .* but digits-000001 was packed with .*: declare it as it was/,
+      );
+    },
+  );
 
   it('is found by a verification', async () => {
-    const [manifest] = await current(await dataset());
-    const store = await dataset();
+    const { store } = await dataset();
+    const [manifest] = await current(store);
     if (manifest?.split === undefined) throw new Error('no split');
     const changed = { ...manifest, split: { ...manifest.split, train: 0.01, validation: 0.99 } };
     expect((await verifyGeneration(store, changed)).problems).toContainEqual(

@@ -1,21 +1,22 @@
 /** Splits: which samples train and which measure, for good. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { type SplitSettings, splitSchema } from '@tidewheel/declaration/packing-settings.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { memberLines, PIPELINE, packAll, RUN, settings } from '../../../../test/support/builders/packing.ts';
+import {
+  incoming,
+  manifestOf,
+  memberLines,
+  packAll,
+  RUN,
+  settings,
+} from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { type Manifest, manifestSchema } from '../../documents/manifest.ts';
 import { SplitRule, splitOfShard } from '../../splits/split-rule.ts';
 import { verifyGeneration } from '../../verify/verify.ts';
 
-const incoming = bucketKeys.incoming(PIPELINE);
 const BY_KEY = splitSchema.parse({ train: 0.6, validation: 0.3, test: 0.1 });
 const BY_GROUP = splitSchema.parse({ train: 0.5, validation: 0.5, by: 'group', groupPattern: '^([^/]+)/' });
-
-const manifestOf = (store: MemoryBlobStore, run = RUN): Manifest =>
-  manifestSchema.parse(JSON.parse(store.body(bucketKeys.manifest(PIPELINE, run)).toString()));
 
 /** The split of each key in the sealed shards, as their folders say. */
 function splitsIn(store: MemoryBlobStore, run = RUN): Map<string, Set<string>> {

@@ -15,12 +15,6 @@ function slowCrc64(bytes: Uint8Array): string {
 }
 
 describe('CRC-64/NVME', () => {
-  it('has the published check value', () => {
-    expect(Buffer.from(crc64NvmeBase64([Buffer.from('123456789')]), 'base64').toString('hex')).toBe(
-      'ae8b14860a799888',
-    );
-  });
-
   it('equals the definition for any chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 5 }), (chunks) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HedgedTransport } from '../../../../functions/aws/s3/hedge.ts';
-import type { Answer, Exchange, Transport } from '../../../../functions/aws/s3/transport.ts';
+import type { Answer, Exchange, Transport } from '../../../../functions/aws/s3/http-transport.ts';
 import { send } from '../../../support/fakes/send.ts';
 
 const LIMITS = { memory: 10, factor: 3, leastMilliseconds: 50, budget: 0.5 };

@@ -3,8 +3,8 @@ import { crc32c, crc32ToBase64, keptSum, sumOf } from '@tidewheel/packing/checks
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { S3BlobStore } from '../../../../functions/aws/s3/blob-store.ts';
+import type { Answer } from '../../../../functions/aws/s3/http-transport.ts';
 import { Requester } from '../../../../functions/aws/s3/requester.ts';
-import type { Answer } from '../../../../functions/aws/s3/transport.ts';
 
 const ETAG = 'abc-3';
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64');

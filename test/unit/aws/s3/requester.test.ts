@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { S3BlobStore } from '../../../../functions/aws/s3/blob-store.ts';
 import { crc32Of } from '../../../../functions/aws/s3/checksum.ts';
 import { S3Refused, S3Throttled, S3Transient } from '../../../../functions/aws/s3/errors.ts';
+import type { Answer, Exchange, Transport } from '../../../../functions/aws/s3/http-transport.ts';
 import { Requester, type S3Request } from '../../../../functions/aws/s3/requester.ts';
-import type { Answer, Exchange, Transport } from '../../../../functions/aws/s3/transport.ts';
 
 type Script = (Partial<Answer> | Error)[];
 const text = (body: string) => ({ chunks: [Buffer.from(body)], size: Buffer.byteLength(body) });

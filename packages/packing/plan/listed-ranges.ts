@@ -2,16 +2,17 @@
  * What a plan listed, by ranges of keys. Once its generation is sealed, every arrival in these ranges is packed or
  * rejected. So a later plan that lists the same in a range need not read the sealed lists for it.
  */
+
 import * as z from 'zod';
-import { type BlobStore, joinChunks } from './blob-store.ts';
-import { compressPlanned, decompress } from './compressed-lines.ts';
-import { DOCUMENT_VERSION } from './documents.ts';
-import { type Manifest } from './manifest.ts';
-import { splitKey } from './member-names.ts';
-import { MultisetHash } from './multiset-hash.ts';
-import { packingKeys } from './packing-keys.ts';
-import { readSealedManifest, type SealedGenerations } from './sealed-arrivals.ts';
-import { batchOf } from './versions.ts';
+import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
+import { compressPlanned, decompress } from '../documents/compressed-lines.ts';
+import { DOCUMENT_VERSION } from '../documents/documents.ts';
+import type { Manifest } from '../documents/manifest.ts';
+import { splitKey } from '../documents/member-names.ts';
+import { MultisetHash } from '../documents/multiset-hash.ts';
+import { packingKeys } from '../documents/packing-keys.ts';
+import { readSealedManifest, type SealedGenerations } from '../documents/sealed-arrivals.ts';
+import { batchOf } from '../documents/versions.ts';
 
 /** The keys behind the range before, up to and including `last`. */
 export interface ListedRange {
