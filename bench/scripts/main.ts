@@ -114,7 +114,7 @@ async function tried(
       TIDEWHEEL_CPUS: '1',
       TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: '1',
       // These trainings end before the trial's verdict. A verdict against the script counts once it is there.
-      TIDEWHEEL_AUTOMATIC_HELD_SECONDS: '0',
+      TIDEWHEEL_AUTOMATIC_VERDICT_SECONDS: '0',
       MPLBACKEND: 'Agg',
     },
   });

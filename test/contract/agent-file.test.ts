@@ -101,7 +101,7 @@ it('unpacks a source with every name and byte', () => {
   const target = path.join(folder, 'code');
   const program = `
 import sys; from pathlib import Path
-from tidewheel_agent.source.archive import unpack_source
+from tidewheel_agent.source.place import unpack_source
 unpack_source(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))`;
   execFileSync(PYTHON, ['-c', program, file, digest, target], {
     env: {

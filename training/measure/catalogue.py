@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from digits import write_digits
 from hosts import TRAINING, Attempt, JobOnThisMachine
@@ -53,61 +55,15 @@ def deepfm(
     )
 
 
-def _parameter_server(python: Path, data: Path) -> Recipe:
+def _deepfm(
+    job: JobOnThisMachine,
+    world_size: int,
+    name: str = "deepfm",
+    **more: Any,  # noqa: ANN401
+) -> Recipe:
+    """Unless it has a tolerance, an interrupted run must end with the same bits."""
     return Recipe(
-        name="deepfm",
-        job=deepfm("parameter-server", "train_tensorflow.py", python, data),
-        world_size=2,
-        metric="auc",
-        model="model.npz",
-        tolerance=0.03,
-        least=0.6,
-        interrupt_from=16,
-        total=128,
-    )
-
-
-def _mirrored(python: Path, data: Path) -> Recipe:
-    return _synchronous(
-        deepfm("multi-worker-mirrored", "train_tensorflow.py", python, data), world_size=2
-    )
-
-
-def _single_tensorflow(python: Path, data: Path) -> Recipe:
-    """MirroredStrategy on one host with two logical devices of its CPU."""
-    job = deepfm("single", "train_tensorflow.py", python, data, devices=2)
-    recipe = _synchronous(replace(job, hosts=ONE), world_size=2)
-    return replace(recipe, name="deepfm, TensorFlow")
-
-
-def _mpi(python: Path, data: Path) -> Recipe:
-    job = deepfm("mpi", "train_mpi.py", python, data, tidewheel_processes_per_host=2)
-    return _synchronous(job, world_size=4)
-
-
-def _mpi_pipe(python: Path, data: Path) -> Recipe:
-    """Reads from one Pipe per local rank instead of files."""
-    recipe = _mpi(python, data)
-    parameters = {**recipe.job.hyperparameters, "steps": 128}
-    return replace(
-        recipe, name="deepfm, Pipe", job=replace(recipe.job, pipes=2, hyperparameters=parameters)
-    )
-
-
-def _mpi_tensorflow(python: Path, data: Path) -> Recipe:
-    job = deepfm("mpi", "train_tensorflow.py", python, data, tidewheel_processes_per_host=2)
-    return replace(_synchronous(job, world_size=4), name="deepfm, TensorFlow")
-
-
-def _horovod(python: Path, data: Path) -> Recipe:
-    job = deepfm("mpi", "train_horovod.py", python, data, tidewheel_processes_per_host=2)
-    return replace(_synchronous(job, world_size=4), name="deepfm, Horovod")
-
-
-def _synchronous(job: JobOnThisMachine, world_size: int) -> Recipe:
-    """An interrupted run must end with the same bits."""
-    return Recipe(
-        name="deepfm",
+        name=name,
         job=job,
         world_size=world_size,
         metric="auc",
@@ -115,7 +71,37 @@ def _synchronous(job: JobOnThisMachine, world_size: int) -> Recipe:
         least=0.6,
         interrupt_from=16,
         total=128,
+        **more,
     )
+
+
+def _parameter_server(python: Path, data: Path) -> Recipe:
+    job = deepfm("parameter-server", "train_tensorflow.py", python, data)
+    return _deepfm(job, world_size=2, tolerance=0.03)
+
+
+def _mirrored(python: Path, data: Path) -> Recipe:
+    return _deepfm(deepfm("multi-worker-mirrored", "train_tensorflow.py", python, data), 2)
+
+
+def _single_tensorflow(python: Path, data: Path) -> Recipe:
+    """MirroredStrategy on one host with two logical devices of its CPU."""
+    job = deepfm("single", "train_tensorflow.py", python, data, devices=2)
+    return _deepfm(replace(job, hosts=ONE), 2, "deepfm, TensorFlow")
+
+
+def _mpi_ranks(name: str, program: str, **more: object) -> Callable[[Path, Path], Recipe]:
+    def make(python: Path, data: Path) -> Recipe:
+        job = deepfm("mpi", program, python, data, tidewheel_processes_per_host=2, **more)
+        return _deepfm(job, 4, name)
+
+    return make
+
+
+def _mpi_pipe(python: Path, data: Path) -> Recipe:
+    """Reads from one Pipe per local rank instead of files."""
+    recipe = _mpi_ranks("deepfm, Pipe", "train_mpi.py", steps=128)(python, data)
+    return replace(recipe, job=replace(recipe.job, pipes=2))
 
 
 def digit_data(folder: Path) -> Path:
@@ -127,6 +113,7 @@ def digit_data(folder: Path) -> Path:
 
 
 def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int = 1) -> Recipe:
+    """The last host prepares, the others train."""
     hosts = THREE[: training_hosts + 1]
     return Recipe(
         name="ray, vit" if trainer == "torch" else "ray, vit, no trainer",
@@ -152,15 +139,6 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
     )
 
 
-def _ray_data(python: Path, data: Path) -> Recipe:
-    return _ray(python, data, "none")
-
-
-def _ray_two(python: Path, data: Path) -> Recipe:
-    """Two hosts train, a third prepares."""
-    return _ray(python, data, training_hosts=2)
-
-
 def _was_prepared_on_helpers(attempt: Attempt) -> str:
     """Checks that the helper prepared everything: the other hosts train on their only CPU."""
     metrics = json.loads((attempt.leader / "model" / "metrics.json").read_text())
@@ -172,18 +150,8 @@ def _was_prepared_on_helpers(attempt: Attempt) -> str:
 def _data_service(python: Path, data: Path) -> Recipe:
     job = deepfm("data-service", "train_tensorflow.py", python, data)
     groups = {"train": THREE[:1], "helpers": THREE[1:]}
-    return Recipe(
-        name="deepfm",
-        job=replace(job, hosts=THREE, groups=groups),
-        world_size=1,
-        metric="auc",
-        model="model.npz",
-        tolerance=0.03,
-        least=0.6,
-        interrupt_from=16,
-        total=128,
-        check=_was_served_by_helpers,
-    )
+    job = replace(job, hosts=THREE, groups=groups)
+    return _deepfm(job, world_size=1, tolerance=0.03, check=_was_served_by_helpers)
 
 
 def _was_served_by_helpers(attempt: Attempt) -> str:
@@ -212,14 +180,6 @@ def _images_ddp(recipe: str, python: Path, data: Path, epochs: int) -> Recipe:
         interrupt_from=10,
         total=22 * epochs,
     )
-
-
-def _ddp(python: Path, data: Path) -> Recipe:
-    return _images_ddp("ddp", python, data, 6)
-
-
-def _vit(python: Path, data: Path) -> Recipe:
-    return _images_ddp("vit", python, data, 20)
 
 
 def _single(python: Path, data: Path) -> Recipe:
@@ -278,19 +238,19 @@ def _lm_sharded(python: Path, data: Path) -> Recipe:
 
 CATALOGUE = (
     Entry("single", "", _single),
-    Entry("ddp", "", _ddp),
+    Entry("ddp", "", partial(_images_ddp, "ddp", epochs=6)),
     Entry("lm", "", _lm),
     Entry("lm-sharded", "", _lm_sharded),
-    Entry("mpi", "", _mpi),
+    Entry("mpi", "", _mpi_ranks("deepfm", "train_mpi.py")),
     Entry("mpi-pipe", "", _mpi_pipe),
-    Entry("vit", "ray", _vit),
+    Entry("vit", "ray", partial(_images_ddp, "vit", epochs=20)),
     Entry("ray", "ray", _ray),
-    Entry("ray-two", "ray", _ray_two),
-    Entry("ray-data", "ray", _ray_data),
+    Entry("ray-two", "ray", partial(_ray, training_hosts=2)),
+    Entry("ray-data", "ray", partial(_ray, trainer="none")),
     Entry("single-tensorflow", "tf", _single_tensorflow),
     Entry("data-service", "tf", _data_service),
     Entry("parameter-server", "tf", _parameter_server),
     Entry("multi-worker-mirrored", "tf", _mirrored),
-    Entry("mpi-tensorflow", "tf", _mpi_tensorflow),
-    Entry("horovod", "horovod", _horovod),
+    Entry("mpi-tensorflow", "tf", _mpi_ranks("deepfm, TensorFlow", "train_tensorflow.py")),
+    Entry("horovod", "horovod", _mpi_ranks("deepfm, Horovod", "train_horovod.py")),
 )

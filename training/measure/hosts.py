@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
-
-from agent_file import agent_file
 
 TRAINING = Path(__file__).resolve().parent.parent
 CHECKPOINTS = "checkpoints"
@@ -252,3 +254,25 @@ def processes_below(base: Path) -> list[int]:
                 if alive and needle in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))
     return found
+
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@cache
+def agent_file() -> Path:
+    """Packs the agent once per process, and removes the file at its end.
+
+    On a machine without the project's Node, such as a host with a GPU, it is the agent's folder.
+    """
+    node = ROOT / "node_modules" / ".bin" / "node"
+    if not (ROOT / "package.json").exists():
+        return ROOT / "training" / "agent"
+    if not node.exists():
+        raise FileNotFoundError(f"{node} is not there: run `npm run setup` once")
+    folder = Path(tempfile.mkdtemp(prefix="tidewheel-agent-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = folder / "tidewheel.pyz"
+    command = [str(node), str(ROOT / "cli" / "pack-agent.ts"), str(file)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return file

@@ -8,7 +8,7 @@ import type { Host } from './container.ts';
 const clockFile = (host: Host): string => join(host.root, 'clock');
 
 /**
- * The agent reads the first one (training/agent/tidewheel_agent/evidence/host_clock.py). With the others, OpenMP's threads
+ * The agent reads the first one (training/agent/tidewheel_agent/lifecycle/step_limit.py). With the others, OpenMP's threads
  * sleep while they wait for each other: a thread that spins would count as one that works, and for longer on few CPUs.
  */
 export const clockEnvironment = (host: Host): Readonly<Record<string, string>> => ({

@@ -1,6 +1,7 @@
-"""Python imports this at its start, since the agent puts the folder on PYTHONPATH.
+"""Python imports this at its start, since the agent puts the folder first on PYTHONPATH.
 
-It notes when the program has ended well, and keeps W&B's newest rows once wandb is imported. The
+It notes when the program has ended well. It installs the hooks once the program imports what they
+hook: those of automatic checkpoints, those that measure, and those that keep W&B's newest rows. The
 next `sitecustomize` on the path, which this one hides, runs as before.
 """
 
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 from _sitebuiltins import Quitter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
 from types import ModuleType
@@ -23,37 +24,82 @@ from typing import NoReturn
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class _WhenWandbIsImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _AfterImports(importlib.abc.MetaPathFinder):
+    """Calls what waits for a module once that has been imported, in the order of waiting."""
+
     def __init__(self) -> None:
-        self._loader: importlib.abc.Loader | None = None
+        self.waiting: dict[str, list[Callable[[ModuleType], object]]] = {}
+
+    def call(self, name: str, then: Callable[[ModuleType], object]) -> None:
+        if not self.waiting:
+            sys.meta_path.insert(0, self)
+        self.waiting.setdefault(name, []).append(then)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != "wandb":
+        if name not in self.waiting:
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            self._loader, spec.loader = spec.loader, self
-        return spec
+        for finder in [each for each in sys.meta_path if each is not self]:
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = find and find(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader, self)
+                return spec
+        return None
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, loader: importlib.abc.Loader, after: _AfterImports) -> None:
+        self._loader, self._after = loader, after
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None if self._loader is None else self._loader.create_module(spec)
+        return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        spec, loader = module.__spec__, self._loader
-        assert spec is not None and loader is not None
-        spec.loader = module.__loader__ = loader
-        # Not when it is found: a library may only ask whether it is there.
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        loader.exec_module(module)
-        try:
-            from tidewheel._wandb_rows import keep_rows_of
+        spec = module.__spec__
+        assert spec is not None
+        spec.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        # Not when it is found: a library may only ask whether there is such a module.
+        for then in self._after.waiting.pop(module.__name__, []):
+            then(module)
+        if not self._after.waiting and self._after in sys.meta_path:
+            sys.meta_path.remove(self._after)
 
-            keep_rows_of(module)
-        except Exception as error:  # The script comes first: it logs as it would without this.
-            print(f"tidewheel: W&B's last rows may be lost: {error!r}", file=sys.stderr, flush=True)
+
+def _hook(loses: str, install: Callable[[], object]) -> None:
+    """The script comes first: where the hooks fail, it runs without them."""
+    try:
+        install()
+    except Exception as error:
+        print(f"tidewheel: {loses}: {error!r}", file=sys.stderr, flush=True)
+
+
+def _save_automatically(_torch: ModuleType) -> None:
+    def install() -> None:
+        from tidewheel_automatic.hooks import start
+
+        start()
+
+    _hook("no automatic checkpoints", install)
+
+
+def _keep_wandb_rows(wandb: ModuleType) -> None:
+    def install() -> None:
+        from tidewheel._wandb_rows import keep_rows_of
+
+        keep_rows_of(wandb)
+
+    _hook("W&B's last rows may be lost", install)
+
+
+def _measure() -> None:
+    from tidewheel_instrument.frameworks import hooks
+
+    for name, install in hooks().items():
+        _after_imports.call(name, install)
 
 
 _PEERS_SECONDS = 60.0
@@ -149,7 +195,13 @@ def _run_hidden_one() -> None:
 if os.environ.get("TIDEWHEEL_ENDED_DIR"):
     _note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
 
+_after_imports = _AfterImports()
+# First: the hooks that measure count what a resumed script does, and not its replay.
+if os.environ.get("TIDEWHEEL_AUTOMATIC_DIR"):
+    _after_imports.call("torch", _save_automatically)
+if os.environ.get("TIDEWHEEL_INSTRUMENT_DIR"):
+    _hook("nothing is measured", _measure)
 if os.environ.get("TIDEWHEEL_WANDB_ROWS"):
-    sys.meta_path.insert(0, _WhenWandbIsImported())
+    _after_imports.call("wandb", _keep_wandb_rows)
 
 _run_hidden_one()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,3 +25,27 @@ INSTRUMENT = AGENT.with_name(_HOOKS_ARE_IN.format("instrument"))
 def program(name: str) -> list[str]:
     """The command line of a module in strategies/programs/; its arguments follow."""
     return [sys.executable, "-u", str(AGENT), "--run", name]
+
+
+OWN_CHILDREN: set[int] = set()
+"""Children of this process that belong to no script."""
+
+
+def start_own(*arguments: str, stdout: int, stderr: int | None = None) -> subprocess.Popen[bytes]:
+    """A process of the agent's own code that reads from the agent and outlives its signals."""
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-E", str(AGENT), *arguments],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={},
+        stdout=stdout,
+        stderr=stderr,
+    )
+    OWN_CHILDREN.add(process.pid)
+    return process
+
+
+def ignore_signals() -> None:
+    """In such a process: it ends with its input, and not with the agent's group."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)

@@ -16,9 +16,8 @@ import threading
 import time
 from functools import lru_cache
 
-from .agent_path import AGENT
+from .agent_path import ignore_signals, start_own
 from .log import log
-from .own_children import OWN_CHILDREN
 
 MOST_SECONDS = 0.5
 """Of processor time for one search: the script's other lines wait for it."""
@@ -33,14 +32,7 @@ class DeclaredPattern:
         self._field = field
         self._most_seconds = most_seconds
         self._lock = threading.Lock()
-        self._process = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(AGENT), "--search", text, str(most_seconds)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-            env={},
-        )
-        OWN_CHILDREN.add(self._process.pid)
+        self._process = start_own("--search", text, str(most_seconds), stdout=subprocess.PIPE)
         # Several readers ask for the same line, and every look at the disk for the same names.
         self.search = lru_cache(maxsize=1024)(self._search)
 
@@ -66,8 +58,7 @@ class DeclaredPattern:
 
 def answer_searches(text: str, most_seconds: float) -> int:
     """Runs in the process of its own: a line with a text in, a line with its groups out."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     pattern = re.compile(text)
     credit, earlier = most_seconds, time.monotonic()
     for line in sys.stdin:

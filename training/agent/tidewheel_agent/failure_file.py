@@ -9,8 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .exit_codes import describe_signal
 from .log import log, redact
+
+
+def describe_signal(code: int) -> str:
+    """For behind an exit code: ` (signal SIGTERM)`, or empty where no signal ended the program."""
+    if code == 137:
+        return " (killed by SIGKILL: most often the host ran out of memory)"
+    if 128 < code < 160:
+        try:
+            return f" (signal {signal.Signals(code - 128).name})"
+        except ValueError:
+            return ""
+    return ""
+
 
 REASON_CHARACTERS = 1024
 _LAST_LINES = 12

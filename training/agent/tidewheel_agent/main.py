@@ -18,8 +18,7 @@ from .configuration.settings import ConfigurationError, Settings, read_settings
 from .failure_file import write_failure
 from .gang.gang import Gang
 from .lifecycle.conclude import conclude
-from .lifecycle.host_run import HostRun
-from .lifecycle.outcome import Outcome, cannot_start
+from .lifecycle.host_run import HostRun, Outcome, cannot_start
 from .lifecycle.prepare import prepare
 from .lifecycle.start import start
 from .lifecycle.start_again import prepare_again
@@ -30,7 +29,7 @@ from .platform_failure import (
     is_disk_full,
     platform_failure,
 )
-from .supervision.stop_request import StopRequest
+from .supervision.supervisor import StopRequest
 
 
 def main() -> int:

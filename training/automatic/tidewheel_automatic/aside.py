@@ -20,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import storage
+from tidewheel._checkpoint_folder import write_synced
 
 _PATHS = (str, bytes, os.PathLike)
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_TRUNC
@@ -215,7 +215,7 @@ class Files:
             if path.exists() and not replaces:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
-            storage.write(path, content)
+            write_synced(path, content)
 
     def _name_of(self, path: str | os.PathLike[str]) -> str:
         """A later host may run the script in a folder of another name."""

@@ -1,4 +1,4 @@
-"""Puts the session between the script and PyTorch. Called once, right after torch is imported."""
+"""Puts the session between the script and PyTorch, right after the script has imported torch."""
 
 from __future__ import annotations
 
@@ -18,10 +18,22 @@ from torch.utils.data import DataLoader
 
 from .fake_tensors import convert, is_fake
 from .loaders import LoaderIterator
-from .ranks.distributed import hook_distributed
+from .options import read_options
+from .ranks.distributed import hook_distributed, is_launcher
+from .sandbox import note_written_files
 from .seeds import hook_seeds
 from .session import Session
 from .torchscript import replace
+
+
+def start() -> None:
+    options = read_options()
+    if is_launcher():
+        return
+    if options.trial is not None:
+        note_written_files()
+    install(Session(options))
+
 
 _READS = ("item", "tolist", "numpy", "equal", "allclose", "is_nonzero")
 _TEXT = ("__repr__", "__format__")

@@ -26,8 +26,8 @@ class Options:
     """TIDEWHEEL_AUTOMATIC_TRIAL: where to save once for the trial; None without one."""
     trial_seconds: float
     """TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS: from the first step to the trial's checkpoint."""
-    held_seconds: float
-    """TIDEWHEEL_AUTOMATIC_HELD_SECONDS: how long checkpoints wait for the trial's verdict."""
+    verdict_seconds: float
+    """TIDEWHEEL_AUTOMATIC_VERDICT_SECONDS: how long checkpoints wait for the trial's verdict."""
     scratch: Path | None
     """TIDEWHEEL_AUTOMATIC_SCRATCH: this is the trial's second process, which may write there."""
     protected: tuple[str, ...]
@@ -59,7 +59,7 @@ def read_options() -> Options:
         ranks_here=int(get("LOCAL_WORLD_SIZE") or 1),
         trial=Path(trial) if trial else None,
         trial_seconds=float(get("TIDEWHEEL_AUTOMATIC_TRIAL_SECONDS") or 5.0),
-        held_seconds=float(get("TIDEWHEEL_AUTOMATIC_HELD_SECONDS") or 60.0),
+        verdict_seconds=float(get("TIDEWHEEL_AUTOMATIC_VERDICT_SECONDS") or 60.0),
         scratch=Path(scratch) if scratch else None,
         protected=tuple((get("TIDEWHEEL_AUTOMATIC_PROTECTED") or os.devnull).split(os.pathsep)),
     )

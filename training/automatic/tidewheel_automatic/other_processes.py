@@ -1,9 +1,13 @@
-"""Processes that the script starts within its loop.
+"""Processes that the script starts, within its loop or to train in.
 
 What they give back comes by ways that no hook sees, and a replay would start them among fake
 tensors: with weights, files and random numbers of another step. A script whose other processes work
 with tensors is not saved from there on. Those of a loader are PyTorch's; the loader replays for
 them.
+
+A checkpoint contains the training of one process: the first of a script's start that begins one. A
+script may train in processes of its own, at once on shared weights or one after the other. They
+would write to one folder, and each could resume from what another has saved.
 """
 
 from __future__ import annotations
@@ -13,20 +17,26 @@ import mmap
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from torch.multiprocessing import reductions
 
-from . import one_process
 from .journal import Journal, RefusedError
+from .options import Options
 from .recording import Recording
 
+SECOND_PROCESS = (
+    "a second process of the script trains, and a checkpoint holds one: "
+    "start its processes by the strategy ddp, or let it save by itself"
+)
 _TRAINS, _READS, _SENDS, _STARTS = 1, 2, 3, 4
 _REASONS = {
-    _TRAINS: one_process.REASON,
+    _TRAINS: SECOND_PROCESS,
     _READS: "a process that it forks in its loop reads tensors, which a replay cannot repeat",
     _SENDS: "it sends tensors to another process in its loop, which a replay cannot repeat",
     _STARTS: "it starts Python in its loop, and a replay cannot know what that process found",
@@ -135,3 +145,33 @@ def _compiles() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def is_taken(options: Options) -> bool:
+    """Whether another process of this start has begun to train."""
+    claim = _claim_of(options)
+    return claim is not None and claim.exists()
+
+
+def claim_training(options: Options) -> bool:
+    """False if another process of this start was the first."""
+    claim = _claim_of(options)
+    if claim is None:
+        return True
+    try:
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _claim_of(options: Options) -> Path | None:
+    """The agent gives each start of the script a token. None for several ranks: they are meant to
+    train at once, and each saves a file of its own."""
+    token = os.environ.get("TIDEWHEEL_SCRIPT_TOKEN")
+    if not token or options.ranks > 1:
+        return None
+    kind = "trial" if options.scratch else "training"
+    return Path(tempfile.gettempdir()) / f"tidewheel-{kind}-{token}"

@@ -11,7 +11,10 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from tidewheel._latest_writer import LatestWriter
 
 from . import storage
 from .journal import RefusedError
@@ -19,12 +22,28 @@ from .options import Options
 from .ranks.gang import Gang
 from .state.fingerprint import digest_of_replicated
 from .state.replicated import leave_out
-from .writer import Writer
 
 State = Callable[[], dict[str, Any]]
 
 _LONGEST_WRITE_SHARE = 0.5
 """Of the time between saves: the writer uses a processor that the training may need."""
+
+
+def free_bytes() -> float:
+    """Of the host's memory; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(1024 * int(x.split()[1]) for x in lines if x.startswith("MemAvailable:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return 0
+
+
+def start_copy(
+    writer: LatestWriter, state: dict[str, Any], write: Callable[[dict[str, Any]], None]
+) -> None:
+    """Copies the objects. The rest is made for this state, and the journal's entries stay."""
+    rest = {**state, "journal": [*state["journal"]]}
+    writer.start(state["objects"], lambda objects: write({**rest, "objects": objects}))
 
 
 class Saver:
@@ -33,7 +52,7 @@ class Saver:
         self._saved_at = time.monotonic()
         self._stall_seconds: deque[float] = deque(maxlen=3)
         self._requested_ns = 0
-        self._writer = Writer()
+        self._writer = LatestWriter(free_bytes)
         self._written: deque[tuple[int, dict[str, Any]]] = deque()
         """The steps of this rank's files that no other rank knows of, and what is in them."""
         self.gang: Gang | None = None
@@ -41,14 +60,16 @@ class Saver:
     def restored(self) -> None:
         self._saved_at = time.monotonic()
 
-    def look(self, step: int, state: State, *, is_held: bool) -> None:
-        """At each step's end. `is_held`: only a request is followed, which waits for no other save.
+    def look(self, step: int, state: State, *, awaits_trial: bool) -> None:
+        """At each step's end. `awaits_trial`: only a request is followed, and no other save is due.
 
         Raises RefusedError for a state that cannot be saved, and OSError; also of an earlier step.
         """
         self._writer.raise_failure()
         is_alone = self._options.ranks == 1
-        is_due = self._is_due(step, is_held) if is_alone else self._is_chosen(step, is_held)
+        is_due = (
+            self._is_due(step, awaits_trial) if is_alone else self._is_chosen(step, awaits_trial)
+        )
         if not is_due:
             return
         if self._options.every_steps:
@@ -57,7 +78,7 @@ class Saver:
         began = time.monotonic()
         if self.gang is None:
             taken_at = time.time()
-            self._writer.start(state(), lambda copied: self._save(step, taken_at, copied))
+            start_copy(self._writer, state(), lambda copied: self._save(step, taken_at, copied))
         else:
             self._start_part(self.gang, step, state())
         self._saved_at = time.monotonic()
@@ -85,15 +106,15 @@ class Saver:
             if gang.rank == 0:
                 self._complete(gang, gang.wait())
 
-    def _is_due(self, step: int, is_held: bool) -> bool:
+    def _is_due(self, step: int, awaits_trial: bool) -> bool:
         if self._is_requested():
             return True
-        if is_held or (self._writer.is_busy and not self._options.every_steps):
+        if awaits_trial or (self._writer.is_busy and not self._options.every_steps):
             return False
         every = self._options.every_steps
         return step % every == 0 if every else self._is_over()
 
-    def _is_chosen(self, step: int, is_held: bool) -> bool:
+    def _is_chosen(self, step: int, awaits_trial: bool) -> bool:
         """Whether all ranks save this step."""
         gang, every = self.gang, self._options.every_steps
         if gang is None:
@@ -103,14 +124,14 @@ class Saver:
             self._complete(gang, gang.completed())
         if every:
             return step % every == 0
-        if gang.rank == 0 and (self._is_requested() or self._is_free_and_over(is_held)):
+        if gang.rank == 0 and (self._is_requested() or self._is_free_and_over(awaits_trial)):
             if (reason := gang.given_up()) is not None:
                 raise RefusedError(reason)
             gang.choose(step)
         return gang.is_chosen(step)
 
-    def _is_free_and_over(self, is_held: bool) -> bool:
-        return not is_held and not self._writer.is_busy and self._is_over()
+    def _is_free_and_over(self, awaits_trial: bool) -> bool:
+        return not awaits_trial and not self._writer.is_busy and self._is_over()
 
     def _is_over(self) -> bool:
         """The training may stand still for 1 % of the time. The first copy is slow: the shortest of
@@ -151,7 +172,7 @@ class Saver:
                 (step, {**described, "replicated": replicated, "takenAt": taken_at})
             )
 
-        self._writer.start(state, write)
+        start_copy(self._writer, state, write)
 
     def _tell(self, gang: Gang) -> None:
         """Of this rank's files, once they are written."""

@@ -15,16 +15,18 @@ from typing import Any
 
 import torch
 
-from . import loaders, one_process, storage
+from tidewheel._checkpoint_folder import folder_of_step
+from tidewheel_contract.trial import FAILED_RESUME, STOPPED
+
+from . import loaders, storage
 from .aside import Aside, Files
 from .draws import Draws
-from .exchange import FAILED_RESUME, STOPPED, tell_agent
 from .fake_tensors import ReplayMode
 from .journal import Journal, RefusedError
 from .loop import Boundaries, Gradients, Position
 from .nesting import Nesting
 from .options import Options
-from .other_processes import OtherProcesses
+from .other_processes import SECOND_PROCESS, OtherProcesses, claim_training, is_taken
 from .ranks import buckets
 from .ranks.gang import Gang, TrialStore
 from .recorded.number_reads import NumberReads
@@ -80,7 +82,7 @@ class Session:
         """The script's DistributedDataParallel modules."""
         self._whole_steps = (
             []
-            if one_process.is_taken(options)
+            if is_taken(options)
             else storage.whole_steps(options.root, options.rank, options.first_rank, options.files)
         )
         step = max(self._whole_steps, default=None)
@@ -94,7 +96,7 @@ class Session:
 
     def _prepare_replay(self, step: int) -> dict[str, Any]:
         options = self._options
-        folder = storage.folder_of(options.root, step)
+        folder = folder_of_step(options.root, step)
         self._saved = saved = storage.load(folder, options.rank)
         if options.rank != options.first_rank:
             fill_in(saved["objects"], storage.load(folder, options.first_rank)["objects"])
@@ -154,7 +156,7 @@ class Session:
         self._saver.give_up(reason)
         self._output.say(f"no automatic checkpoints from step {self.steps} on: {reason}")
         if self._options.trial is not None and self._options.rank == 0:
-            tell_agent(self._options.trial / STOPPED, self.steps, reason, for_good=for_good)
+            storage.tell_agent(self._options.trial / STOPPED, self.steps, reason, for_good=for_good)
 
     def cannot_save(self, reason: str) -> None:
         """From here on; the first forward pass comes before the first step begins."""
@@ -202,9 +204,9 @@ class Session:
         if self._obstacle:
             self._saved = None  # An agent without this knowledge may have saved.
             self.give_up(self._obstacle)
-        elif not one_process.claim_training(self._options):
+        elif not claim_training(self._options):
             self._saved = None
-            self.give_up(one_process.REASON, for_good=True)
+            self.give_up(SECOND_PROCESS, for_good=True)
         self._unchanged = snapshot.versions()
         if self._saved is not None:
             step = self._resumed_step = self._saved["step"]
@@ -247,8 +249,8 @@ class Session:
         else:
             try:
                 self._try(position)
-                is_held = self._trial is not None and self._trial.holds_saves
-                self._saver.look(self.steps, lambda: self._state(position), is_held=is_held)
+                waits = self._trial is not None and self._trial.is_awaited
+                self._saver.look(self.steps, lambda: self._state(position), awaits_trial=waits)
             except Exception as error:  # The script comes first.
                 self.give_up(str(error) if isinstance(error, RefusedError) else repr(error))
 
@@ -330,7 +332,7 @@ class Session:
         self._output.say(f"cannot resume this script: {reason}")
         is_at_fault = isinstance(error, Exception) and not is_of_host(error)
         if self._options.trial is not None and is_at_fault:
-            tell_agent(self._options.trial / FAILED_RESUME, self._resumed_step or 0, reason)
+            storage.tell_agent(self._options.trial / FAILED_RESUME, self._resumed_step or 0, reason)
 
     def finish(self) -> None:
         """At the end of the process."""

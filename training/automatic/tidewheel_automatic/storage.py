@@ -9,20 +9,24 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
-import re
+import json
 import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tidewheel._checkpoint_folder import (
+    MARKER,
+    find_folders,
+    folder_of_step,
+    sha256_of,
+    write_synced,
+)
 from tidewheel_contract.documents import CompletionMarker, CompletionMarkerFile
 from tidewheel_contract.keep import superseded
 from tidewheel_contract.reading import parse, text_of
 
-MARKER = CompletionMarker.FILE
-_FOLDER = re.compile(r"step-(\d{8,12})")
 _KEPT = 2
 _RENAMED = {"phantoms": "fake_tensors", "noted.packed": "recorded.packed"}
 """Modules whose classes are in checkpoints of 0.1.0, by their names there."""
@@ -40,15 +44,11 @@ def whole_steps(root: Path, rank: int, first: int, count: int) -> list[int]:
             marker = parse(CompletionMarker, (folder / MARKER).read_text(encoding="utf-8"))
             if marker.writer != "automatic" or len(marker.files) != count:
                 continue
-            if all(_sha256(folder / name) == marker.files[name].sha256 for name in needed):
+            if all(sha256_of(folder / name) == marker.files[name].sha256 for name in needed):
                 steps.append(_step_of(folder))
         except (OSError, ValueError, KeyError):
             continue
     return steps
-
-
-def folder_of(root: Path, step: int) -> Path:
-    return root / f"step-{step:08d}"
 
 
 def load(folder: Path, rank: int) -> dict[str, Any]:
@@ -66,12 +66,12 @@ def save(root: Path, step: int, rank: int, state: dict[str, Any]) -> dict[str, A
     """Writes this rank's file; returns its size and checksum."""
     import torch
 
-    folder = folder_of(root, step)
+    folder = folder_of_step(root, step)
     folder.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     torch.save(state, buffer)
     data = buffer.getbuffer()
-    write(folder / f"rank-{rank}.pt", data)
+    write_synced(folder / f"rank-{rank}.pt", data)
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
@@ -82,7 +82,7 @@ def complete(
 
     `taken_at`: Unix seconds at which the training had this state.
     """
-    folder = folder_of(root, step)
+    folder = folder_of_step(root, step)
     here = {path.name for path in folder.iterdir()}
     marker = CompletionMarker(
         writer="automatic",
@@ -92,7 +92,7 @@ def complete(
         elsewhere=sorted(set(files) - here) or None,
         taken_at=taken_at,
     )
-    write(folder / MARKER, text_of(marker).encode())
+    write_synced(folder / MARKER, text_of(marker).encode())
     there = _folders(root)
     marked = {each for each in there if (each / MARKER).exists()}
     going = superseded(there[::-1], _KEPT, marked.__contains__)
@@ -119,31 +119,19 @@ def remove_all(root: Path) -> None:
 
 def _folders(root: Path) -> list[Path]:
     """All checkpoint folders, the newest first."""
-    found = [path for path in root.glob("step-*") if _FOLDER.fullmatch(path.name)]
-    return sorted(found, key=_step_of, reverse=True)
+    return [folder for _, folder in sorted(find_folders(root), reverse=True)]
 
 
 def _step_of(folder: Path) -> int:
     return int(folder.name[5:])
 
 
-def write(path: Path, data: bytes | memoryview) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    write_synced(path, json.dumps(document).encode())
 
 
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+def tell_agent(path: Path, step: int, reason: str, *, for_good: bool = False) -> None:
+    """`path`: the folder of the trial, and STOPPED or FAILED_RESUME."""
+    more = {"forGood": True} if for_good else {}
+    with contextlib.suppress(OSError):
+        write_json(path, {"step": step, "reason": reason, **more})

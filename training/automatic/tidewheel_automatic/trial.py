@@ -17,8 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tidewheel_contract.trial import LATER, VERDICT, after_file, outcome_file, read_exchanged
+
 from . import storage
-from .exchange import LATER, VERDICT, after_file, outcome_file, read_json, write_json
 from .journal import RefusedError
 from .options import Options
 from .ranks.gang import TrialStore
@@ -60,14 +61,14 @@ class FirstProcess:
             store.choose(_NONE)
 
     @property
-    def holds_saves(self) -> bool:
-        """A checkpoint that no process can restore must not count."""
-        held = self._options.held_seconds
-        if self.is_over or not held:
+    def is_awaited(self) -> bool:
+        """Until then nothing is saved: a checkpoint that no process can restore must not count."""
+        longest = self._options.verdict_seconds
+        if self.is_over or not longest:
             return False
         if not self._saved_at:
             return self._trials == 1
-        return time.monotonic() - self._saved_at < held
+        return time.monotonic() - self._saved_at < longest
 
     def look(self, step: int, state: State) -> None:
         """At each step's end. Raises RefusedError when the trial has failed."""
@@ -140,21 +141,23 @@ class FirstProcess:
             if options.rank != options.first_here:
                 leave_out(state["objects"])
         described = storage.save(self._folder, step, options.rank, state)
-        write_json(self._folder / f"rank-{options.rank}.json", described)
+        storage.write_json(self._folder / f"rank-{options.rank}.json", described)
         ranks = range(options.first_here, options.first_here + options.ranks_here)
-        files = {f"rank-{rank}.pt": read_json(self._folder / f"rank-{rank}.json") for rank in ranks}
+        files = {
+            f"rank-{rank}.pt": read_exchanged(self._folder / f"rank-{rank}.json") for rank in ranks
+        }
         # The last rank of the host finds all of them.
         if all(files.values()):
             storage.complete(self._folder, step, files)
 
     def _note(self, after: dict[str, Any]) -> None:
         self._is_noted = True
-        write_json(self._folder / after_file(self._options.rank), after)
+        storage.write_json(self._folder / after_file(self._options.rank), after)
 
     def _verdict(self) -> dict[str, Any] | None:
         if self._store is not None and self._options.rank > 0:
             return self._store.verdict()
-        verdict = read_json(self._folder / VERDICT)
+        verdict = read_exchanged(self._folder / VERDICT)
         if verdict is not None and self._store is not None:
             self._store.tell_verdict(verdict)
         return verdict
@@ -187,4 +190,4 @@ class SecondProcess:
         os._exit(0)
 
     def _write(self, outcome: dict[str, Any]) -> None:
-        write_json(self._folder / outcome_file(self._rank), outcome)
+        storage.write_json(self._folder / outcome_file(self._rank), outcome)

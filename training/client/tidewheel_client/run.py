@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from .deployment import Deployment
 from .http import Api, TidewheelError
-from .line import live_line
 from .model import Model
 
 if TYPE_CHECKING:
@@ -173,3 +174,33 @@ def describe(answer: GetRunAnswer) -> str:
     if expected is not None:
         parts.append(f"expected end {expected['finishAt']['expected'][:16]}Z")
     return " · ".join(parts)
+
+
+@contextmanager
+def live_line(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Yields what shows a text in the place of the one before, in a notebook or on a terminal."""
+    notebook = None if quiet else _notebook_display()
+    if notebook is not None:
+        yield notebook
+    elif quiet or not sys.stderr.isatty():
+        yield lambda _text: None
+    else:
+        try:
+            yield lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        finally:
+            print(file=sys.stderr)
+
+
+def _notebook_display() -> Callable[[str], None] | None:
+    """IPython's display handle, if this process is a notebook's kernel."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+    from IPython.display import display
+
+    shell: Any = get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    # Plain text: what a run is called must not become HTML.
+    handle = display({"text/plain": ""}, raw=True, display_id=True)
+    return lambda text: handle.update({"text/plain": text}, raw=True)

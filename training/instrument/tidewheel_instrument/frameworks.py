@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial, wraps
 from types import FrameType, ModuleType
@@ -10,6 +11,7 @@ from typing import Any
 from .call_sites import notes_construction
 from .cells import SAVE, WAIT
 from .keras_training import install_batches, install_map, install_py_dataset, install_steps
+from .looks import Looker
 from .meter import Meter, timed
 
 Install = Callable[[ModuleType, Meter], None]
@@ -46,9 +48,9 @@ def _install_torch(_module: ModuleType, meter: Meter) -> None:
 
 
 def _install_compiled(module: ModuleType, meter: Meter) -> None:
-    from .compiled import install
+    from .arithmetic import install_compiled
 
-    install(module, meter)
+    install_compiled(module, meter)
 
 
 def _install_pillow(module: ModuleType, meter: Meter) -> None:
@@ -105,3 +107,22 @@ INSTALLERS: dict[str, Install] = {
     ),
 }
 """By the module's name. Frameworks on PyTorch need no entry of their own."""
+
+
+def hooks() -> dict[str, Callable[[ModuleType], None]]:
+    meter = Meter(os.environ["TIDEWHEEL_INSTRUMENT_DIR"])
+    meter.begin_looks = lambda: Looker(meter).start()
+    return {name: _safe(meter, install) for name, install in INSTALLERS.items()}
+
+
+def _safe(meter: Meter, install: Install) -> Callable[[ModuleType], None]:
+    """The script comes first: it runs without the hooks."""
+
+    def imported(module: ModuleType) -> None:
+        try:
+            if meter.is_on:
+                install(module, meter)
+        except Exception as error:
+            meter.remove(module.__name__, error)
+
+    return imported

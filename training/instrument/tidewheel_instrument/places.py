@@ -21,7 +21,7 @@ _PACKAGES = tuple(
     {sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")}
     | {os.sep + folder + os.sep for folder in ("site-packages", "dist-packages")}
 )
-_TIDEWHEEL = re.compile(r"/(for_scripts/tidewheel|tidewheel_(agent|automatic|instrument))/")
+_TIDEWHEEL = re.compile(r"/(for_scripts|tidewheel_(agent|automatic|instrument))/")
 _CODE = os.getcwd() + os.sep
 """Where the script starts: lines are shown relative to it."""
 _HOST_PACKAGES = frozenset(

@@ -15,9 +15,9 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.data import BatchSampler, _utils, dataloader, default_collate
 
+from .arithmetic import observe_step
 from .call_sites import notes_construction
 from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
-from .compiled import observe_step
 from .meter import Meter, timed
 
 _DEEPEST = 3

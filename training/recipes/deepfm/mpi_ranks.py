@@ -3,7 +3,6 @@ release does not build with a TensorFlow of today."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +35,7 @@ def use_own_gpu(environment: Mapping[str, str]) -> None:
 
 def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> None:
     """Every rank computes its share of each batch, and applies the sums of all."""
-    if config.batch_size % ranks.size:
-        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {ranks.size} ranks")
-    run, own = trainer.run, config.batch_size // ranks.size
+    run, own = trainer.run, trainer.run.own_share(ranks.size)
 
     @tf.function  # type: ignore[untyped-decorator]
     def compute(share: Any) -> Any:  # noqa: ANN401
@@ -66,10 +63,7 @@ def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> Non
         sums, (total_loss, stopping, due) = exchanged(gradients, own_figures, ranks)
         apply(sums)
         tidewheel.stepped(own)
-        if due > 0 or stopping > 0 or trainer.step % 10 == 0:
-            run.report(trainer.step, loss=total_loss)
-        time.sleep(config.pause)
-        if trainer.stop_or_save(due > 0, stopping > 0):
+        if trainer.end_step(total_loss, due=due > 0, stopping=stopping > 0):
             break
     else:
         trainer.finish(read_arrays(trainer.variables))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 # Horovod reads these when it is imported.
 os.environ.setdefault("HOROVOD_FUSION_THRESHOLD", "0")
@@ -61,15 +60,10 @@ def _table(weights: torch.Tensor) -> torch.nn.Embedding:
 
 class Trainer:
     def __init__(self, config: Config, device: torch.device) -> None:
-        if config.batch_size % hvd.size():
-            raise ValueError(
-                f"batch_size={config.batch_size}: choose a multiple of {hvd.size()} ranks"
-            )
         self.config, self.device = config, device
-        self.own = config.batch_size // hvd.size()
         self.run = TrainingRun(config, is_main=hvd.rank() == 0)
-        path, _ = self.run.plan.shards[0]
-        example = next(read_clicks(path, self.run.positions[path][:1]))
+        self.own = self.run.own_share(hvd.size())
+        example = self.run.example()
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
         found = self.run.resume() if hvd.rank() == 0 else None
         self.step, learned = hvd.broadcast_object(found, root_rank=0, name="start")
@@ -87,8 +81,7 @@ class Trainer:
 
     def train(self) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
-        total = self.run.plan.total
-        while self.step < total:
+        while self.step < self.run.total:
             loss = self._train_step()
             self.step += 1
             tidewheel.stepped(self.own)
@@ -96,13 +89,9 @@ class Trainer:
             # All ranks save, and all leave, at the same step.
             flags = torch.tensor([float(tidewheel.stop_soon()), float(is_due), loss])
             stopping, due, summed = hvd.allreduce(flags, name="flags", op=hvd.Sum).tolist()
-            if due or stopping or self.step % 10 == 0:
-                self.run.report(self.step, loss=summed / self.config.batch_size)
-            time.sleep(self.config.pause)
-            if due or stopping:
-                self.run.save(self.step, self.arrays())
-            if stopping and self.step < total:
-                self.run.leave(self.step)
+            mean = summed / self.config.batch_size
+            ends = {"due": due > 0, "stopping": stopping > 0}
+            if self.run.end_step(self.step, mean, **ends, arrays=self.arrays):
                 return False
         return True
 

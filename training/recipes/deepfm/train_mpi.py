@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 
 import numpy as np
 import numpy.typing as npt
@@ -29,14 +28,9 @@ from training_run import TrainingRun, first_weights
 class Trainer:
     def __init__(self, config: Config, ranks: MPI.Intracomm) -> None:
         self.config, self.ranks = config, ranks
-        if config.batch_size % ranks.size:
-            raise ValueError(
-                f"batch_size={config.batch_size}: choose a multiple of {ranks.size} ranks"
-            )
-        self.own = config.batch_size // ranks.size
         self.run = TrainingRun(config, is_main=ranks.rank == 0, reads_pipes=True)
-        path, _ = self.run.plan.shards[0]
-        example = next(read_clicks(path, self.run.positions[path][:1]))
+        self.own = self.run.own_share(ranks.size)
+        example = self.run.example()
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
         found = self.run.resume() if ranks.rank == 0 else None
         self.step, learned = ranks.bcast(found)
@@ -56,8 +50,7 @@ class Trainer:
 
     def train(self) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
-        total = self.run.total
-        while self.step < total:
+        while self.step < self.run.total:
             loss = self._train_step()
             self.step += 1
             tidewheel.stepped(self.own)
@@ -66,13 +59,8 @@ class Trainer:
             # All ranks save, and all leave, at the same step.
             self.ranks.Allreduce(MPI.IN_PLACE, flags, MPI.MAX)
             stopping, due = (bool(flag) for flag in flags)
-            if due or stopping or self.step % 10 == 0:
-                self.run.report(self.step, loss=loss)
-            time.sleep(self.config.pause)
-            if due or stopping:
-                self.run.save(self.step, self.arrays())
-            if stopping and self.step < total:
-                self.run.leave(self.step)
+            ends = {"due": due, "stopping": stopping}
+            if self.run.end_step(self.step, loss, **ends, arrays=self.arrays):
                 return False
         return True
 

@@ -29,7 +29,6 @@ import tidewheel
 from arrays import Arrays
 from config import TensorFlowConfig as Config
 from mirrored import mirrored_strategy
-from records import read_clicks
 from tensorflow_input import Shares, begin_of, parse, pipeline, read_records
 from tensorflow_model import (
     adagrad,
@@ -50,8 +49,7 @@ class Trainer:
         self.config, self.strategy, self.workers = config, strategy, workers
         self.kind = kind_of(config.precision)
         self.run = TrainingRun(config, is_main=index == 0)
-        path, _ = self.run.plan.shards[0]
-        example = next(read_clicks(path, self.run.positions[path][:1]))
+        example = self.run.example()
         self.shape = (len(example.ids), len(example.values))
         self.step, learned = self.run.resume()
         with strategy.scope():
@@ -92,6 +90,13 @@ class Trainer:
         constants = {name: tf.constant(value) for name, value in arrays.items()}
         scores = tf.sigmoid(logits(constants, tf.constant(ids), tf.constant(values)))
         self.run.finish(arrays, np.asarray(scores, np.float64))
+
+    def end_step(self, loss: float, *, due: bool, stopping: bool) -> bool:
+        """True when the process must leave. Reading variables needs all workers."""
+        ends = {"due": due, "stopping": stopping}
+        return self.run.end_step(
+            self.step, loss, **ends, arrays=lambda: read_arrays(self.variables)
+        )
 
     def stop_or_save(self, due: bool, stopping: bool) -> bool:
         """Saves if due; True when the process must leave. Reading variables needs all workers."""
@@ -165,9 +170,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
     trainer = Trainer(config, strategy, index=index, workers=workers)
     run = trainer.run
     replicas = strategy.num_replicas_in_sync
-    if config.batch_size % replicas:
-        raise ValueError(f"batch_size={config.batch_size}: choose a multiple of {replicas} devices")
-    own = config.batch_size // replicas
+    own = run.own_share(replicas, "devices")
 
     @tf.function  # type: ignore[untyped-decorator]
     def train_step(share: Any, flags: Any) -> Any:  # noqa: ANN401
@@ -213,10 +216,7 @@ def train_mirrored(config: Config, index: int, workers: int) -> None:
             float(value) for value in strategy.experimental_local_results(figures)[0]
         )
         tidewheel.stepped(config.batch_size / workers)
-        if due > 0 or stopping > 0 or trainer.step % 10 == 0:
-            run.report(trainer.step, loss=loss)
-        time.sleep(config.pause)
-        if trainer.stop_or_save(due > 0, stopping > 0):
+        if trainer.end_step(loss, due=due > 0, stopping=stopping > 0):
             return
     trainer.finish(read_arrays(trainer.variables))
 

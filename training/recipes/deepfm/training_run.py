@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from arrays import Arrays, arrays_from_bytes, arrays_to_bytes
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
-from records import read_clicks, read_positions
+from records import Click, read_clicks, read_positions
 
 _STATE = "state.bin"
 
@@ -82,6 +84,33 @@ class TrainingRun:
             tidewheel.save(
                 step, _write_state, learned, total=self.total, metrics=self.metrics, keep=keep
             )
+
+    def example(self) -> Click:
+        """The first record, which shows how many fields and values each has."""
+        path, _ = self.plan.shards[0]
+        return next(read_clicks(path, self.positions[path][:1]))
+
+    def own_share(self, parts: int, kind: str = "ranks") -> int:
+        """Records of a batch for each of the parts. Raises ValueError."""
+        if self.config.batch_size % parts:
+            raise ValueError(
+                f"batch_size={self.config.batch_size}: choose a multiple of {parts} {kind}"
+            )
+        return self.config.batch_size // parts
+
+    def end_step(
+        self, step: int, loss: float, *, due: bool, stopping: bool, arrays: Callable[[], Arrays]
+    ) -> bool:
+        """After a step at whose end all processes save together; True when they must leave."""
+        if due or stopping or step % 10 == 0:
+            self.report(step, loss=loss)
+        time.sleep(self.config.pause)
+        if due or stopping:
+            self.save(step, arrays())
+        if stopping and step < self.total:
+            self.leave(step)
+            return True
+        return False
 
     def leave(self, step: int) -> None:
         """Waits for the last save. Launchers end a program with the threads that still write."""

@@ -6,7 +6,7 @@ import pytest
 
 from tidewheel_agent.gang.state import PeerFailure
 from tidewheel_agent.lifecycle.conclude import peer_failure_behind
-from tidewheel_agent.supervision.script_end import ScriptEnd
+from tidewheel_agent.supervision.supervisor import ScriptEnd
 
 LOST = PeerFailure("algo-1", None)
 FAILED = PeerFailure("algo-1", 1, "the script failed")

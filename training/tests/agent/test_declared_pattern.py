@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tidewheel_agent.agent_path import OWN_CHILDREN
 from tidewheel_agent.checkpoints.declared import position
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.configuration.settings import CheckpointRules
 from tidewheel_agent.declared_pattern import DeclaredPattern
-from tidewheel_agent.own_children import OWN_CHILDREN
 from tidewheel_agent.series.log_lines import LogLines
 from tidewheel_agent.supervision.process_tree import script_processes
 

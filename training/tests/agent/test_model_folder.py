@@ -12,7 +12,7 @@ from agent_runs import run
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import Settings
-from tidewheel_agent.lifecycle.model_folder import missing_model, remove_what_cannot_be_kept
+from tidewheel_agent.lifecycle.conclude import missing_model, remove_what_cannot_be_kept
 
 HostOf = Callable[[str], Path]
 MODEL = "import os, pathlib\nmodel = pathlib.Path(os.environ['SM_MODEL_DIR'])\n"

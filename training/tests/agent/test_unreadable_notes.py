@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tidewheel_agent.checkpoints.checkpoint import find_last_checkpoint
-from tidewheel_agent.checkpoints.given_files import GIVEN_FILE, files_given
 from tidewheel_agent.checkpoints.kept.generation import KEPT_FOLDER, read_generations
-from tidewheel_agent.checkpoints.note import read_note
-from tidewheel_agent.resumes.earlier_positions import read_earlier
+from tidewheel_agent.checkpoints.note import GIVEN_FILE, files_given, read_note
+from tidewheel_agent.resumes.resume_proof import read_earlier
 from tidewheel_agent.trackers.resume_point import read_resume_point
 
 NUMBERS = ["Infinity", "-1e999", "NaN", "1" + "0" * 400]

@@ -227,7 +227,7 @@ def test_processes_that_train_do_not_share_checkpoints(tmp_path: Path) -> None:
         TIDEWHEEL_SCRIPT_TOKEN="1",
         TIDEWHEEL_AUTOMATIC_STEPS="5",
         TIDEWHEEL_AUTOMATIC_TRIAL=str(notes),
-        TIDEWHEEL_AUTOMATIC_HELD_SECONDS="0",
+        TIDEWHEEL_AUTOMATIC_VERDICT_SECONDS="0",
     )
     assert digest(folds) == expected
     assert "a second process of the script trains" in folds.stderr
@@ -255,7 +255,7 @@ def test_processes_within_the_loop_leave_tensors_alone(
         WORK=work,
         TIDEWHEEL_AUTOMATIC_STEPS="2",
         TIDEWHEEL_AUTOMATIC_TRIAL=str(notes),
-        TIDEWHEEL_AUTOMATIC_HELD_SECONDS="0",
+        TIDEWHEEL_AUTOMATIC_VERDICT_SECONDS="0",
     )
     assert ended.stdout.endswith("trained\n")
     assert (f"no automatic checkpoints from step 4 on: {reason}" in ended.stderr) is bool(reason)
@@ -305,6 +305,6 @@ def test_a_script_without_torch_runs_as_before(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("import sys\nprint('torch' in sys.modules)\n")
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text("print('the image has one too')\n")
-    path = os.pathsep.join([str(HOOKS), str(tmp_path / "site")])
+    path = os.pathsep.join([str(FOR_SCRIPTS), str(tmp_path / "site")])
     ended = run_cold(str(tmp_path / "script.py"), tmp_path, PYTHONPATH=path)
     assert ended.stdout.splitlines() == ["the image has one too", "False"]

@@ -19,4 +19,4 @@ def test_classes_are_found_under_their_names_of_0_1_0(
         release.setitem(sys.modules, "tidewheel_automatic.phantoms", fake_tensors)
         release.setattr(type(journal[0][1]), "__module__", "tidewheel_automatic.phantoms")
         storage.save(tmp_path, 4, 0, {"journal": journal})
-    assert storage.load(storage.folder_of(tmp_path, 4), 0) == {"journal": journal}
+    assert storage.load(tmp_path / "step-00000004", 0) == {"journal": journal}

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from tidewheel._latest_writer import LatestWriter
 from tidewheel._state_copy import StateCopy
+from tidewheel_automatic.saver import start_copy
 from tidewheel_automatic.state.replicated import Replicated
 from tidewheel_automatic.state.tensors import SavedTensor
-from tidewheel_automatic.writer import Writer
 
 
 def state(**objects: object) -> dict[str, Any]:
@@ -29,11 +30,11 @@ def test_training_goes_on_while_a_state_is_written() -> None:
         assert may_write.wait(60)
         written.append(copied)
 
-    writer = Writer()
+    writer = LatestWriter()
     given = state(
         weight=SavedTensor(weight), other=Replicated({"buffer": SavedTensor(momentum), "step": 4})
     )
-    writer.start({**given, "journal": journal}, write)
+    start_copy(writer, {**given, "journal": journal}, write)
     assert writer.is_busy
     with torch.no_grad():
         weight.zero_()
@@ -66,10 +67,10 @@ class Slow:
 
 
 def test_the_newest_state_takes_the_place_of_the_one_that_waits() -> None:
-    writer, tensor, slow = Writer(), torch.ones(1), Slow()
+    writer, tensor, slow = LatestWriter(), torch.ones(1), Slow()
     for value in range(20):
         tensor.fill_(value)
-        writer.start(state(tensor=SavedTensor(tensor)), slow.write)
+        start_copy(writer, state(tensor=SavedTensor(tensor)), slow.write)
         assert slow.is_writing.wait(60)
     slow.may_write.set()
     writer.flush()
@@ -78,10 +79,10 @@ def test_the_newest_state_takes_the_place_of_the_one_that_waits() -> None:
 
 
 def test_short_memory_holds_one_copy() -> None:
-    writer, tensor, slow = Writer(free=lambda: 0), torch.ones(1), Slow()
-    writer.start(state(tensor=SavedTensor(tensor)), slow.write)
+    writer, tensor, slow = LatestWriter(free=lambda: 0), torch.ones(1), Slow()
+    start_copy(writer, state(tensor=SavedTensor(tensor)), slow.write)
     assert slow.is_writing.wait(60)
-    second = threading.Thread(target=writer.start, args=(state(tensor=tensor), print))
+    second = threading.Thread(target=start_copy, args=(writer, state(tensor=tensor), print))
     second.start()
     slow.may_write.set()
     second.join()
@@ -93,11 +94,11 @@ def test_a_failed_write_is_raised_once() -> None:
     def fail(_copied: dict[str, Any]) -> None:
         raise OSError("no space left")
 
-    writer = Writer()
-    writer.start(state(), fail)
+    writer = LatestWriter()
+    start_copy(writer, state(), fail)
     with pytest.raises(OSError, match="no space left"):
         writer.flush()
-    writer.start(state(), lambda _copied: None)
+    start_copy(writer, state(), lambda _copied: None)
     writer.flush()
 
 
@@ -109,8 +110,8 @@ def test_a_copy_from_a_gpu_is_whole_before_it_is_written(monkeypatch: pytest.Mon
         return 0.25
 
     monkeypatch.setattr(StateCopy, "settle", settle)
-    writer = Writer()
-    writer.start(state(), lambda _copied: order.append("written"))
+    writer = LatestWriter()
+    start_copy(writer, state(), lambda _copied: order.append("written"))
     writer.flush()
     assert order == ["settled", "written"]
     assert writer.gpu_seconds == 0.25

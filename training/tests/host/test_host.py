@@ -15,8 +15,8 @@ from tidewheel_contract.documents import DISK_FULL_EXIT_CODE
 from tidewheel_host import aws_cli
 from tidewheel_host.aws_cli import AwsCli, AwsCliError
 from tidewheel_host.container import UnknownJobError, fetch_channels, parse_job
+from tidewheel_host.context import Metadata
 from tidewheel_host.host import read_failure
-from tidewheel_host.metadata import Metadata
 from tidewheel_host.rendezvous import HostsMissingError, default_interface, interface_for, meet
 from tidewheel_host.uploads import CheckpointSync
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from tidewheel_instrument.cells import BITS16_WORK, FLOAT32_WORK, TF32_WORK
-from tidewheel_instrument.keras_arithmetic import operations_of
+from tidewheel_instrument.keras_training import operations_of
 
 
 def shaped(*shape: int | None) -> SimpleNamespace:

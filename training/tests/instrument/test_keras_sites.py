@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from heavy import python_of
-from hosts import TRAINING
+from hooked_programs import HOOKS
 from tidewheel_agent.evidence.cells import remedy_lines
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(600)]
@@ -55,7 +55,7 @@ def test_a_remedy_names_the_input_of_keras(tmp_path: Path, call: str, line: str)
         cwd=code,
         env={
             **os.environ,
-            "PYTHONPATH": str(TRAINING / "instrument"),
+            "PYTHONPATH": os.pathsep.join(HOOKS),
             "TIDEWHEEL_INSTRUMENT_DIR": str(cells),
         },
         capture_output=True,

@@ -51,7 +51,7 @@ def lines_of(folder: Path, train: str, load: str = LOAD, **more: str) -> dict[st
     (code / "train.py").write_text(train)
     (code / "data" / "load.py").write_text(load)
     (packages / "kit.py").write_text(LOAD)
-    paths = [str(HOOKS), str(packages), str(folder)]
+    paths = [*HOOKS, str(packages), str(folder)]
     environment = {
         "PYTHONPATH": os.pathsep.join(paths),
         "TIDEWHEEL_INSTRUMENT_DIR": str(cells),

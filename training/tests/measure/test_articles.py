@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from articles import write_photographs
 from common.shards import ImageReader, read_index
-from photographs import write_photographs
 
 _ARTICLES = Path(__file__).parents[2] / "measure" / "articles.py"
 

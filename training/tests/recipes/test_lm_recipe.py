@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from recipe_modules import load_modules
 
-batches, config, learner, make_text, model, text, tokens = load_modules(
-    "lm", "batches", "config", "learner", "make_text", "model", "text", "tokens"
+config, language, learner, make_text, model, text = load_modules(
+    "lm", "config", "language", "learner", "make_text", "model", "text"
 )
 
 
@@ -29,7 +29,7 @@ def shards(tmp_path: Path) -> Path:
 @settings(max_examples=80)
 @given(st.binary(max_size=300), st.integers(256, 300))
 def test_every_text_decodes_to_the_same_bytes(content: bytes, vocabulary: int) -> None:
-    tokenizer = tokens.learn(content + b" the mill, the mill and the miller", vocabulary)
+    tokenizer = text.learn(content + b" the mill, the mill and the miller", vocabulary)
     encoded = tokenizer.encode(content)
     assert tokenizer.decode(encoded.tolist()) == content
     assert tokenizer.size <= vocabulary
@@ -76,8 +76,8 @@ def test_every_world_size_computes_the_same_steps(
     numbers = np.arange(samples, dtype=np.int64) * 7
 
     def of(rank: int, size: int, step: int) -> list[list[int]]:
-        share = batches.Share(rank=rank, ranks=size, batch_size=12)
-        order = batches.Order(numbers, samples // 12, seed, share)
+        share = language.Share(rank=rank, ranks=size, batch_size=12)
+        order = language.Order(numbers, samples // 12, seed, share)
         return [list(map(int, row)) for row in order.from_step(step, 64)]
 
     whole = of(0, 1, 0)[start:]
@@ -87,7 +87,7 @@ def test_every_world_size_computes_the_same_steps(
 
 @given(st.integers(1, 300), st.integers(1, 64))
 def test_micro_batches_cover_the_share(own: int, micro_batch: int) -> None:
-    parts = batches.micro_batches(own, micro_batch)
+    parts = language.micro_batches(own, micro_batch)
     sizes = [part.stop - part.start for part in parts]
     assert [n for part in parts for n in range(own)[part]] == list(range(own))
     assert max(sizes) <= micro_batch and min(sizes) >= 1
@@ -120,7 +120,7 @@ def trained(parts: list[tuple[torch.Tensor, torch.Tensor]], **more: object) -> t
 def test_accumulated_gradients_equal_those_of_one_pass() -> None:
     inputs, targets = rows_of(8)
     whole = trained([(inputs, targets)])
-    parts = [(inputs[part], targets[part]) for part in batches.micro_batches(8, 3)]
+    parts = [(inputs[part], targets[part]) for part in language.micro_batches(8, 3)]
     assert len(parts) == 3
     torch.testing.assert_close(trained(parts), whole, rtol=1e-4, atol=1e-6)
     assert not torch.equal(trained([(inputs[:4], targets[:4])]), whole)

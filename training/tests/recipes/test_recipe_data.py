@@ -11,10 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.image_batches import Batches, sample_indices
+from common.images import Batches, sample_indices
 from common.preparation import Preparation
 from common.shards import ImageReader, fingerprint, is_held_out, read_index
-from common.share import Share
+from common.world import Share
 from config import Config
 from digits import write_digits
 

@@ -14,11 +14,11 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from common.affinity import cores_of, share_of_cores
 from common.gradients import compress_gradients
+from common.loop import Trace
 from common.preparation import Preparation
+from common.program import cores_of, share_of_cores
 from common.shards import ImageReader, read_index
-from common.trace import Trace
 from common.world import join_world
 from config import Config
 from heavy import recipe_of

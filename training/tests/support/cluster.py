@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from agent_file import agent_file
-from hosts import free_ports, processes_below
+from hosts import agent_file, free_ports, processes_below
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:

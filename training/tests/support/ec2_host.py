@@ -14,8 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agent_file import agent_file
-from hosts import free_ports
+from hosts import agent_file, free_ports
 
 
 def _fake_aws() -> Path:

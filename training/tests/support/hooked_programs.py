@@ -12,12 +12,12 @@ from hosts import TRAINING
 from tidewheel_agent.evidence.cells import ProcessCounts, read_counts
 from warm_python import warm_torch
 
-HOOKS = TRAINING / "instrument"
+HOOKS = [str(TRAINING / name) for name in ("agent/for_scripts", "instrument")]
 
 
 def hooked(folder: Path, *arguments: str, before: str = "", is_cold: bool = False) -> str:
     """The output of a Python program with the hooks on its path. `before` runs at its start."""
-    path = [str(HOOKS)]
+    path = [*HOOKS]
     if before:
         own = folder.parent / "own"
         own.mkdir()

@@ -64,20 +64,25 @@ def complete(checkpoint: Checkpoint) -> int:
             for name, (size, sha256) in hashed.items()
         },
     )
-    temporary = folder / f"{MARKER}.tmp"
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text_of(marker))
+    write_synced(folder / MARKER, text_of(marker).encode())
+    _sync_directory(folder.parent)
+    return sum(size for size, _ in hashed.values())
+
+
+def write_synced(path: Path, data: bytes | memoryview) -> None:
+    """The whole file is there or none of it, even after the host crashes."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(folder / MARKER)
-    for directory in (folder, folder.parent):
-        _sync_directory(directory)
-    return sum(size for size, _ in hashed.values())
+    temporary.replace(path)
+    _sync_directory(path.parent)
 
 
 def find_newest(root: Path) -> Checkpoint | None:
     """The checkpoint with the highest step whose bytes are those of its marker, or None."""
-    for step, folder in sorted(_find_folders(root), reverse=True):
+    for step, folder in sorted(find_folders(root), reverse=True):
         if not (folder / MARKER).exists():
             continue
         try:
@@ -92,7 +97,7 @@ def remove_old(root: Path, newest: int, keep: int) -> None:
 
     Removes what a kill in the middle of a save has left, too.
     """
-    older = sorted(item for item in _find_folders(root) if item[0] <= newest)
+    older = sorted(item for item in find_folders(root) if item[0] <= newest)
     for _, folder in superseded(older, keep, lambda item: (item[1] / MARKER).exists()):
         # The marker goes first, because half a folder must not look like a checkpoint.
         (folder / MARKER).unlink(missing_ok=True)
@@ -102,7 +107,7 @@ def remove_old(root: Path, newest: int, keep: int) -> None:
 def _read(step: int, folder: Path) -> Checkpoint:
     marker = parse(CompletionMarker, (folder / MARKER).read_text(encoding="utf-8"))
     for name, expected in marker.files.items():
-        digest = _hash(folder / name)
+        digest = sha256_of(folder / name)
         if digest != expected.sha256:
             raise ValueError(f"{name} has the hash {digest}, its marker {expected.sha256}")
     numbers = {n: v for n, v in (marker.metrics or {}).items() if isinstance(v, (int, float))}
@@ -110,7 +115,8 @@ def _read(step: int, folder: Path) -> Checkpoint:
     return Checkpoint(step, folder, marker.total_steps, seconds, numbers)
 
 
-def _find_folders(root: Path) -> list[tuple[int, Path]]:
+def find_folders(root: Path) -> list[tuple[int, Path]]:
+    """Each with its step, whole or not."""
     if not root.is_dir():
         return []
     matches = ((_FOLDER.fullmatch(entry.name), entry) for entry in root.iterdir())
@@ -127,10 +133,10 @@ def _sync_and_hash(path: Path) -> tuple[int, str]:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return path.stat().st_size, _hash(path)
+    return path.stat().st_size, sha256_of(path)
 
 
-def _hash(path: Path) -> str:
+def sha256_of(path: Path) -> str:
     """Reads by blocks into one buffer: other threads run while a block is read or hashed."""
     digest, buffer = hashlib.sha256(), bytearray(_BLOCK_BYTES)
     view = memoryview(buffer)

@@ -4,25 +4,24 @@
 another step is logged, and then writes it a moment later. A kill that follows a checkpoint of step
 n would lose the row of step n, and the resumed script begins with n + 1. So each request is
 appended to a file as well. Before the next attempt starts, the agent writes into `<id>.again` what
-W&B's files lack up to the checkpoint (tidewheel_agent/trackers/wandb_rows.py, which also says how
-a file looks). An offline run counts its steps from there too, and not from 0.
+W&B's files lack up to the checkpoint (tidewheel_agent/trackers/wandb_rows.py). An offline run
+counts its steps from there too, and not from 0.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-import re
-import struct
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
-_HEAD = struct.Struct("<qdII")
+from tidewheel_contract.wandb_rows import Row, file_name, read_rows
+
 _FILE_BYTES = 1024 * 1024
 _FILE_SECONDS = 60.0
 """Far more than wandb-core is behind."""
@@ -72,7 +71,9 @@ def _keep(run: Run) -> None:
     name = file_name(run.id)
     send = interface._publish_partial_history
     rows = _Rows(run, send, _Journal(folder / f"{name}.{os.getpid()}"))
-    again = list(_frames(folder / f"{name}.again"))
+    again: list[Row] = []
+    with contextlib.suppress(OSError):
+        again = list(read_rows(folder / f"{name}.again"))
     interface._tidewheel_rows = rows
     interface._publish_partial_history = rows.publish
     if again:
@@ -98,17 +99,17 @@ class _Rows:
             kept.step.num = self._run._local_step
             if not request.HasField("action"):
                 kept.action.flush = True
-        self._journal.append(kept.step.num, time.time(), kept.SerializeToString())
+        self._journal.append(Row(kept.step.num, time.time(), kept.SerializeToString()))
 
-    def log_again(self, frames: list[tuple[int, float, bytes]]) -> None:
+    def log_again(self, rows: list[Row]) -> None:
         from wandb.proto.wandb_internal_pb2 import PartialHistoryRequest
 
         first = self._run._local_step  # Of a resumed run, the server's; offline 0.
-        for step, at, message in frames:
-            if message and step >= first:
-                self._send(PartialHistoryRequest.FromString(message))
-                self._journal.append(step, at, message)
-        *_, (last, _, _) = frames
+        for row in rows:
+            if row.message and row.step >= first:
+                self._send(PartialHistoryRequest.FromString(row.message))
+                self._journal.append(row)
+        last = rows[-1].step
         if self._run.offline and last > first:
             self._run._local_step = self._next = last
 
@@ -133,9 +134,8 @@ class _Journal:
         self._file = self._path.with_name(name).open("wb", buffering=0)
         self._opened_at = time.monotonic()
 
-    def append(self, step: int, at: float, message: bytes) -> None:
+    def append(self, row: Row) -> None:
         """One write, which outlives a kill of this process."""
-        head = _HEAD.pack(step, at, len(message), zlib.crc32(message))
         try:
             if (
                 self._file.tell() > _FILE_BYTES
@@ -144,28 +144,6 @@ class _Journal:
                 self._file.close()
                 self._turn += 1
                 self._open()
-            self._file.write(head + message)
+            self._file.write(row.frame())
         except OSError:
             pass  # A full disk must not end the training.
-
-
-def file_name(run_id: str) -> str:
-    """W&B allows more characters in an id than a file's name."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", run_id)
-
-
-def _frames(path: Path) -> Iterator[tuple[int, float, bytes]]:
-    """Step, Unix seconds and message of each; an empty message only says where to count on."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return
-    at = 0
-    while at + _HEAD.size <= len(data):
-        step, moment, length, checksum = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
-        message = data[at : at + length]
-        if len(message) < length or zlib.crc32(message) != checksum:
-            return
-        yield step, moment, message
-        at += length

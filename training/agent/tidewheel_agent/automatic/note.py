@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from tidewheel_contract import documents
 from tidewheel_contract.reading import path_in
+from tidewheel_contract.trial import FAILED_RESUME, read_exchanged
 
 from ..checkpoints.kept.repair import SET_ASIDE_FOLDER
 from ..checkpoints.note import read_note
@@ -85,3 +86,21 @@ def set_aside_automatic_checkpoints(folder: Path, *, leads: bool) -> None:
 def _is_automatic(path: Path) -> bool:
     marker = read_document(documents.CompletionMarker, path / documents.CompletionMarker.FILE)
     return marker is not None and marker.writer == _WRITER
+
+
+@dataclass(frozen=True)
+class FailedResume:
+    step: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"it could not be resumed after step {self.step}: {self.reason}"
+
+
+def read_failed_resume(folder: Path) -> FailedResume | None:
+    """None where no process has reported one."""
+    document = read_exchanged(folder / FAILED_RESUME)
+    if document is None:
+        return None
+    step = document.get("step")
+    return FailedResume(step if isinstance(step, int) else 0, str(document.get("reason", "")))

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from tidewheel_contract.trial import after_file, outcome_file, read_exchanged
+
 from ..agent_path import AUTOMATIC
 from ..configuration.script_environment import INSTRUMENT_FOLDER
-from ..exit_codes import describe_signal
+from ..failure_file import describe_signal
+from ..metrics.counters import meminfo
 from ..metrics.nvml import open_gpus
 from ..supervision.process_tree import Process
 from ..supervision.script import Script
 from ..supervision.watchdog import Watchdog
-from .exchange import after_file, outcome_file, read_exchanged
 from .scratch import Scratch
 
 _NICE = 10
@@ -215,8 +217,10 @@ def _memory_problem(processes: Iterable[Process]) -> str | None:
     for process in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
             used += page * int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    available = _available_bytes()
-    if available is None or available >= _SPARE * used:
+    available = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        available = meminfo().get("MemAvailable", 0)
+    if not available or available >= _SPARE * used:
         return None
     return _too_little(used, available, "the host's memory")
 
@@ -244,11 +248,3 @@ def _too_little(used: int, free: int, whose: str) -> str:
         f"the script uses {used >> 20} MiB and {free >> 20} MiB of {whose} are free,"
         " too little to restore it a second time beside the training"
     )
-
-
-def _available_bytes() -> int | None:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    return None

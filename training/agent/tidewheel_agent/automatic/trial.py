@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Literal
 
 from tidewheel_contract.documents import AutomaticNoteTrial
+from tidewheel_contract.trial import LATER, VERDICT
 
 from ..files import write_atomically
 from ..gang.gang import Gang
 from ..gang.state import Message
 from ..log import log
 from ..supervision.script import Script
-from .exchange import LATER, VERDICT
 from .note import add_to_automatic, trial_result
 from .second_process import Report, SecondProcess, describe_names
 

@@ -14,6 +14,7 @@ from tidewheel_contract.documents import (
     AutomaticNoteTrial,
 )
 from tidewheel_contract.reading import read
+from tidewheel_contract.trial import STOPPED, VERDICT, read_exchanged
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..configuration.job import Job
@@ -27,7 +28,6 @@ from ..strategies.launch import Launch
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource
 from ..trackers.identity import run_identity
-from .exchange import STOPPED, VERDICT, read_exchanged
 from .note import (
     add_to_automatic,
     read_automatic,

@@ -7,43 +7,35 @@ an unknown format count, as a weak proof, once a set of new ones has been quiet.
 from __future__ import annotations
 
 import contextlib
+import glob
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..configuration.settings import CheckpointRules
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, find_last_checkpoint
 from .declared import find_declared, superseded_by
-from .families import (
-    accelerate,
-    deepspeed,
-    hugging_face,
-    keras,
-    orbax,
-    skorch,
-    tensorflow,
-    torch_distributed,
-    weights,
-)
+from .families import hugging_face, orbax, skorch, tensorflow, torch_distributed, weights
 from .families.found import Family, Found
-from .foreign_files import ForeignFiles
 from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
+from .note import files_given, read_note
 from .quiet_files import FAMILY as UNKNOWN_FAMILY
-from .quiet_files import QUIET_SECONDS, unknown_sets
+from .quiet_files import QUIET_SECONDS, ForeignFiles, unknown_sets
 from .save_duration import Rewrites
 from .tree import Folder, look
 
 UNKNOWN_STEP = -1
 _FAMILIES: tuple[Family, ...] = (
     hugging_face.find,
-    accelerate.find,
+    hugging_face.find_accelerate,
     torch_distributed.find,
     orbax.find,
-    deepspeed.find,
+    torch_distributed.find_deepspeed,
     tensorflow.find,
-    keras.find,
+    tensorflow.find_keras,
     skorch.find,
     weights.find_sharded_weights,
     weights.find_lone_weights,
@@ -187,6 +179,17 @@ class FrameworkCheckpoints:
         )
 
 
+def look_before_start(
+    folder: Path, rules: CheckpointRules | None
+) -> tuple[FrameworkCheckpoints, Mapping[str, FileState]]:
+    """What the last attempt left, and the files that were there before the run's first script."""
+    noted = read_note(folder).checkpoint
+    given = files_given(folder, noted_checkpoint=noted, writes=False)
+    checkpoints = FrameworkCheckpoints(folder, given, rules)
+    checkpoints.find_last(noted)
+    return checkpoints, given
+
+
 def furthest(found: Iterable[Found], noted: str | None) -> Found | None:
     """Of equals, the one named `noted` wins, then the newer one."""
     return max(found, key=lambda each: _rank(each, noted), default=None)
@@ -218,3 +221,27 @@ def _checkpoint_of(found: Found) -> Checkpoint:
             **found.elsewhere,
         },
     )
+
+
+def newest_checkpoint(folder: Path, pattern: str, rules: CheckpointRules | None) -> str | None:
+    """Its path relative to `folder`, or None where no checkpoint that counts has such a path.
+
+    `pattern`: `*` stands for any characters of one name. Of TensorFlow's several files of one
+    checkpoint the prefix is compared, which is what its readers take.
+    """
+    own = find_last_checkpoint(folder)
+    if own is not None and _matches(own.name, pattern):
+        return own.name
+    checkpoints, _ = look_before_start(folder, rules)
+    noted = read_note(folder).checkpoint
+    found = furthest((f for f in checkpoints.whole if _matches(f.name, pattern)), noted)
+    return None if found is None else found.name
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Every other character of the pattern is itself."""
+    parts, patterns = name.split("/"), pattern.split("/")
+    if len(parts) != len(patterns):
+        return False
+    texts = ("*".join(glob.escape(text) for text in each.split("*")) for each in patterns)
+    return all(fnmatchcase(part, text) for part, text in zip(parts, texts, strict=True))

@@ -18,11 +18,10 @@ from .checkpoint import Checkpoint, find_last_checkpoint
 from .checksums import Checksums
 from .declared import remove
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
-from .given_files import files_given
 from .kept.generation import KEPT_FOLDER, Generation
 from .kept.keeper import GenerationKeeper
 from .log_progress import LogProgress
-from .note import read_note
+from .note import files_given, read_note
 from .save_duration import save_duration
 
 _WEIGHT_OF_LAST_SAVE = 0.3

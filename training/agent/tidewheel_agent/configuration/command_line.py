@@ -45,7 +45,7 @@ def _expanded(job: Job, arguments: Sequence[Argument]) -> list[str]:
         hyperparameters = script_arguments(job.hyperparameters)
         return expand_arguments(arguments, job.paths, hyperparameters, job.newest_checkpoints)
     except UnknownPlaceholderError as error:
-        raise ConfigurationError([f"training.arguments or training.command: {error}"]) from error
+        raise ConfigurationError(f"training.arguments or training.command: {error}") from error
 
 
 def script_arguments(hyperparameters: Mapping[str, Json]) -> list[str]:

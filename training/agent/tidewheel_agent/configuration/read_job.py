@@ -178,7 +178,7 @@ def read_job(settings: Settings) -> Job:
     config = settings.base / "input" / "config"
     if not config.is_dir():
         raise ConfigurationError(
-            [f"{config} does not exist: set SAGEMAKER_BASE_DIR to the folder laid out as /opt/ml"]
+            f"{config} does not exist: set SAGEMAKER_BASE_DIR to the folder laid out as /opt/ml"
         )
     resource = _read_object(config / "resourceconfig.json", problems)
     hosts = _strings(resource.get("hosts")) or ("localhost",)
@@ -222,7 +222,7 @@ def read_job(settings: Settings) -> Job:
         )
     problems += _missing_hooks(job)
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError(*problems)
     return job
 
 

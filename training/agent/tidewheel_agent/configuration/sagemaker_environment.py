@@ -11,9 +11,8 @@ import os
 from collections.abc import Mapping
 
 from .command_line import declared_arguments
-from .hardware import Hardware
 from .job import Job
-from .settings import Json
+from .settings import Hardware, Json
 
 _TOOLKIT_PARAMETERS = (
     "sagemaker_program",

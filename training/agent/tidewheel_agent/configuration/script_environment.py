@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..agent_path import AUTOMATIC, FOR_SCRIPTS, INSTRUMENT
-from .hardware import Hardware
 from .job import Job
 from .placeholders import expand
 from .sagemaker_environment import sagemaker_environment
-from .settings import Settings
+from .settings import Hardware, Settings
 
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -67,7 +66,8 @@ def script_environment(
     `defaults` are the strategy's variables; an inherited one of the same name wins. `processes`
     share this host's CPUs.
     """
-    path = [str(job.code_dir), str(FOR_SCRIPTS)]
+    # Its sitecustomize comes before one of the source, and runs that one too.
+    path = [str(FOR_SCRIPTS), str(job.code_dir)]
     path += [p for p in (inherited.get("PYTHONPATH"),) if p]
     own = {
         **sagemaker_environment(job, hardware, inherited),

@@ -1,12 +1,15 @@
-"""The agent's settings: `TIDEWHEEL_*` environment variables that the service or the host sets."""
+"""The agent's settings, and the CPUs and GPUs of this host."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ..declared_pattern import DeclaredPattern
 
@@ -16,9 +19,14 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 class ConfigurationError(Exception):
     """The job cannot start as it is described. `problems` holds all of them with their remedies."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
-        self.problems = problems
+        self.problems = [*problems]
+
+
+def _number(variable: str, default: float | None, least: float, most: float) -> Any:  # noqa: ANN401
+    """A setting that `variable` changes."""
+    return field(default=default, metadata={"variable": variable, "least": least, "most": most})
 
 
 @dataclass(frozen=True)
@@ -27,28 +35,28 @@ class Settings:
 
     base: Path = Path("/opt/ml")
     """SAGEMAKER_BASE_DIR: stands in for /opt/ml in every path."""
-    master_port: int = 7777
-    """TIDEWHEEL_MASTER_PORT: the strategy's first port; jobs on one machine need different ones."""
-    gang_port: int = 7778
-    """TIDEWHEEL_GANG_PORT: the port of the leader's agent; by default the master port + 1."""
-    silence_seconds: float = 60.0
-    """TIDEWHEEL_SILENCE_SECONDS: a host that sends nothing for so long counts as lost."""
-    grace_seconds: float = 110.0
-    """TIDEWHEEL_GRACE_SECONDS: from SIGTERM to the end; SageMaker kills after 120."""
+    master_port: int = _number("TIDEWHEEL_MASTER_PORT", 7777, 1, 65_534)
+    """The strategy's first port; jobs on one machine need different ones."""
+    gang_port: int = _number("TIDEWHEEL_GANG_PORT", 7778, 1, 65_535)
+    """The port of the leader's agent; by default the master port + 1."""
+    silence_seconds: float = _number("TIDEWHEEL_SILENCE_SECONDS", 60.0, 1, 86_400)
+    """a host that sends nothing for so long counts as lost."""
+    grace_seconds: float = _number("TIDEWHEEL_GRACE_SECONDS", 110.0, 0, 86_400)
+    """From SIGTERM to the end; SageMaker kills after 120."""
     spot: bool = False
     """TIDEWHEEL_SPOT=1: capacity may be taken away, so the job needs a checkpoint folder."""
     needs_model: bool = False
     """TIDEWHEEL_MODEL=required: a script that ends well and leaves no model has failed."""
-    cpus: int | None = None
-    """TIDEWHEEL_CPUS: this host's CPUs, where several hosts share one machine."""
-    gpus: int | None = None
-    """TIDEWHEEL_GPUS: this host's GPUs; by default those that nvidia-smi lists."""
-    install_seconds: float = 900.0
-    """TIDEWHEEL_INSTALL_SECONDS: limit for installing the source's requirements, with retries."""
-    peers_seconds: float = 600.0
-    """TIDEWHEEL_PEERS_SECONDS: limit for reaching the other hosts."""
-    download_seconds: float | None = None
-    """TIDEWHEEL_DOWNLOAD_SECONDS: how long the data took to come, where the host fetched it."""
+    cpus: int | None = _number("TIDEWHEEL_CPUS", None, 1, 4096)
+    """This host's CPUs, where several hosts share one machine."""
+    gpus: int | None = _number("TIDEWHEEL_GPUS", None, 0, 64)
+    """This host's GPUs; by default those that nvidia-smi lists."""
+    install_seconds: float = _number("TIDEWHEEL_INSTALL_SECONDS", 900.0, 1, 86_400)
+    """Limit for installing the source's requirements, with retries."""
+    peers_seconds: float = _number("TIDEWHEEL_PEERS_SECONDS", 600.0, 0, 86_400)
+    """Limit for reaching the other hosts."""
+    download_seconds: float | None = _number("TIDEWHEEL_DOWNLOAD_SECONDS", None, 0, 1e9)
+    """How long the data took to come, where the host fetched it."""
     host_clock: Path | None = None
     """TIDEWHEEL_HOST_CLOCK: tells the host's own time, where several hosts share one machine."""
 
@@ -74,39 +82,60 @@ class CheckpointRules:
 def read_settings(environment: Mapping[str, str]) -> Settings:
     """Raises ConfigurationError with every bad value."""
     problems: list[str] = []
-
-    def number(name: str, default: float, least: float, most: float) -> float:
-        text = environment.get(name, "")
+    numbers: dict[str, Any] = {}
+    for each in fields(Settings):
+        text = environment.get(each.metadata.get("variable", ""), "")
         if text == "":
-            return default
+            continue
+        name, least, most = (each.metadata[key] for key in ("variable", "least", "most"))
         if not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text) or not least <= float(text) <= most:
             problems.append(f"{name}={text!r}: give a number from {least:g} to {most:g}")
-            return default
-        return float(text)
-
-    def count(name: str, least: int, most: int) -> int | None:
-        if environment.get(name, "") == "":
-            return None
-        return int(number(name, least, least, most))
-
-    master_port = int(number("TIDEWHEEL_MASTER_PORT", 7777, 1, 65_534))
-    settings = Settings(
+        else:
+            numbers[each.name] = float(text) if "float" in str(each.type) else int(float(text))
+    if problems:
+        raise ConfigurationError(*problems)
+    if "master_port" in numbers:
+        numbers.setdefault("gang_port", numbers["master_port"] + 1)
+    clock = environment.get("TIDEWHEEL_HOST_CLOCK")
+    return Settings(
         base=Path(environment.get("SAGEMAKER_BASE_DIR") or "/opt/ml"),
-        master_port=master_port,
-        gang_port=int(number("TIDEWHEEL_GANG_PORT", master_port + 1, 1, 65_535)),
-        silence_seconds=number("TIDEWHEEL_SILENCE_SECONDS", 60, 1, 86_400),
-        grace_seconds=number("TIDEWHEEL_GRACE_SECONDS", 110, 0, 86_400),
         spot=environment.get("TIDEWHEEL_SPOT", "") in ("1", "true"),
         needs_model=environment.get("TIDEWHEEL_MODEL", "") == "required",
-        cpus=count("TIDEWHEEL_CPUS", 1, 4096),
-        gpus=count("TIDEWHEEL_GPUS", 0, 64),
-        install_seconds=number("TIDEWHEEL_INSTALL_SECONDS", 900, 1, 86_400),
-        peers_seconds=number("TIDEWHEEL_PEERS_SECONDS", 600, 0, 86_400),
-        download_seconds=number("TIDEWHEEL_DOWNLOAD_SECONDS", 0, 0, 1e9)
-        if environment.get("TIDEWHEEL_DOWNLOAD_SECONDS")
-        else None,
-        host_clock=Path(clock) if (clock := environment.get("TIDEWHEEL_HOST_CLOCK")) else None,
+        host_clock=Path(clock) if clock else None,
+        **numbers,
     )
-    if problems:
-        raise ConfigurationError(problems)
-    return settings
+
+
+@dataclass(frozen=True)
+class Hardware:
+    cpus: int
+    gpus: int
+
+
+def find_hardware(settings: Settings) -> Hardware:
+    return Hardware(_cpu_count(settings), _gpu_count(settings))
+
+
+def _cpu_count(settings: Settings) -> int:
+    """The CPUs that this process may use: the container's share, not the machine's."""
+    if settings.cpus is not None:
+        return settings.cpus
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def _gpu_count(settings: Settings) -> int:
+    """The configured number, else the GPUs that nvidia-smi lists, else 0."""
+    if settings.gpus is not None:
+        return settings.gpus
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return 0
+    try:
+        listed = subprocess.run(
+            [program, "--list-gpus"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return sum(line.startswith("GPU ") for line in listed.stdout.splitlines())

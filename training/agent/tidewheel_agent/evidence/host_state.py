@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..metrics.counters import meminfo
+
 _PROC = Path("/proc")
 _TICK = os.sysconf("SC_CLK_TCK")
 _MOST_THREADS = 64
@@ -23,13 +25,11 @@ class Memory:
 
 def read_memory() -> Memory:
     """Raises OSError, KeyError or ValueError where /proc is not Linux's."""
-    lines = (_PROC / "meminfo").read_text().splitlines()
-    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    known = meminfo()
     fields = (_PROC / "vmstat").read_text().split()
     faults = int(fields[fields.index("pgmajfault") + 1])
-    total, free = kilobytes["MemTotal"], kilobytes["MemAvailable"]
-    cached = kilobytes["Cached"] - kilobytes.get("Shmem", 0)
-    return Memory(total * 1024, (total - free) * 1024, max(0, cached) * 1024, faults)
+    total, cached = known["MemTotal"], known["Cached"] - known.get("Shmem", 0)
+    return Memory(total, total - known["MemAvailable"], max(0, cached), faults)
 
 
 def run_queue() -> int | None:

@@ -1,27 +1,29 @@
-"""The first step: folders, source, environment, requirements, the other hosts."""
+"""The first step: folders, source, environment, requirements, the other hosts, the launch."""
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..automatic.watch import without_refused_hooks
+from ..checkpoints.frameworks import newest_checkpoint
 from ..checkpoints.kept.repair import Repair, repair
-from ..configuration.hardware import Hardware, find_hardware
 from ..configuration.job import Job
-from ..configuration.script_environment import ScriptFiles
-from ..configuration.settings import ConfigurationError
+from ..configuration.placeholders import checkpoint_patterns
+from ..configuration.script_environment import ScriptFiles, script_environment
+from ..configuration.settings import ConfigurationError, Hardware, Settings, find_hardware
 from ..failure_file import LogTail
 from ..log import log
 from ..source.place import place_source
 from ..source.requirements import install_requirements
-from ..strategies.launch import Launch
-from ..supervision.script_end import EXIT_STOPPED
-from .host_run import HostRun
-from .outcome import Outcome
-from .plan_launch import plan_launch
+from ..strategies.launch import Launch, plan
+from ..supervision.supervisor import EXIT_STOPPED
+from ..trackers.resume import prepare_trackers
+from .host_run import HostRun, Outcome
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,8 @@ def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool])
             except OSError as error:
                 if time.monotonic() >= deadline:
                     raise ConfigurationError(
-                        [
-                            f"host {host} does not resolve after {limit_seconds:g} s ({error}): "
-                            "look for a host that did not start"
-                        ]
+                        f"host {host} does not resolve after {limit_seconds:g} s ({error}): "
+                        "look for a host that did not start"
                     ) from error
                 time.sleep(1)
 
@@ -113,3 +113,43 @@ def _replace_damaged(job: Job) -> tuple[Repair, ...]:
     except Exception as error:
         log(f"cannot look for damaged checkpoints: {error!r}")
         return ()
+
+
+def plan_launch(
+    job: Job, settings: Settings, hardware: Hardware, files: ScriptFiles
+) -> tuple[Launch, dict[str, str]]:
+    """Depends on the checkpoints that are there, so it is done again when one was set aside.
+
+    Raises ConfigurationError.
+    """
+    job = replace(job, newest_checkpoints=_newest_checkpoints(job))
+    launch = plan(job, settings, hardware)
+    declared = {**os.environ, **job.script.environment}
+    environment = script_environment(
+        job,
+        settings,
+        hardware,
+        files,
+        defaults={**launch.environment, **prepare_trackers(job, declared)},
+        processes=launch.processes,
+        inherited=os.environ,
+    )
+    return launch, without_refused_hooks(job, environment)
+
+
+def _newest_checkpoints(job: Job) -> dict[str, str]:
+    newest: dict[str, str] = {}
+    if job.checkpoint_dir is None:
+        return newest
+    for pattern in checkpoint_patterns([*job.script.command, *(job.script.arguments or ())]):
+        if pattern in newest:
+            continue
+        try:
+            name = newest_checkpoint(job.checkpoint_dir, pattern, job.checkpoint_rules)
+        except Exception as error:  # Whatever lies there must not keep a training from starting.
+            log(f"cannot look for {pattern}: {error!r}")
+            continue
+        log(f"${{checkpoints}}/{pattern} is {name or 'not there, so its argument is left out'}")
+        if name is not None:
+            newest[pattern] = name
+    return newest

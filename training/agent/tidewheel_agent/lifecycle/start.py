@@ -22,27 +22,22 @@ from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..evidence.point import Place
 from ..evidence.recorder import EvidenceRecorder, Start
-from ..failure_file import LogTail
 from ..log import log
 from ..metrics.counters import Counters, MachineCounters, ProcessCounters
-from ..metrics.data_wait import DataWait
 from ..metrics.nvml import open_gpus
-from ..metrics.usage import UsageRecorder
+from ..metrics.usage import DataWait, UsageRecorder
 from ..phase import script_begins
 from ..resumes.resume_proof import ResumeProof, open_resume_proof
 from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
-from ..supervision.script_end import EXIT_STOPPED
-from ..supervision.script_source import ScriptSource, read_source
-from ..supervision.sigterm_note import has_left_unsaved
-from ..supervision.supervisor import Rules, Supervisor
+from ..supervision.script_source import ScriptSource, has_left_unsaved, read_source
+from ..supervision.supervisor import EXIT_STOPPED, Rules, Supervisor
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import run_identity
 from ..trackers.run_series import RunSeries, open_series
 from .hang import HangReports
-from .host_run import HostRun
-from .outcome import Outcome, peer_failed
+from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
 from .step_limit import StepLimit
 
@@ -51,20 +46,34 @@ _LATE_CHECKPOINT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
+class Beside:
+    """What goes on beside the script until it has ended."""
+
+    watchdog: Watchdog
+    automatic: AutomaticWatch
+    usage: UsageRecorder
+    series: RunSeries | None
+    stall_watch: StallWatch | None
+
+    def close(self) -> None:
+        self.watchdog.dismiss()
+        self.automatic.close()
+        if self.series is not None:
+            self.series.close()
+        stalls = self.stall_watch
+        self.usage.close(lambda: {"checkpoints": stalls.summary() if stalls else None})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Started:
     supervisor: Supervisor
-    watchdog: Watchdog
-    usage: UsageRecorder
-    stall_watch: StallWatch | None
-    series: RunSeries | None
-    tail: LogTail
     progress: ProgressReporter
+    limit: StepLimit
     started_at: float
     """Unix seconds."""
-    automatic: AutomaticWatch
     resumes: bool
     """A script of this run has started before."""
-    limit: StepLimit
+    beside: Beside
 
 
 def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
@@ -109,6 +118,12 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
     hang = HangReports(script, usage.gpu_percent, _hang_file(job))
     limit = StepLimit(run, prepared.files.instrument, log_progress)
+    pass_on = _checks(run, prepared, progress, proof, None if launch.serves else hang)
+
+    def on_check(newest: Checkpoint | None) -> None:
+        pass_on(newest)
+        automatic.check(script, newest, is_stopping=run.stop.is_set())
+
     supervisor = Supervisor(
         script,
         progress,
@@ -117,23 +132,15 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         _rules(run, prepared, source),
         stall_watch=stall_watch,
         has_trained_enough=limit.is_reached,
-        on_check=_all(
-            _checks(run, prepared, progress, proof, None if launch.serves else hang),
-            lambda newest: automatic.check(script, newest, is_stopping=run.stop.is_set()),
-        ),
+        on_check=on_check,
     )
     return Started(
-        supervisor,
-        watchdog,
-        usage,
-        stall_watch,
-        series,
-        prepared.tail,
-        progress,
-        started_at,
-        automatic,
-        resumes,
-        limit,
+        supervisor=supervisor,
+        progress=progress,
+        limit=limit,
+        started_at=started_at,
+        resumes=resumes,
+        beside=Beside(watchdog, automatic, usage, series, stall_watch),
     )
 
 
@@ -153,11 +160,9 @@ def _start_script(
         if not run.job.script.command:
             raise
         raise ConfigurationError(
-            [
-                f"training.command {argv[0][:200]!r} cannot be started on this host "
-                f"({error.strerror}): name a program of the image, of requirements.txt, "
-                "or run a file of the source by its interpreter, such as [bash, run.sh]"
-            ]
+            f"training.command {argv[0][:200]!r} cannot be started on this host "
+            f"({error.strerror}): name a program of the image, of requirements.txt, "
+            "or run a file of the source by its interpreter, such as [bash, run.sh]"
         ) from error
 
 
@@ -240,16 +245,6 @@ def _checks(
     return on_check
 
 
-def _all(
-    *checks: Callable[[Checkpoint | None], None],
-) -> Callable[[Checkpoint | None], None]:
-    def on_check(newest: Checkpoint | None) -> None:
-        for check in checks:
-            check(newest)
-
-    return on_check
-
-
 def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
     job, identity = run.job, run_identity(run.job)
     machine_cores = 0 if run.settings.cpus is None else os.cpu_count() or 0
@@ -297,10 +292,8 @@ def _wait_for_options(run: HostRun, host_index: int) -> list[str] | None:
             return None
         if time.monotonic() > deadline:
             raise ConfigurationError(
-                [
-                    f"no message from the leader's program within {run.settings.peers_seconds:g} s:"
-                    f" open port {run.settings.gang_port} between the job's hosts"
-                ]
+                f"no message from the leader's program within {run.settings.peers_seconds:g} s:"
+                f" open port {run.settings.gang_port} between the job's hosts"
             )
         time.sleep(0.1)
     return state.launch_options[host_index]
@@ -319,10 +312,8 @@ def _wait_for_leader(run: HostRun) -> Outcome:
             return Outcome(state.exit_codes[leader])
         if not run.gang.has_connected and time.monotonic() > deadline:
             raise ConfigurationError(
-                [
-                    f"no connection to {leader}:{run.settings.gang_port} within "
-                    f"{run.settings.peers_seconds:g} s: open that port between the job's hosts"
-                ]
+                f"no connection to {leader}:{run.settings.gang_port} within "
+                f"{run.settings.peers_seconds:g} s: open that port between the job's hosts"
             )
         time.sleep(0.2)
     run.stop.acknowledge()

@@ -9,23 +9,22 @@ import time
 from dataclasses import replace
 
 from tidewheel_contract.documents import AutomaticNoteTrial
+from tidewheel_contract.trial import FAILED_RESUME
 
-from ..automatic.exchange import FAILED_RESUME, read_failed_resume
-from ..automatic.note import add_to_automatic
+from ..automatic.note import add_to_automatic, read_failed_resume
 from ..checkpoints.kept.repair import step_back
 from ..configuration.script_environment import INSTRUMENT_FOLDER
 from ..evidence.cells import note_removed
 from ..failure_file import LogTail
 from ..log import log
-from ..supervision.script_end import ScriptEnd
+from ..supervision.supervisor import ScriptEnd
 from ..trackers.identity import run_identity
 from .host_run import HostRun
-from .plan_launch import plan_launch
-from .prepare import Prepared
+from .prepare import Prepared, plan_launch
 from .start import Started
 
 _FRAME = '  File "'
-_HOOKS = "tidewheel_instrument"
+_HOOKS = ("tidewheel_instrument", "for_scripts/sitecustomize")
 _RESUME_SECONDS = 120.0
 """Loading a checkpoint fails before the first step. Imports of large frameworks take their time."""
 
@@ -78,7 +77,7 @@ def _unmeasured(run: HostRun, prepared: Prepared) -> Prepared | None:
         return None
     traceback = prepared.tail.traceback()
     frames = [line for line in traceback if line.startswith(_FRAME)]
-    if not frames or _HOOKS not in frames[-1]:
+    if not frames or not any(each in frames[-1] for each in _HOOKS):
         return None
     log(f"{run.job.program} begins again without the hooks that measure: {traceback[-1]}")
     note_removed(prepared.files.instrument, "the script's own calls", traceback[-1])

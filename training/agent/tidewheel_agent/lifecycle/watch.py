@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..failure_file import LogTail
 from ..log import log
-from ..supervision.script_end import ScriptEnd
+from ..supervision.supervisor import ScriptEnd
 from .host_run import HostRun
 from .prepare import Prepared
 from .start import Started
@@ -28,12 +28,7 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
         end = started.supervisor.run()
         started.limit.record()
     finally:
-        started.watchdog.dismiss()
-        started.automatic.close()
-        if started.series is not None:
-            started.series.close()
-        stall_watch = started.stall_watch
-        started.usage.close(lambda: {"checkpoints": stall_watch.summary() if stall_watch else None})
+        started.beside.close()
     launch = prepared.launch
     ranks = launch.processes if launch.has_launcher and run.job.strategy == "ddp" else None
     pid = started.supervisor.pid

@@ -139,10 +139,15 @@ def _machine_cpu_seconds() -> float | None:
 
 def _machine_memory_bytes() -> int | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
-        lines = (_PROC / "meminfo").read_text().splitlines()
-        kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-        return (kilobytes["MemTotal"] - kilobytes["MemAvailable"]) * 1024
+        known = meminfo()
+        return known["MemTotal"] - known["MemAvailable"]
     return None
+
+
+def meminfo() -> dict[str, int]:
+    """Bytes. Raises OSError and ValueError where /proc is not Linux's."""
+    lines = (_PROC / "meminfo").read_text().splitlines()
+    return {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
 
 
 # Whole disks only: partitions and stacked devices would count the same bytes twice.

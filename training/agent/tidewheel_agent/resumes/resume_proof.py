@@ -6,14 +6,17 @@ may start several times; the last start counts.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tidewheel_contract import documents
-from tidewheel_contract.reading import path_in
+from tidewheel_contract.documents import SeriesPoint
+from tidewheel_contract.reading import parse, path_in
 
 from ..checkpoints.checkpoint import Checkpoint
 from ..checkpoints.kept.repair import Repair
@@ -24,8 +27,109 @@ from ..log import log
 from ..series.point import Point
 from ..trackers.identity import run_identity
 from ..trackers.resume_point import read_resume_point
-from .earlier_positions import Earlier, read_earlier
-from .verdict import Verdict, by_checkpoint, by_position
+
+_SOURCE = "log"
+_CLOCK_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Positions of one unit (`step` or `epoch`), as the script prints them."""
+
+    first: float
+    """Of the run's first start."""
+    expected: float
+    """Where the script stood when the checkpoint was saved; without one, where it stood last."""
+    count: int
+    """Of the points up to there. They are two seconds apart at least, so few are little behind."""
+
+
+def read_earlier(folder: Path, saved_at: float | None) -> dict[str, Earlier]:
+    """By unit. `saved_at`: Unix seconds of the checkpoint that is there, if one is known."""
+    points = list(_points(folder))
+    found = {}
+    for unit in {unit for unit, _, _ in points}:
+        own = [(position, at) for u, position, at in points if u == unit]
+        limit = float("inf") if saved_at is None else saved_at + _CLOCK_SECONDS
+        before = [position for position, at in own if at <= limit]
+        if before:
+            found[unit] = Earlier(own[0][0], before[-1], len(before))
+    return found
+
+
+def _points(folder: Path) -> Iterator[tuple[str, float, float]]:
+    """Unit, position and Unix seconds, in the order in which they were printed."""
+    paths = folder.glob(SeriesPoint.FILE.format(attempt="*"))
+    for path in sorted(paths, key=lambda each: (len(each.name), each.name)):
+        try:
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                point = parse(SeriesPoint, line)
+                if point.source == _SOURCE:
+                    yield point.unit, point.position, point.at
+
+
+_HALF = 0.5
+_SLACK = 1.2
+_ENOUGH_POINTS = 3
+
+
+def by_position(
+    position: float, unit: str, earlier: Mapping[str, Earlier], resumed: Checkpoint | None
+) -> documents.ResumeNoteVerdict | None:
+    """From the first position in the log; None where it does not tell.
+
+    A script that begins again prints what the run's first start printed first.
+    """
+    verdict = partial(documents.ResumeNoteVerdict, evidence="log", position=position)
+    known = earlier.get(unit)
+    expected = _expected(known, unit, resumed) if known is not None else None
+    if known is None or expected is None or expected <= known.first:
+        return None
+    share = (position - known.first) / (expected - known.first)
+    step = float(resumed.step) if resumed is not None else expected
+    if position <= known.first:
+        return verdict(kind="beganAgain", began_at=0.0)
+    if resumed is None or share >= _HALF:
+        return verdict(kind="resumed", began_at=min(1.0, share) * step)
+    return verdict(kind="beganAgain", began_at=round(share * step))
+
+
+def _expected(known: Earlier, unit: str, resumed: Checkpoint | None) -> float | None:
+    """None where the printed steps count something else than the checkpoint's, such as the batches
+    of an epoch."""
+    if resumed is None or unit != "step" or resumed.unit != "step":
+        return known.expected
+    if known.expected > _SLACK * resumed.step:
+        return None
+    if known.expected < _HALF * resumed.step and known.count >= _ENOUGH_POINTS:
+        return None
+    return max(known.expected, resumed.step)
+
+
+def by_checkpoint(
+    saved: Checkpoint, resumed: Checkpoint, *, seconds: float, steps_per_second: float | None
+) -> documents.ResumeNoteVerdict | None:
+    """From the first checkpoint of this start, `seconds` after it; None where it does not tell.
+
+    `steps_per_second`: the pace of earlier starts.
+    """
+    if "saves" in (saved.unit, resumed.unit) or saved.unit != resumed.unit or resumed.step <= 0:
+        return None
+    verdict = partial(documents.ResumeNoteVerdict, evidence="checkpoint", position=saved.step)
+    done = (steps_per_second or 0.0) * seconds
+    if saved.step > resumed.step:
+        # So much may also have been done since the beginning.
+        if done >= saved.step - _HALF * resumed.step:
+            return None
+        return verdict(kind="resumed", began_at=resumed.step)
+    if saved.step == resumed.step and done < _HALF * saved.step:
+        # Some scripts save what they have just read.
+        return None
+    return verdict(kind="beganAgain", began_at=0.0)
 
 
 @dataclass(frozen=True)
@@ -47,7 +151,7 @@ class ResumeProof:
         self._started_at = time.time()
         self._lock = threading.Lock()
         self._has_position = False
-        self.verdict: Verdict | None = None
+        self.verdict: documents.ResumeNoteVerdict | None = None
         self._write()
 
     def add(self, point: Point) -> None:
@@ -67,7 +171,7 @@ class ResumeProof:
         pace = self._resumed.steps_per_second
         self._decide(by_checkpoint(saved, resumed, seconds=seconds, steps_per_second=pace))
 
-    def _decide(self, verdict: Verdict | None) -> None:
+    def _decide(self, verdict: documents.ResumeNoteVerdict | None) -> None:
         with self._lock:
             if verdict is None or self.verdict is not None:
                 return
@@ -76,7 +180,7 @@ class ResumeProof:
         checkpoint = self._resumed.checkpoint
         if verdict.kind == "beganAgain" and checkpoint is not None:
             log(
-                f"WARNING: the script began at {verdict.unit} {verdict.began_at:g}, although "
+                f"WARNING: the script began at {checkpoint.unit} {verdict.began_at:g}, although "
                 f"{checkpoint.name} was there ({checkpoint.unit} {checkpoint.step}): it has to "
                 "load its newest checkpoint when it starts"
             )
@@ -99,19 +203,10 @@ class ResumeProof:
                 )
                 for r in self._resumed.repairs
             ],
-            verdict=None if verdict is None else _document(verdict),
+            verdict=verdict,
         )
         self._path.parent.mkdir(parents=True, exist_ok=True)
         write_document(self._path, note)
-
-
-def _document(verdict: Verdict) -> documents.ResumeNoteVerdict:
-    return documents.ResumeNoteVerdict(
-        kind=verdict.kind,
-        evidence=verdict.evidence,
-        position=verdict.position,
-        began_at=verdict.began_at,
-    )
 
 
 def open_resume_proof(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..log import log
 from .event_file import EVENT_FILES, EventFile
-from .point import Point, Unit, number
+from .point import Point, Unit, number, placed
 from .wandb_file import WandbFile
 
 _SECONDS = 5.0
@@ -60,16 +60,7 @@ def _row(row: dict[str, str]) -> Point | None:
         amount = number(text) if isinstance(name, str) and isinstance(text, str) else None
         if amount is not None:
             values[name.strip()] = amount
-    return _placed(values)
-
-
-def _placed(values: dict[str, float]) -> Point | None:
-    for key, unit in _POSITION_COLUMNS:
-        if key in values:
-            position = values.pop(key)
-            values.pop("epoch", None)
-            return Point(position, values, unit=unit) if values else None
-    return None
+    return placed(values, _POSITION_COLUMNS)
 
 
 class TrainerState:
@@ -85,7 +76,8 @@ class TrainerState:
         history = json.loads(self._path.read_text(encoding="utf-8")).get("log_history", [])
         for entry in history[self._seen :]:
             numbers = entry.items() if isinstance(entry, dict) else ()
-            point = _placed({k: float(v) for k, v in numbers if type(v) in (int, float)})
+            values = {k: float(v) for k, v in numbers if type(v) in (int, float)}
+            point = placed(values, _POSITION_COLUMNS)
             if point is not None:
                 yield point
         self._seen = len(history)

@@ -3,7 +3,7 @@
 The formats: `tidewheel step=…` and a declared pattern; Hugging Face's Trainer ({'loss': …}) and
 lines of JSON, Keras, Lightning and other tqdm bars, XGBoost, LightGBM, CatBoost, timm, MMEngine,
 the scripts of pytorch/examples, and any line that names a position (epoch 3, iter 80) and a metric
-(loss 0.12). What takes several lines is in log_blocks.py and bars.py.
+(loss 0.12). What takes several lines is in log_blocks.py.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ import re
 from dataclasses import replace
 
 from ..declared_pattern import DeclaredPattern
-from .bars import PAIRS, Bars
-from .log_blocks import LogBlocks
-from .metric_names import MOST_VALUES, metrics_in
-from .point import Point, Unit, number
+from .log_blocks import PAIRS, Bars, LogBlocks
+from .point import MOST_VALUES, Point, Unit, metrics_in, number, placed
 
 _LONGEST_LINE = 2000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x08")
@@ -130,12 +128,7 @@ def _dictionary(line: str) -> Point | None:
         amount = None if isinstance(value, bool) else number(str(value))
         if amount is not None:
             values[name] = amount
-    for key, unit in _POSITIONS:
-        if key in values:
-            position = values.pop(key)
-            values.pop("epoch", None)
-            return Point(position, values, unit=unit) if values else None
-    return None
+    return placed(values, _POSITIONS)
 
 
 def _parsed(line: str) -> object:

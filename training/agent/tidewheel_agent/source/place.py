@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import shutil
+import stat
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
 from ..supervision.script_source import texts_of
-from .archive import ARCHIVE, unpack_source
 
 _PROGRAMS = {".py", ".sh", ".ipynb", ".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"}
 _FIXED = re.compile(rb"(?:(?<=:-)|(?<![\w.-]))/opt/ml(?![\w.-])[\w./-]*")
@@ -41,17 +44,13 @@ def place_source(job: Job) -> None:
     if not job.script.command and not (job.code_dir / job.program).is_file():
         found = sorted(p.name for p in job.code_dir.glob("*"))[:20] if job.code_dir.is_dir() else []
         raise ConfigurationError(
-            [
-                f"{job.program} is not in the source (found: {', '.join(found) or 'nothing'}): "
-                "put it under the source prefix or correct entryPoint"
-            ]
+            f"{job.program} is not in the source (found: {', '.join(found) or 'nothing'}): "
+            "put it under the source prefix or correct entryPoint"
         )
     if not job.working_dir.is_dir():
         raise ConfigurationError(
-            [
-                f"{job.script.working_directory} is no folder of the source: "
-                "put it under the source prefix or correct workingDirectory"
-            ]
+            f"{job.script.working_directory} is no folder of the source: "
+            "put it under the source prefix or correct workingDirectory"
         )
     _refuse_fixed_paths(job)
     _link_checkpoint_folder(job)
@@ -74,7 +73,7 @@ def _refuse_fixed_paths(job: Job) -> None:
             "TIDEWHEEL_CHECKPOINT_DIR, SM_MODEL_DIR or SM_CHANNEL_NAME in the script, or give "
             "hosts an /opt/ml of their own, as npm start and tidewheel try say when they start"
         )
-        raise ConfigurationError([f"{found}: all runs here would share /opt/ml; {remedy}"])
+        raise ConfigurationError(f"{found}: all runs here would share /opt/ml; {remedy}")
 
 
 def _remove_checkpoint_link(job: Job) -> None:
@@ -98,10 +97,8 @@ def _link_checkpoint_folder(job: Job) -> None:
         return
     if link.exists() and not link.is_dir():
         raise ConfigurationError(
-            [
-                f"{link.name} is a file of the source: "
-                "name the folder that the script writes to in training.checkpoint.folder"
-            ]
+            f"{link.name} is a file of the source: "
+            "name the folder that the script writes to in training.checkpoint.folder"
         )
     for path in sorted(link.rglob("*")):
         target = rules.folder / path.relative_to(link)
@@ -112,3 +109,50 @@ def _link_checkpoint_folder(job: Job) -> None:
     shutil.rmtree(link, ignore_errors=True)
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(rules.folder, target_is_directory=True)
+
+
+ARCHIVE = "source.zip"
+
+
+def unpack_source(archive: Path, digest: str, target: Path) -> None:
+    """Raises ConfigurationError if the hash differs or a member is no regular file."""
+    try:
+        content = archive.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the packed source {archive} cannot be read ({error}): start a new run"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        raise ConfigurationError(
+            f"{archive} has the hash {found}, this run's source {digest}: start a new run"
+        )
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            members = packed.infolist()
+            _require_regular_files(archive, members)
+            for member in members:
+                path = target.joinpath(*member.filename.split("/"))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(packed.read(member))
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise ConfigurationError(f"{archive} cannot be unpacked: {error}") from error
+
+
+def _require_regular_files(archive: Path, members: list[zipfile.ZipInfo]) -> None:
+    problems = [
+        f"{archive} holds {member.orig_filename!r}, which {why}: pack the source again"
+        for member in members
+        if (why := _problem_of(member))
+    ]
+    if problems:
+        raise ConfigurationError(*problems)
+
+
+def _problem_of(member: zipfile.ZipInfo) -> str:
+    # The name as the archive has it: zipfile cuts `filename` at a NUL.
+    name = member.orig_filename
+    if any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
+        return "leads out of its folder"
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    return "" if kind in (0, stat.S_IFREG) else "is no regular file"

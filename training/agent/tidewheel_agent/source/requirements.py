@@ -94,21 +94,17 @@ def install_requirements(
         if code is None:
             _raise_if_platform(lines)
             raise ConfigurationError(
-                [
-                    f"requirements.txt was not installed within {limit_seconds:g} s: "
-                    "list fewer packages, use a nearer index, or bring an image of your own. "
-                    f"{_last_of(lines)}"
-                ]
+                f"requirements.txt was not installed within {limit_seconds:g} s: "
+                "list fewer packages, use a nearer index, or bring an image of your own. "
+                f"{_last_of(lines)}"
             )
         code, next_attempt = None, time.monotonic() + min(5.0 * attempt, 15.0)
         while attempt < _ATTEMPTS and time.monotonic() < next_attempt and not stopped():
             time.sleep(0.2)
     _raise_if_platform(lines)
     raise ConfigurationError(
-        [
-            f"requirements.txt cannot be installed ({_ATTEMPTS} attempts; pip takes a private "
-            f"index from the variable PIP_INDEX_URL). {_last_of(lines)}"
-        ]
+        f"requirements.txt cannot be installed ({_ATTEMPTS} attempts; pip takes a private "
+        f"index from the variable PIP_INDEX_URL). {_last_of(lines)}"
     )
 
 
@@ -195,10 +191,8 @@ def installer_variables(
         user, password = _user_and_password(read(arn, environment)) if arn else ("", "")
     except SecretError as error:
         raise ConfigurationError(
-            [
-                f"the credentials of the package index cannot be read: {error}. The stack's role "
-                'reads the one secret that it was deployed with: --param="packageIndexSecret=ARN"'
-            ]
+            f"the credentials of the package index cannot be read: {error}. The stack's role "
+            'reads the one secret that it was deployed with: --param="packageIndexSecret=ARN"'
         ) from error
     at = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
     parts = urlsplit(url)
@@ -217,6 +211,6 @@ def _user_and_password(text: str) -> tuple[str, str]:
         if isinstance(user, str) and isinstance(password, str) and user:
             return user, password
         raise ConfigurationError(
-            ["the secret of the package index is JSON without `username` and `password`: add both"]
+            "the secret of the package index is JSON without `username` and `password`: add both"
         )
     return _TOKEN_USER, text.strip()

@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 
 from ..configuration.command_line import script_command, script_with_arguments
-from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.network import network_environment
-from ..configuration.settings import Settings
+from ..configuration.settings import Hardware, Settings
 from .launch import Launch, processes_per_host
 
 _PORT = "--master-port="

@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 from ..agent_path import program
 from ..configuration.command_line import script_command
-from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.settings import ConfigurationError, Settings
+from ..configuration.settings import ConfigurationError, Hardware, Settings
 from .programs.with_services import Program
 
 FIRST_PORT_OFFSET = 2
@@ -79,10 +78,8 @@ def _check_groups(job: Job) -> None:
         and "sagemaker_distribution_instance_groups" not in job.agent_parameters
     ):
         raise ConfigurationError(
-            [
-                f"strategy {job.strategy} on several instance groups: name those that train in "
-                "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
-            ]
+            f"strategy {job.strategy} on several instance groups: name those that train in "
+            "the hyperparameter sagemaker_distribution_instance_groups, a JSON list"
         )
 
 

@@ -18,10 +18,9 @@ from pathlib import Path
 
 from ..agent_path import program
 from ..configuration.command_line import script_command
-from ..configuration.hardware import Hardware
 from ..configuration.job import Job
 from ..configuration.network import network_environment
-from ..configuration.settings import ConfigurationError, Settings
+from ..configuration.settings import ConfigurationError, Hardware, Settings
 from .launch import Launch, processes_per_host
 from .programs.mpi_rank import COMMAND_VARIABLE
 
@@ -75,10 +74,8 @@ def _find_programs() -> tuple[str, str]:
         if mpiexec and proxy:
             return mpiexec, proxy
     raise ConfigurationError(
-        [
-            "strategy mpi needs MPICH (mpiexec.hydra and hydra_pmi_proxy are not there): "
-            "put mpich and mpi4py into the source's requirements.txt"
-        ]
+        "strategy mpi needs MPICH (mpiexec.hydra and hydra_pmi_proxy are not there): "
+        "put mpich and mpi4py into the source's requirements.txt"
     )
 
 
@@ -124,5 +121,5 @@ def proxy_arguments(leader: str, options: list[str]) -> list[str]:
         else:
             problems.append(f"mpiexec's proxy option {name!r} {value!r} is not known to this agent")
     if problems:
-        raise ConfigurationError([f"{problem}: use mpich 4 or 5" for problem in problems])
+        raise ConfigurationError(*(f"{problem}: use mpich 4 or 5" for problem in problems))
     return argv

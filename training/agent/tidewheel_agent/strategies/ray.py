@@ -14,9 +14,8 @@ from pathlib import Path
 
 from ..agent_path import program
 from ..configuration.command_line import script_command
-from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.settings import Settings
+from ..configuration.settings import Hardware, Settings
 from ..supervision.process_tree import SERVICE_VARIABLE
 from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.with_services import Program

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from ..agent_path import program
 from ..configuration.command_line import script_command
-from ..configuration.hardware import Hardware
 from ..configuration.job import Job
-from ..configuration.settings import ConfigurationError, Settings
+from ..configuration.settings import ConfigurationError, Hardware, Settings
 from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.with_services import Program
 
@@ -87,10 +86,8 @@ def _data_service(job: Job, settings: Settings) -> Launch:
     """
     if not job.helper_hosts:
         raise ConfigurationError(
-            [
-                "strategy data-service needs helper hosts: give the job a second instance group, "
-                "or train with strategy single"
-            ]
+            "strategy data-service needs helper hosts: give the job a second instance group, "
+            "or train with strategy single"
         )
     dispatcher, workers = _data_servers(job.helper_hosts, settings.master_port)
     if job.current_host in workers:

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..own_children import OWN_CHILDREN
+from ..agent_path import OWN_CHILDREN
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"

@@ -1,11 +1,14 @@
-"""What the script's source says of how it hears of a stop."""
+"""How the script hears of a stop: by its source, and by what an earlier attempt has shown."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from ..files import write_atomically
 
 _ASKS = re.compile(rb"TIDEWHEEL_STOP_FILE|\btidewheel\b|stop_soon")
 _LIGHTNING = re.compile(rb"^\s*(?:import|from)\s+(?:lightning|pytorch_lightning)\b", re.MULTILINE)
@@ -59,3 +62,22 @@ def texts_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
             raise OSError(f"more than {_MOST_FILES} files")
         if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
             yield path, path.read_bytes()
+
+
+_FILE = "tidewheel-sigterm.json"
+
+
+def has_left_unsaved(folder: Path) -> bool:
+    """Whether the script of an earlier attempt left on SIGTERM without saving.
+
+    The note lies in the checkpoint folder, beside what the script saves at other times.
+    """
+    try:
+        note = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(note, dict) and note.get("leftUnsaved") is True
+
+
+def note_left_unsaved(folder: Path) -> None:
+    write_atomically(folder / _FILE, json.dumps({"leftUnsaved": True}) + "\n")

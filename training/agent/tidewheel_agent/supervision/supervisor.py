@@ -1,4 +1,4 @@
-"""Watches the script until it ends, and keeps the Spot contract on the way."""
+"""Watches the script until it ends, keeps the Spot contract on the way, and says how it ended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,77 @@ from ..files import write_atomically
 from ..gang.state import GangState, PeerFailure
 from ..log import iso, log
 from .script import Script
-from .script_end import ScriptEnd
-from .stop_request import StopRequest
+
+EXIT_STOPPED = 143
+"""128 + SIGTERM, the code of any container without a handler that is stopped: the platform takes
+it for a stop. 0 would say that training has finished, 1 that the script is at fault."""
+
+
+@dataclass(frozen=True)
+class ScriptEnd:
+    script_code: int
+    """The script's own exit code."""
+    was_stopped: bool
+    """A stop was requested before the script ended."""
+    newest: Checkpoint | None
+    was_killed: bool = False
+    """The agent had to end the script."""
+    heard_nothing: bool = False
+    """No process got the signal, and the script does not ask for the stop file."""
+    peer_failure: PeerFailure | None = None
+    """Another host failed or was lost before the script ended."""
+
+    has_trained_enough: bool = False
+    """The job is limited to a number of steps, which were made."""
+
+    left_unsaved: bool = False
+    """It left by itself after SIGTERM, and saved nothing on the way."""
+
+    @property
+    def has_finished_unaware(self) -> bool:
+        """It ended well by itself, and had no other reason to end than its own end."""
+        ended_well = self.script_code == 0 and not self.was_killed and self.peer_failure is None
+        return self.was_stopped and self.heard_nothing and ended_well
+
+    @property
+    def exit_code(self) -> int:
+        """The script's own; 143 after a stop, unless it has finished: a checkpoint proves the last
+        step done, or it heard nothing of the stop and ended well."""
+        if self.has_trained_enough:
+            return 0
+        if not self.was_stopped or self.has_finished_unaware:
+            return self.script_code
+        total = self.newest.total_steps if self.newest else None
+        is_finished = total is not None and self.newest is not None and self.newest.step >= total
+        return 0 if is_finished and self.script_code == 0 else EXIT_STOPPED
+
+
+class StopRequest:
+    def __init__(self) -> None:
+        self._is_set = False
+        self.reason = ""
+        self.requested_at = 0.0
+        """Unix seconds."""
+        self._listener: Callable[[str], None] | None = None
+
+    def set(self, reason: str) -> None:
+        """The first reason counts. Takes no lock, because a signal handler may call it."""
+        if not self._is_set:
+            self.reason, self.requested_at = reason, time.time()
+            self._is_set = True
+
+    def on_set(self, listener: Callable[[str], None]) -> None:
+        self._listener = listener
+
+    def acknowledge(self) -> None:
+        """Calls the listener once, outside the signal handler."""
+        if self._listener is not None:
+            listener, self._listener = self._listener, None
+            listener(self.reason)
+
+    def is_set(self) -> bool:
+        return self._is_set
+
 
 _NO_HANDLER = "has no SIGTERM handler"
 _TICK_SECONDS = 0.2

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
-import sys
 
-from ..agent_path import AGENT
-from ..own_children import OWN_CHILDREN
+from ..agent_path import ignore_signals, start_own
 from .process_tree import kill_all
 
 _FAREWELL = b"."
@@ -22,8 +19,7 @@ _FAREWELL = b"."
 
 def watch(token: str, root: int) -> int:
     """Runs in the watchdog's own process."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     received = b""
     while chunk := os.read(0, 16):
         received += chunk
@@ -36,15 +32,8 @@ class Watchdog:
     """Guards a script until it is dismissed."""
 
     def __init__(self, token: str, root: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-S", "-E", str(AGENT), "--watchdog", token, str(root)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env={},
-        )
-        OWN_CHILDREN.add(self._process.pid)
+        nowhere = subprocess.DEVNULL
+        self._process = start_own("--watchdog", token, str(root), stdout=nowhere, stderr=nowhere)
 
     def dismiss(self) -> None:
         assert self._process.stdin is not None

@@ -113,7 +113,7 @@ def _forget(path: Path, resume: ResumePoint | None) -> int:
         match = re.fullmatch(r"(\d+) \S+(?: (-?\d+))?(?: .*)?\n", line)
         if match:
             rows.append((float(match[2] or 0), int(match[1]) / 1000, line))
-    last = resume.last_kept((step, at) for step, at, _ in rows) if resume else float("inf")
+    last = resume.last_before_resume((step, at) for step, at, _ in rows) if resume else float("inf")
     kept = "".join(line for step, _, line in rows if step <= last)
     if kept == "":
         path.unlink(missing_ok=True)

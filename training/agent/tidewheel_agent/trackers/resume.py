@@ -67,7 +67,7 @@ def _forget_in_event_files(folder: Path, resume: ResumePoint) -> int:
     count, now = 0, time.time()
     for current, names in _folders_with_events(folder):
         points = _shown(current / name for name in sorted(names))
-        last = resume.last_kept((p.position, p.at or 0.0) for p in points)
+        last = resume.last_before_resume((p.position, p.at or 0.0) for p in points)
         lost = sum(p.position > last for p in points)
         if lost:
             # After the files of earlier attempts and before those of this one, by name.

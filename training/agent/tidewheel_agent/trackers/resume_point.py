@@ -29,7 +29,7 @@ class ResumePoint:
     """Unix seconds, by the clock of the host that saved it."""
     saved_at: float
 
-    def last_kept(self, points: Iterable[tuple[float, float]]) -> float:
+    def last_before_resume(self, points: Iterable[tuple[float, float]]) -> float:
         """The last position of a series that will not be logged again.
 
         `points` are position and Unix seconds of each. The series may count something else than

@@ -1,40 +1,22 @@
 """W&B's files before a resumed script starts: rows that come again go, rows that would be lacking
-are handed to the script.
-
-The script's side is for_scripts/tidewheel/_wandb_rows.py. Its files lie in `wandb-rows/` and are
-named `<id>.<process>.<0 or 1>.rows`, where `<id>` is the run's with `_` for all but letters,
-digits, `-` and `_`. Each holds frames: step (int64), Unix seconds (float64), length and CRC-32
-(uint32) of what follows, little-endian, and a PartialHistoryRequest of
-wandb/proto/wandb_internal.proto. `<id>.again` is written here in the same form. Its last frame is
-empty and has the step at which the run counts on.
-"""
+are handed to the script, whose side is for_scripts/tidewheel/_wandb_rows.py."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-import struct
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+
+from tidewheel_contract.wandb_rows import Row, file_name, read_rows
 
 from ..log import log
 from ..series.wandb_file import WandbFile
 from .identity import wandb_rows_folder
 from .resume_point import ResumePoint
 
-_HEAD = struct.Struct("<qdII")
 _JOURNAL = re.compile(r"(?P<id>[\w-]+)\.\d+\.[01]\.rows|(?P<again>[\w-]+)\.again", re.ASCII)
-
-
-class Row(NamedTuple):
-    """A request that the script sent to W&B's process; several may belong to one step."""
-
-    step: int
-    at: float
-    message: bytes
 
 
 def prepare_wandb(trackers: Path, resume: ResumePoint | None) -> int:
@@ -43,7 +25,7 @@ def prepare_wandb(trackers: Path, resume: ResumePoint | None) -> int:
     folder.mkdir(exist_ok=True)
     files: dict[str, list[Path]] = {}
     for path in sorted(trackers.glob("wandb/*run-*/run-*.wandb")):
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", path.stem.removeprefix("run-"))
+        name = file_name(path.stem.removeprefix("run-"))
         files.setdefault(name, []).append(path)
     journals: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
@@ -68,9 +50,9 @@ def _prepare_run(
     files: Iterable[Path], journals: Iterable[Path], again: Path, resume: ResumePoint
 ) -> int:
     stored = [(path, offset, row) for path in files for offset, row in WandbFile(path).rows()]
-    logged = sorted({row for path in journals for row in _rows(path) if row.message})
+    logged = sorted({row for path in journals for row in read_rows(path) if row.message})
     points = [(row.position, row.at or 0.0) for _, _, row in stored]
-    last = resume.last_kept([*points, *((row.step, row.at) for row in logged)])
+    last = resume.last_before_resume([*points, *((row.step, row.at) for row in logged)])
     cut: dict[Path, int] = {}
     for path, offset, row in stored:
         if row.position > last:
@@ -92,23 +74,9 @@ def _prepare_run(
 
 def _write(path: Path, rows: Iterable[Row]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    heads = ((_HEAD.pack(r.step, r.at, len(r.message), zlib.crc32(r.message)), r) for r in rows)
     try:
-        temporary.write_bytes(b"".join(head + row.message for head, row in heads))
+        temporary.write_bytes(b"".join(row.frame() for row in rows))
         temporary.replace(path)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """Ends at the first frame that a kill cut short."""
-    data, at = path.read_bytes(), 0
-    while at + _HEAD.size <= len(data):
-        step, moment, length, checksum = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
-        message = data[at : at + length]
-        if len(message) < length or zlib.crc32(message) != checksum:
-            return
-        yield Row(step, moment, message)
-        at += length

@@ -28,7 +28,7 @@ def holders() -> dict[int, Any]:
     return {id(value): value for value in values if type(value) in found}
 
 
-def held(frame: types.FrameType, live: dict[int, Any]) -> dict[int, Any]:
+def on_stack(frame: types.FrameType, live: dict[int, Any]) -> dict[int, Any]:
     """Those of `live` that the frame holds beside its variables, by their place."""
     depth = _depths(frame.f_code)[0].get(frame.f_lasti, 0)
     start = _stack_of(frame) if depth else None

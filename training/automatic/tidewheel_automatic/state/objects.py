@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from .frames import held, holders, loops
+from .frames import holders, loops, on_stack
 from .randomness import is_generator
 
 Path = tuple[object, ...]
@@ -52,7 +52,7 @@ def visit(leaf: Leaf, loaders: Iterable[tuple[object, object, object]] = ()) -> 
     # What such an iterator holds, such as a sampler's generator, is made again with the iterator.
     walk.pass_over(iterator for _, _, iterator in loaders)
     for index, frame in enumerate(reversed(frames)):
-        walk.held(frame, ("held", index, frame.f_code.co_name))
+        walk.stack(frame, ("held", index, frame.f_code.co_name))
 
 
 def visit_one(value: object, leaf: Leaf) -> None:
@@ -125,9 +125,9 @@ class _Walk:
             # Before PEP 667 f_locals is a copy.
             ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
-    def held(self, frame: types.FrameType, path: Path) -> None:
+    def stack(self, frame: types.FrameType, path: Path) -> None:
         """What no variable leads to, such as the tensors of a loop over `x.split(8)`."""
-        for place, value in held(frame, self._holders).items():
+        for place, value in on_stack(frame, self._holders).items():
             self.value(value, (*path, place), False, 0)
 
     def value(self, value: Any, path: Path, owned: bool, depth: int) -> Any:
@@ -179,7 +179,7 @@ class _Walk:
         if isinstance(value, types.GeneratorType):
             if value.gi_frame is not None and not value.gi_running:
                 self.frame(value.gi_frame, (*path, "frame"))
-                self.held(value.gi_frame, (*path, "held"))
+                self.stack(value.gi_frame, (*path, "held"))
         elif isinstance(value, types.MethodType):
             self.value(value.__self__, (*path, "self"), owned, depth + 1)
         elif isinstance(value, types.FunctionType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Collection
 from typing import Any
 
@@ -11,10 +12,10 @@ import torch
 from ..fake_tensors import is_fake, without_modes
 from ..journal import RefusedError
 from ..loaders import live_loaders
-from . import optimizers, randomness
+from . import randomness
 from .objects import Path, visit
 from .replicated import Replicated, whole
-from .tensors import SavedTensor
+from .tensors import SavedTensor, pack, unpack
 
 Versions = dict[int, tuple[weakref.ref[torch.Tensor], int]]
 _LARGE_BYTES = 1 << 20
@@ -49,7 +50,7 @@ def capture(unchanged: Versions, replicated: Collection[int] = ()) -> dict[Path,
         if _is_part(value):
             raise RefusedError(_SPREAD)
         if isinstance(value, torch.optim.Optimizer):
-            found[path] = optimizers.state_of(value, replicated)
+            found[path] = _state_of_optimizer(value, replicated)
         elif id(value) in replicated:
             found[path] = Replicated(SavedTensor(value))
         elif not isinstance(value, torch.Tensor):
@@ -91,7 +92,7 @@ def restore(saved: dict[Path, Any]) -> None:
         visit(put, live_loaders())
         # Its state belongs to the parameters, of which those made in the replay are others now.
         for optimizer, old in found:
-            optimizers.restore(optimizer, old)
+            _restore_optimizer(optimizer, old)
     missing = [path for path, old in left.items() if _must_be_there(whole(old))]
     if missing:
         raise RefusedError(f"{name_of(missing[0])} is not there when the script starts again")
@@ -113,3 +114,68 @@ def name_of(path: Path) -> str:
     """As a person writes it: `train.model.fc1.weight`."""
     shown = [str(part) for part in path[2:] if part not in (".", "_modules", "_parameters")]
     return ".".join(shown) or str(path)
+
+
+_ATOMS = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device)
+_OWN = ("state", "param_groups", "defaults")
+
+
+def _state_of_optimizer(optimizer: torch.optim.Optimizer, replicated: Collection[int]) -> list[Any]:
+    """A pair of options and states for each group; then attributes, and states by other keys."""
+    groups: list[Any] = []
+    parameters: set[int] = set()
+    for group in optimizer.param_groups:
+        options = {name: value for name, value in group.items() if name != "params"}
+        states: list[Any] = []
+        for parameter in group["params"]:
+            parameters.add(id(parameter))
+            packed = pack(dict(optimizer.state.get(parameter, {})))
+            states.append(Replicated(packed) if id(parameter) in replicated else packed)
+        groups.append((options, states))
+    others = {key: value for key, value in optimizer.state.items() if id(key) not in parameters}
+    for key in others:
+        if not isinstance(key, (str, int, tuple)):
+            raise RefusedError(f"an optimizer keeps a state for a {type(key).__name__}")
+    attributes = {
+        name: pack(value)
+        for name, value in vars(optimizer).items()
+        if name not in _OWN and _is_data(value)
+    }
+    return [*groups, (attributes, pack(others), "beside")]
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, saved: list[Any]) -> None:
+    *groups, (attributes, others, _) = saved
+    if len(groups) != len(optimizer.param_groups):
+        raise RefusedError("an optimizer has another number of parameter groups than before")
+    optimizer.state.clear()
+    device = torch.device("cpu")
+    for group, (options, states) in zip(optimizer.param_groups, groups, strict=True):
+        group.update(options)
+        if len(states) != len(group["params"]):
+            raise RefusedError("an optimizer has another number of parameters than before")
+        for parameter, state in zip(group["params"], states, strict=True):
+            device = parameter.device
+            if packed := whole(state):
+                optimizer.state[parameter] = unpack(packed, device)
+    optimizer.state.update(unpack(others, device))
+    for name, value in attributes.items():
+        setattr(optimizer, name, unpack(value, device))
+
+
+def _is_data(value: Any) -> bool:
+    """Numbers, arrays and what is made of them: no parameters, functions or objects.
+
+    A tensor has a path of its own; a list of them may be one that the steps have made.
+    """
+    return not isinstance(value, torch.Tensor) and _is_value(value)
+
+
+def _is_value(value: Any) -> bool:
+    if isinstance(value, _ATOMS) or type(value).__module__ == "numpy":
+        return True
+    if isinstance(value, torch.Tensor):
+        return not value.requires_grad
+    if isinstance(value, dict):
+        return all(map(_is_value, value)) and all(map(_is_value, value.values()))
+    return isinstance(value, (list, tuple, deque, set)) and all(map(_is_value, value))

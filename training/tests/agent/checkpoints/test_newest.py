@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidewheel_agent.checkpoints.newest import newest_checkpoint
+from tidewheel_agent.checkpoints.frameworks import newest_checkpoint
 from tidewheel_agent.configuration.settings import CheckpointRules
 from tidewheel_agent.declared_pattern import DeclaredPattern
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.hardware import Hardware
 from tidewheel_agent.configuration.job import Job
 from tidewheel_agent.configuration.network import (
     efa_environment,
@@ -18,7 +17,7 @@ from tidewheel_agent.configuration.network import (
 )
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.script_environment import ScriptFiles, script_environment
-from tidewheel_agent.configuration.settings import Settings
+from tidewheel_agent.configuration.settings import Hardware, Settings
 from tidewheel_agent.strategies.launch import plan
 
 HOSTS = ("127.0.0.1", "127.0.0.3")

@@ -13,12 +13,11 @@ import pytest
 
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.command_line import script_arguments
-from tidewheel_agent.configuration.hardware import Hardware
 from tidewheel_agent.configuration.job import Job
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.sagemaker_environment import sagemaker_environment
 from tidewheel_agent.configuration.script_environment import thread_environment
-from tidewheel_agent.configuration.settings import Settings
+from tidewheel_agent.configuration.settings import Hardware, Settings
 
 RECORDED = Path(__file__).with_name("toolkit-environment.json")
 HYPERPARAMETERS: dict[str, Any] = {

@@ -16,8 +16,8 @@ import pytest
 from cluster import wait_until
 from hosts import TRAINING
 from tidewheel_agent.metrics.counters import MachineCounters, ProcessCounters, Reading
-from tidewheel_agent.metrics.data_wait import DataWait
 from tidewheel_agent.metrics.usage import (
+    DataWait,
     Summary,
     UsageRecorder,
     mean_between,

@@ -11,8 +11,7 @@ import pytest
 from cluster import running, wait_until
 from sagemaker_host import make_host
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
-from tidewheel_agent.resumes.earlier_positions import Earlier, read_earlier
-from tidewheel_agent.resumes.verdict import by_checkpoint, by_position
+from tidewheel_agent.resumes.resume_proof import Earlier, by_checkpoint, by_position, read_earlier
 
 SCRIPT = """
 import os, pathlib, pickle, time

@@ -13,8 +13,7 @@ import pytest
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.settings import ConfigurationError, Settings
-from tidewheel_agent.source.archive import unpack_source
-from tidewheel_agent.source.place import place_source
+from tidewheel_agent.source.place import place_source, unpack_source
 
 REGULAR = stat.S_IFREG | 0o644
 

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from agent_file import agent_file
+from hosts import agent_file
 from tidewheel_agent.strategies.programs.mpi_rank import rank_environment
 
 SECOND_OF_FOUR = {"PMI_RANK": "5", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "4"}

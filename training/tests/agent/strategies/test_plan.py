@@ -12,9 +12,8 @@ import pytest
 
 from cluster import running
 from sagemaker_host import make_host
-from tidewheel_agent.configuration.hardware import Hardware
 from tidewheel_agent.configuration.read_job import read_job
-from tidewheel_agent.configuration.settings import ConfigurationError, Settings
+from tidewheel_agent.configuration.settings import ConfigurationError, Hardware, Settings
 from tidewheel_agent.configuration.strategy_traits import TRAITS
 from tidewheel_agent.strategies.launch import Launch, launcher_of, plan
 from tidewheel_agent.strategies.mpi import proxy_arguments, proxy_options

@@ -52,13 +52,13 @@ def lines(*steps: int) -> str:
 def test_the_step_decides_where_the_series_counts_as_the_checkpoint_does() -> None:
     points = [(step, 1000.0 + step) for step in range(60)]
     # The marker came after step 50, while step 51 was being trained.
-    assert ResumePoint(50, after=1045.0, saved_at=1051.4).last_kept(points) == 50
+    assert ResumePoint(50, after=1045.0, saved_at=1051.4).last_before_resume(points) == 50
 
 
 def test_the_time_decides_where_the_series_counts_something_else() -> None:
     batches = [(100.0 * step, 1000.0 + step) for step in range(60)]
-    assert ResumePoint(3, after=1049.0, saved_at=1050.5).last_kept(batches) == 5000
-    assert BEGINNING.last_kept(batches) < 0
+    assert ResumePoint(3, after=1049.0, saved_at=1050.5).last_before_resume(batches) == 5000
+    assert BEGINNING.last_before_resume(batches) < 0
 
 
 def test_a_checkpoint_that_no_note_names_is_still_the_one_to_resume_from(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_checkpoint_that_no_note_names_is_still_the_one_to_resume_from(tmp_pat
     save(tmp_path, 15, 1015.0, noted=False)
     resume = read_resume_point(tmp_path)
     assert resume is not None
-    assert resume.last_kept((step, 1000.0 + step) for step in range(20)) == 15
+    assert resume.last_before_resume((step, 1000.0 + step) for step in range(20)) == 15
 
 
 def test_nothing_is_forgotten_where_the_script_may_have_its_own_checkpoint(tmp_path: Path) -> None:

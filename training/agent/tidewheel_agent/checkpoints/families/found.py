@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..formats.files import FileReader, FileState
+from ..formats.inert_pickle import InertUnpickler, load_inert
 from ..formats.step_names import Position, position_in_name
 from ..tree import Folder
 
@@ -70,6 +73,23 @@ def problem_of_files(folder: Folder, reader: FileReader) -> str:
         if problem:
             return problem
     return ""
+
+
+def first_problem(folder: Folder, reader: FileReader, names: Iterable[str]) -> str:
+    """Of these files of the folder. Raises OSError."""
+    readings = (reader.read(folder.path / name, folder.files[name]) for name in names)
+    return next((reading.problem for reading in readings if reading and reading.problem), "")
+
+
+def read_saved(path: Path) -> object:
+    """The structure of a zip of torch.save; None where it cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
+            with archive.open(name) as file:
+                return load_inert(InertUnpickler(file))  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, ValueError, StopIteration):
+        return None
 
 
 def position_of_folder(folder: Folder) -> Position | None:

@@ -1,13 +1,18 @@
-"""Hugging Face's Trainer: weights, optimizer, scheduler, random states, then trainer_state.json.
+"""Hugging Face's Trainer and Accelerate.
 
-Source: transformers/trainer.py, `_save_checkpoint`. `save_only_model` leaves the middle out.
+Trainer writes weights, optimizer, scheduler, random states, then trainer_state.json. Source:
+transformers/trainer.py, `_save_checkpoint`. `save_only_model` leaves the middle out. Accelerate's
+`save_state` writes weights first, then optimizers, schedulers, random states last. Source:
+accelerate/checkpointing.py, `save_accelerator_state`.
 """
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from ..checkpoint import finite_numbers
 from ..formats.files import FileReader
-from ..formats.inert_pickle import Inert, InertUnpickler, load_inert
+from ..formats.inert_pickle import Inert
 from ..formats.step_names import Position
 from ..tree import Folder
 from .found import (
@@ -16,6 +21,7 @@ from .found import (
     position_of_folder,
     problem_of_files,
     read_json_object,
+    read_saved,
     whole_folder,
 )
 from .weights import has_weights, missing_shards
@@ -74,16 +80,7 @@ def _problem(folder: Folder, reader: FileReader) -> str:
 def _saves_only_the_model(folder: Folder) -> bool:
     if _ARGUMENTS not in folder.files:
         return False
-    import zipfile
-
-    path = folder.path / _ARGUMENTS
-    try:
-        with zipfile.ZipFile(path) as archive:
-            name = next(name for name in archive.namelist() if name.endswith("/data.pkl"))
-            with archive.open(name) as file:
-                arguments = load_inert(InertUnpickler(file))  # type: ignore[arg-type]
-    except (zipfile.BadZipFile, ValueError, StopIteration):
-        return False
+    arguments = read_saved(folder.path / _ARGUMENTS)
     state = arguments.state if isinstance(arguments, Inert) else None
     return isinstance(state, dict) and state.get("save_only_model") is True
 
@@ -94,3 +91,42 @@ def _metrics(state: dict[str, object]) -> dict[str, float]:
     for entry in history if isinstance(history, list) else []:
         metrics |= finite_numbers(entry)
     return {name: value for name, value in metrics.items() if name not in ("step", "epoch")}
+
+
+_ACCELERATE_SIGNS = ("random_states_*.pkl", "optimizer.bin", "scheduler.bin", "sampler.bin")
+_ACCELERATE_OPTIMIZERS = ("optimizer.bin", "optimizer_*", "pytorch_model", "global_step*")
+
+
+def find_accelerate(folder: Folder, reader: FileReader) -> Claim | None:
+    if not any(fnmatchcase(name, sign) for name in folder.files for sign in _ACCELERATE_SIGNS):
+        return None
+    try:
+        problem = _accelerate_problem(folder, reader)
+    except ValueError as error:
+        problem = f"an index is cut off: {error}"
+    found = Found(
+        "Accelerate",
+        folder.name,
+        dict(folder.all_files()),
+        position_of_folder(folder),
+        f"{folder.name or folder.path.name}: {problem}" if problem else "",
+    )
+    return whole_folder(folder, found)
+
+
+def _accelerate_problem(folder: Folder, reader: FileReader) -> str:
+    present = {*folder.files, *folder.folders}
+    if not has_weights(folder):
+        return "the weights are missing"
+    missing = missing_shards(folder)
+    if missing:
+        return missing
+    if not any(
+        fnmatchcase(name, pattern) for name in present for pattern in _ACCELERATE_OPTIMIZERS
+    ):
+        return "optimizer.bin is missing"
+    ranks = sum(fnmatchcase(name, "random_states_*.pkl") for name in folder.files)
+    for rank in range(max(1, ranks)):
+        if f"random_states_{rank}.pkl" not in folder.files:
+            return f"random_states_{rank}.pkl, which is written last, is missing"
+    return problem_of_files(folder, reader)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..formats.files import FileReader
 from ..formats.step_names import Position
 from ..tree import Folder
-from .found import Claim, Found
+from .found import Claim, Found, first_problem
 
 _HISTORY = "history.json"
 _SUFFIXES = (".pt", ".safetensors")
@@ -35,9 +35,7 @@ def find(folder: Folder, reader: FileReader) -> Claim | None:
         if prefix == history or not parts or not parts[0].startswith(f"{prefix}params"):
             continue
         epoch, problem = _read_history(folder.path / history)
-        for name in parts:
-            reading = reader.read(folder.path / name, folder.files[name])
-            problem = problem or (reading.problem if reading else "")
+        problem = problem or first_problem(folder, reader, parts)
         position = None if epoch is None else Position(epoch, "epoch")
         files = folder.named({history, *parts})
         found.append(Found("skorch", folder.child(parts[0]), files, position, problem))

@@ -1,17 +1,24 @@
-"""torch.distributed.checkpoint (FSDP, Lightning's and Hugging Face's sharded states).
+"""States that several ranks of PyTorch save in parts.
 
-`.metadata` is written last and names every stored part with its file, offset and length.
-Source: torch/distributed/checkpoint/filesystem.py.
+torch.distributed.checkpoint (FSDP, Lightning's and Hugging Face's sharded states): `.metadata` is
+written last and names every stored part with its file, offset and length. Source:
+torch/distributed/checkpoint/filesystem.py.
+
+DeepSpeed: the file `latest` names a folder, and is written after the folder's files. Each rank
+writes its part of a ZeRO optimizer; the model's file says how many ranks there were. Source:
+deepspeed/runtime/engine.py, `save_checkpoint`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from fnmatch import fnmatchcase
 
 from ..formats.files import FileReader
 from ..formats.inert_pickle import Inert, read_pickle
+from ..formats.step_names import position_in_name
 from ..tree import Folder
-from .found import Claim, Found, position_of_folder, problem_of_files, whole_folder
+from .found import Claim, Found, position_of_folder, problem_of_files, read_saved, whole_folder
 
 _METADATA = ".metadata"
 _LIGHTNING = "meta.pt"
@@ -82,3 +89,46 @@ def _fields(value: object) -> dict[str, object]:
     if isinstance(state, tuple) and len(state) == 2:  # A class with slots.
         state = state[1] or state[0]
     return state if isinstance(state, dict) else {}
+
+
+_MODEL = "mp_rank_*_model_states.pt"
+_OPTIMIZER = "*zero_pp_rank_*_optim_states.pt"
+
+
+def find_deepspeed(folder: Folder, reader: FileReader) -> Claim | None:
+    if "latest" not in folder.files or folder.files["latest"].size_bytes > 4096:
+        return None
+    tag = (folder.path / "latest").read_text(encoding="utf-8", errors="replace").strip()
+    saved = [name for name, each in folder.folders.items() if _is_deepspeed(each)]
+    if tag not in folder.folders or (tag not in saved and not tag.startswith("global_step")):
+        return None
+    inside = folder.folders[tag]
+    files = {**dict(inside.all_files()), **folder.named({"latest"})}
+    problem = _deepspeed_problem(inside, reader)
+    found = Found("DeepSpeed", inside.name, files, position_in_name(tag), problem)
+    return Claim((found,), frozenset({"latest", tag, *saved}))
+
+
+def _is_deepspeed(folder: Folder) -> bool:
+    return any(fnmatchcase(name, _MODEL) or "optim_states" in name for name in folder.files)
+
+
+def _deepspeed_problem(folder: Folder, reader: FileReader) -> str:
+    models = [name for name in folder.files if fnmatchcase(name, _MODEL)]
+    if not models:
+        return f"{folder.name}: the model's file is missing"
+    problem = problem_of_files(folder, reader)
+    if problem:
+        return f"{folder.name}: {problem}"
+    parts = sum(fnmatchcase(name, _OPTIMIZER) for name in folder.files)
+    ranks = _ranks(folder, models[0])
+    if 0 < parts < ranks:
+        return f"{folder.name}: {parts} of {ranks} ranks have written their optimizer"
+    return ""
+
+
+def _ranks(folder: Folder, model: str) -> int:
+    """Of data parallelism; 0 where the file does not say."""
+    saved = read_saved(folder.path / model)
+    ranks = saved.get("dp_world_size") if isinstance(saved, dict) else None
+    return ranks if isinstance(ranks, int) else 0

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from ..formats.files import FileReader
 from ..tree import Folder
-from .found import Claim, Found, position_of_folder, read_json_object, whole_folder
+from .found import Claim, Found, first_problem, position_of_folder, read_json_object, whole_folder
 
 SINGLE_WEIGHTS = (
     "model.safetensors",
@@ -81,9 +81,7 @@ def find_sharded_weights(folder: Folder, reader: FileReader) -> Claim | None:
 def _sharded(
     folder: Folder, reader: FileReader, name: str, present: set[str], problem: str
 ) -> Found:
-    for shard in sorted(present):
-        reading = reader.read(folder.path / shard, folder.files[shard])
-        problem = problem or (reading.problem if reading else "")
+    problem = problem or first_problem(folder, reader, sorted(present))
     position = position_of_folder(folder)
     files = folder.named(present)
     named = folder.child(name)
@@ -118,10 +116,7 @@ def find_lone_weights(folder: Folder, reader: FileReader) -> Claim | None:
     position = position_of_folder(folder)
     if not lone or not folder.name or position is None:
         return None
-    problem = ""
-    for name in lone:
-        reading = reader.read(folder.path / name, folder.files[name])
-        problem = problem or (reading.problem if reading else "")
+    problem = first_problem(folder, reader, lone)
     files = dict(folder.all_files())
     found = Found("weights", folder.name, files, position, problem, needs_quiet=True)
     return whole_folder(folder, found)

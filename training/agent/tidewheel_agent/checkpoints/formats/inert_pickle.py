@@ -10,7 +10,10 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Hashable
+from pathlib import Path
 from typing import BinaryIO
+
+from .step_names import Reading, position_inside
 
 
 class Inert(dict[object, object]):
@@ -86,3 +89,22 @@ def load_inert(unpickler: InertUnpickler) -> object:
 def kind_of(value: object) -> str:
     """The class or function that made a value, such as `_rebuild_tensor_v2`."""
     return type(value).__name__
+
+
+_LARGEST_FILE = 64 * 1024 * 1024
+_STOP = b"."
+
+
+def read_pickle_file(path: Path) -> Reading | None:
+    """None where the file cannot be read to its end: too large, compressed, or joblib's arrays,
+    which lie between the opcodes. Such a file counts once it has been quiet."""
+    size = path.stat().st_size
+    if size == 0 or size > _LARGEST_FILE:
+        return None
+    content = path.read_bytes()
+    if content[:1] != b"\x80" and content[-1:] != _STOP:
+        return None
+    try:
+        return Reading(position=position_inside(read_pickle(content)))
+    except ValueError:
+        return None if b"NumpyArrayWrapper" in content else Reading(f"{path.name} is cut off")

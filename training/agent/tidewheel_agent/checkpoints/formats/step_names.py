@@ -135,3 +135,17 @@ def first_count(saved: Mapping[object, object], names: Iterable[str]) -> int | N
         if isinstance(value, int) and 0 <= value < 10**12:
             return value
     return None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`problem` says why the file is not whole; empty for a whole one."""
+
+    problem: str = ""
+    position: Position | None = None
+    is_weights_only: bool = False
+    """The file holds tensors and nothing else, as released weights do."""
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.problem

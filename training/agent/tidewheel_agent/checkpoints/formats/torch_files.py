@@ -14,8 +14,7 @@ import zlib
 from pathlib import Path
 
 from .inert_pickle import Inert, InertUnpickler, kind_of, load_inert, read_pickle
-from .reading import Reading
-from .step_names import Position, first_count, position_inside
+from .step_names import Position, Reading, first_count, position_inside
 
 _LARGEST_STRUCTURE = 64 * 1024 * 1024
 _ZIP_HEADER_BYTES = 30

@@ -11,8 +11,7 @@ import re
 import struct
 from pathlib import Path
 
-from .reading import Reading
-from .step_names import Position
+from .step_names import Position, Reading
 
 _LARGEST_MODEL = 256 * 1024 * 1024
 _FIXED_BYTES = {

@@ -14,13 +14,14 @@ from tidewheel_contract.documents import KeptManifestFile
 from ...log import log
 from ..families.found import Found
 from ..formats.files import FileState
-from .copy_file import copy_file, sha256_of
 from .generation import (
     KEPT_FOLDER,
     SLOTS,
     Generation,
+    copy_file,
     part_name,
     read_generations,
+    sha256_of,
     write_generation,
 )
 

@@ -1,7 +1,8 @@
 """Writes states beside the training: the training's thread only copies them.
 
 Two copies exist at most, and one where memory is short: one is written, and one waits. A newer
-state takes the place of the one that waits, so that after a warning the newest counts.
+state takes the place of the one that waits, so training never stands still for a slow disk, and
+after a warning the newest counts.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-Write = Callable[[dict[str, Any]], None]
+from ._state_copy import StateCopy
+
+Write = Callable[[Any], None]
 
 _MOST_COPIES = 2
 _SPARE = 1.5
@@ -22,32 +24,23 @@ _SPARE = 1.5
 
 @dataclass(frozen=True)
 class _Save:
-    copy: Any
-    state: dict[str, Any]
+    copy: StateCopy
+    state: Any
     write: Write
 
 
-def free_bytes() -> int:
-    """Of the host's memory; 0 where the system does not tell."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(1024 * int(x.split()[1]) for x in lines if x.startswith("MemAvailable:"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return 0
+class LatestWriter:
+    """One thread calls it: the training's. `free`: bytes of memory for a further copy."""
 
-
-class Writer:
-    """One thread calls it: the training's."""
-
-    def __init__(self, free: Callable[[], int] = free_bytes) -> None:
+    def __init__(self, free: Callable[[], float] = lambda: float("inf")) -> None:
         self._free = free
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._waiting: _Save | None = None
-        self._unused: list[Any] = []
+        self._unused: list[StateCopy] = []
         self._copies = 0
         self._copy_bytes = 0
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self.write_seconds = self.gpu_seconds = 0.0
         """Of the last state: until it was on disk, and for how long its copy kept a GPU busy."""
 
@@ -55,7 +48,7 @@ class Writer:
     def is_busy(self) -> bool:
         return self._thread is not None
 
-    def start(self, state: dict[str, Any], write: Write) -> None:
+    def start(self, state: object, write: Write) -> None:
         """Copies `state` and has `write` called with the copy by another thread.
 
         Raises what an earlier `write` raised.
@@ -63,13 +56,11 @@ class Writer:
         self.raise_failure()
         copy = self._take_copy()
         try:
-            objects = copy.take(state["objects"])
+            copied = copy.take(state)
         except BaseException:
             with self._changed:
                 self._unused.append(copy)
             raise
-        # The rest is made for this state, and entries of the journal do not change.
-        copied = {**state, "objects": objects, "journal": [*state["journal"]]}
         self._copy_bytes = copy.nbytes
         with self._changed:
             self._waiting = _Save(copy, copied, write)
@@ -89,16 +80,13 @@ class Writer:
         if failure is not None:
             raise failure
 
-    def _take_copy(self) -> Any:
+    def _take_copy(self) -> StateCopy:
         with self._changed:
             if self._waiting is not None:
                 copy, self._waiting = self._waiting.copy, None
                 return copy
             has_room = self._copies == 0 or self._free() >= _SPARE * self._copy_bytes
             if not self._unused and self._copies < _MOST_COPIES and has_room:
-                # The agent puts this package on the path of every script.
-                from tidewheel._state_copy import StateCopy
-
                 self._copies += 1
                 return StateCopy()
             self._changed.wait_for(lambda: self._unused)
@@ -116,7 +104,7 @@ class Writer:
             try:
                 self.gpu_seconds = save.copy.settle()
                 save.write(save.state)
-            except Exception as error:  # The training's thread raises it at its next call.
+            except BaseException as error:  # The training's thread raises it at its next call.
                 self._failure = error
             self.write_seconds = time.monotonic() - began
             with self._changed:

@@ -1,19 +1,18 @@
-"""The small files by which the agent and the hooks talk, in `ScriptFiles.automatic`.
+"""The small files by which the agent and the hooks of automatic checkpoints talk during a trial.
 
-The hooks' exchange.py names them, too: it runs in the script, where this package is not imported.
+They lie in the folder TIDEWHEEL_AUTOMATIC_TRIAL. No attempt reads those of another release.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 VERDICT = "verdict.json"
 """`{"result", "reason"}`, of the trial; the agent's."""
 LATER = "later"
-"""The folder of the next trial, in that of the one before."""
+"""The folder of the next trial, in a later epoch, in that of the one before."""
 STOPPED = "stopped.json"
 """`{"step", "reason", "forGood"?}`: the script trains on without further checkpoints."""
 FAILED_RESUME = "failed-resume.json"
@@ -38,21 +37,3 @@ def read_exchanged(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
-
-
-@dataclass(frozen=True)
-class FailedResume:
-    step: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"it could not be resumed after step {self.step}: {self.reason}"
-
-
-def read_failed_resume(folder: Path) -> FailedResume | None:
-    """None where no process has reported one."""
-    document = read_exchanged(folder / FAILED_RESUME)
-    if document is None:
-        return None
-    step = document.get("step")
-    return FailedResume(step if isinstance(step, int) else 0, str(document.get("reason", "")))
