@@ -1,13 +1,12 @@
 /** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
 
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { playPhase } from '../../../cli/try/phase.ts';
 import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
 import { undocumented } from '../../support/documented.ts';
@@ -17,12 +16,7 @@ import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
 const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-try-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
+const folder = folderOfSuite('try');
 /** A loop over steps; `resume` and `save` are lines of Python. */
 const loop = ({ resume = '', save = '' }) => `
 import json, os, pathlib, sys, time
@@ -42,6 +36,9 @@ while step < 5000:
         pass
         ${save}
 `;
+
+import { folderOfSuite } from '../../support/folders.ts';
+
 /** By the absolute path that the start before has noted, as frameworks do. */
 const RESUME = `
 newest = checkpoints / "newest"

@@ -1,6 +1,6 @@
 /** Functions that are up before their first invocation. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
+
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateStateMachineCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -9,6 +9,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const NOTES = `
@@ -18,14 +19,12 @@ note('initialised');
 export const handler = async () => { note('invoked'); return {}; };`;
 
 let emulator: TestEmulator;
-let folder: string;
+const folder = folderOfSuite('proactive');
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-proactive-'));
   emulator = await startTestEmulator({ initialised: ['later'] });
 });
 afterAll(async () => {
   await emulator.stop();
-  await rm(folder, { recursive: true });
 });
 
 const fileOf = (name: string) => path.join(folder, name);

@@ -1,6 +1,6 @@
 /** Messages of a queue: the batches that a function gets of them, and what S3 notifies of. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
+
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateEventSourceMappingCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -18,6 +18,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 import { createFunction } from './lambda.ts';
 
@@ -29,14 +30,12 @@ export const handler = async ({ Records }) => {
 };`;
 
 let emulator: TestEmulator;
-let folder: string;
+const folder = folderOfSuite('batches');
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-batches-'));
   emulator = await startTestEmulator();
 });
 afterAll(async () => {
   await emulator.stop();
-  await rm(folder, { recursive: true });
 });
 
 async function sqs(operation: string, body: object): Promise<unknown> {

@@ -1,7 +1,6 @@
 /** `tidewheel interrupt` against running jobs: the command, the control server, the market and SageMaker together. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -18,12 +17,11 @@ const GRACE_SECONDS = 2;
 let emulator: TestEmulator;
 let ground: Ground;
 let market: LocalMarket;
-let stateDirectory: string;
+const stateDirectory = folderOfSuite('interrupt');
 let closeControl: () => Promise<void>;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interrupt-'));
   await writeFile(path.join(stateDirectory, 'access-key.json'), JSON.stringify(TEST_KEY));
   market = await startLocalMarket({ credentials: TEST_KEY, graceSeconds: GRACE_SECONDS });
   ground = await layGround(emulator.url, { market: market.market, graceSeconds: GRACE_SECONDS });
@@ -41,7 +39,6 @@ afterAll(async () => {
   await ground?.close();
   await market?.close();
   await emulator?.stop();
-  await rm(stateDirectory, { recursive: true, force: true });
 });
 
 /** Exit code and all that it printed. */
@@ -74,6 +71,9 @@ if (saved / 'warned').exists():
 (saved / 'up').write_text('')
 time.sleep(600)
 `;
+
+import { folderOfSuite } from '../../../../test/support/folders.ts';
+
 const start = async (name: string, hosts = 1): Promise<void> => {
   await ground.create({
     script: SCRIPT,

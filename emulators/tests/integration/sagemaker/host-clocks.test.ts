@@ -1,5 +1,5 @@
 /** Clocks of hosts that share this machine: real processes use CPU time, however much of it they get. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -36,6 +36,8 @@ time.sleep(0.01)
 print(now() - begin, flush=True)
 `;
 
+import { folderOfTest } from '../../../../test/support/folders.ts';
+
 interface Asked {
   readonly kind: 'work' | 'wait';
   readonly processes: number;
@@ -44,12 +46,10 @@ interface Asked {
 
 let folder: string;
 const problems: string[] = [];
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tw-clocks-'));
+beforeEach(() => {
+  folder = folderOfTest('clocks');
 });
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(async () => {});
 
 const hostsOf = (count: number) =>
   planHosts(

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -21,18 +20,16 @@ import { type Ground, isRunning, jobRequest, layGround } from '../../../../test/
 
 let emulator: TestEmulator;
 let ground: Ground;
-let stateDirectory: string;
+const stateDirectory = folderOfSuite('restart');
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-restart-'));
 });
 
 afterAll(async () => {
   await ground?.close();
   await emulator?.stop();
-  await rm(stateDirectory, { recursive: true, force: true });
 });
 
 /** Tells the process ids of itself and of a child in a session of its own. */
@@ -47,6 +44,8 @@ if child == 0:
 (base / 'checkpoints/pids').write_text(f'{os.getpid()} {child}')
 time.sleep(600)
 `;
+
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 
 async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
   const cli = path.join(import.meta.dirname, '../../../sagemaker/cli.ts');

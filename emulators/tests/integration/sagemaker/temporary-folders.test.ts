@@ -1,7 +1,6 @@
 /** What a script finds of a machine's temporary folder and of its last seconds, in a checkout at a deep path. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
@@ -9,11 +8,10 @@ import { type Ground, layGround } from '../../../../test/support/local-sagemaker
 
 let emulator: TestEmulator;
 let ground: Ground;
-let folder: string;
+const folder = folderOfSuite('deep');
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-deep-'));
   const stateDirectory = path.join(folder, 'a-folder-of-many-letters-'.repeat(6));
   await mkdir(stateDirectory);
   ground = await layGround(emulator.url, { stateDirectory, graceSeconds: 8 });
@@ -22,7 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await ground?.close();
   await emulator?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const put = (text: string): string => `
@@ -105,6 +102,8 @@ time.sleep(warned + float(os.environ['TIDEWHEEL_GRACE_SECONDS']) - time.monotoni
 (folder / 'saved').write_text('all of it')
 time.sleep(600)
 `);
+
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 
 test('peers of a failed host get the whole grace', async () => {
   const brief = await layGround(emulator.url, { graceSeconds: 2 });
