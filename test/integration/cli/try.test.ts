@@ -1,5 +1,4 @@
 /** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
-
 import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,12 +10,14 @@ import { playPhase } from '../../../cli/try/phase.ts';
 import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
+import { folderOfSuite } from '../../support/folders.ts';
 import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
 
 const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 
 const folder = folderOfSuite('try');
+
 /** A loop over steps; `resume` and `save` are lines of Python. */
 const loop = ({ resume = '', save = '' }) => `
 import json, os, pathlib, sys, time
@@ -36,9 +37,6 @@ while step < 5000:
         pass
         ${save}
 `;
-
-import { folderOfSuite } from '../../support/folders.ts';
-
 /** By the absolute path that the start before has noted, as frameworks do. */
 const RESUME = `
 newest = checkpoints / "newest"

@@ -11,6 +11,7 @@ beforeEach(() => {
   folder = folderOfTest('taken');
   record = join(folder, 'dropped.jsonl');
 });
+
 const FILE = { path: '/drop/digits/7/a "b"\n.png', size: 3, mtimeMs: 1.5 };
 
 describe('a file of the drop folder', () => {

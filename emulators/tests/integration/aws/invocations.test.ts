@@ -1,5 +1,4 @@
 /** An account with two concurrent executions, both taken: what Lambda does with each kind of invocation. */
-
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,4 @@
 /** A real Python program that sleeps on a virtual clock, as a training script of a campaign does. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -4,7 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { startControlServer } from '../../../region/control-server.ts';
 import { makeInterruptions } from '../../../region/interruptions.ts';
@@ -14,14 +16,13 @@ const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.ts');
 const GRACE_SECONDS = 2;
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 let market: LocalMarket;
 const stateDirectory = folderOfSuite('interrupt');
 let closeControl: () => Promise<void>;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   await writeFile(path.join(stateDirectory, 'access-key.json'), JSON.stringify(TEST_KEY));
   market = await startLocalMarket({ credentials: TEST_KEY, graceSeconds: GRACE_SECONDS });
   ground = await layGround(emulator.url, { market: market.market, graceSeconds: GRACE_SECONDS });
@@ -38,7 +39,6 @@ afterAll(async () => {
   await closeControl?.();
   await ground?.close();
   await market?.close();
-  await emulator?.stop();
 });
 
 /** Exit code and all that it printed. */
@@ -71,9 +71,6 @@ if (saved / 'warned').exists():
 (saved / 'up').write_text('')
 time.sleep(600)
 `;
-
-import { folderOfSuite } from '../../../../test/support/folders.ts';
-
 const start = async (name: string, hosts = 1): Promise<void> => {
   await ground.create({
     script: SCRIPT,

@@ -14,19 +14,15 @@ import {
   UpdateTrainingJobCommand,
 } from '@aws-sdk/client-sagemaker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { channelOf, type Ground, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url, {
     instanceQuota: (type, market) => (type === 'p5.48xlarge' && market === 'spot' ? 1 : 100),
     longestRunSeconds: 432_000,
@@ -35,7 +31,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground?.close();
-  await emulator?.stop();
 });
 
 test('a name is taken until its job is deleted', async () => {

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { type Host, planHosts } from '../../../sagemaker/hosts/container.ts';
 import { clockedVcpus, startHostClocks } from '../../../sagemaker/hosts/host-clocks.ts';
 import { startHost } from '../../../sagemaker/hosts/host-process.ts';
@@ -35,8 +36,6 @@ else:
 time.sleep(0.01)
 print(now() - begin, flush=True)
 `;
-
-import { folderOfTest } from '../../../../test/support/folders.ts';
 
 interface Asked {
   readonly kind: 'work' | 'wait';

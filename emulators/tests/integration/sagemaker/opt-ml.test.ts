@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
 import { startHost } from '../../../sagemaker/hosts/host-process.ts';
 import { canShowOptMl } from '../../../sagemaker/hosts/opt-ml.ts';
@@ -15,6 +16,7 @@ let withoutNamespaces: string;
 beforeAll(async () => {
   withoutNamespaces = await pythonWithoutNamespaces(folder);
 });
+
 const PROGRAM = 'import os, sys; print("\\n".join([os.environ["SAGEMAKER_BASE_DIR"], *sys.argv[1:]]))';
 const WORDS = [
   '/opt/ml',
@@ -76,8 +78,6 @@ os.write(changed[1], b".")
 os.wait()
 print(os.listdir(base), os.listdir(machine) if machine.is_dir() else [])
 `;
-
-import { folderOfSuite } from '../../../../test/support/folders.ts';
 
 test.skipIf(!hasNamespaces).each(['stays', 'goes', 'moves', 'appears', 'dangles'])(
   'a host writes to its own /opt/ml while that of the machine %s',

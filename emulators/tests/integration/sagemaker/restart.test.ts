@@ -9,27 +9,21 @@ import {
   SageMakerClient,
 } from '@aws-sdk/client-sagemaker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  clientConfiguration,
-  projectPython,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, isRunning, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 const stateDirectory = folderOfSuite('restart');
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
 });
 
 afterAll(async () => {
   await ground?.close();
-  await emulator?.stop();
 });
 
 /** Tells the process ids of itself and of a child in a session of its own. */
@@ -44,8 +38,6 @@ if child == 0:
 (base / 'checkpoints/pids').write_text(f'{os.getpid()} {child}')
 time.sleep(600)
 `;
-
-import { folderOfSuite } from '../../../../test/support/folders.ts';
 
 async function startAlone(): Promise<{ server: ChildProcess; url: string }> {
   const cli = path.join(import.meta.dirname, '../../../sagemaker/cli.ts');

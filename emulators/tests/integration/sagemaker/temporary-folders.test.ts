@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 const folder = folderOfSuite('deep');
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   const stateDirectory = path.join(folder, 'a-folder-of-many-letters-'.repeat(6));
   await mkdir(stateDirectory);
   ground = await layGround(emulator.url, { stateDirectory, graceSeconds: 8 });
@@ -19,7 +19,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground?.close();
-  await emulator?.stop();
 });
 
 const put = (text: string): string => `
@@ -102,8 +101,6 @@ time.sleep(warned + float(os.environ['TIDEWHEEL_GRACE_SECONDS']) - time.monotoni
 (folder / 'saved').write_text('all of it')
 time.sleep(600)
 `);
-
-import { folderOfSuite } from '../../../../test/support/folders.ts';
 
 test('peers of a failed host get the whole grace', async () => {
   const brief = await layGround(emulator.url, { graceSeconds: 2 });

@@ -9,6 +9,7 @@ let project: string;
 beforeEach(() => {
   project = folderOfTest('packages');
 });
+
 async function made(content: string): Promise<string> {
   const folder = await mkdtemp(join(project, 'made-'));
   await writeFile(join(folder, 'api.zip'), content);

@@ -14,6 +14,7 @@ let folder: string;
 beforeEach(() => {
   folder = folderOfTest('object');
 });
+
 it.each(['', 'a', '0123456789', '012345678'])('holds the bytes of %j', async (body) => {
   store.seed('model', body);
   const file = path.join(folder, 'below/model');

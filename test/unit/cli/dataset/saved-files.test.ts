@@ -15,6 +15,7 @@ beforeEach(() => {
   folder = folderOfTest('saved');
   at = ground();
 });
+
 it('is fetched without the files of the agent', async () => {
   await at.blobStore.put(`${PREFIX}model.pth`, Buffer.from('weights'));
   await at.blobStore.put(`${PREFIX}logs/a.txt`, Buffer.from('a'));

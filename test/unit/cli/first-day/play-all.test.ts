@@ -25,6 +25,7 @@ beforeEach(() => {
   stopping = new AbortController();
   onSleep = () => undefined;
 });
+
 const file = () => path.join(folder, 'results.json');
 const kept = () => readResults(file(), PLACE);
 const reported = () => readFile(path.join(folder, 'report.md'), 'utf8');

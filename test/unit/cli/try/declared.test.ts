@@ -8,6 +8,7 @@ let folder: string;
 beforeEach(() => {
   folder = folderOfTest('declared');
 });
+
 const nothing = { declaration: undefined, entryPoint: undefined, arguments: undefined };
 const read = (typed: Partial<Parameters<typeof readTraining>[0]> = {}) =>
   readTraining({ folder, ...nothing, environment: {}, channels: {}, ...typed });
