@@ -1,5 +1,5 @@
 /** An emulator that goes with the tests of a file. */
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 import { startTestEmulator, type TestEmulator } from './emulator.ts';
 
 /** At the top of a file: it is up before what the file prepares, and stops after all else. */
@@ -8,9 +8,11 @@ export function emulatorOfSuite(
 ): Pick<TestEmulator, 'url'> {
   let running: TestEmulator | undefined;
   beforeAll(async () => {
-    running = await startTestEmulator(options);
+    const started = await startTestEmulator(options);
+    running = started;
+    // Behind every afterAll, and behind what later hooks leave in the same way.
+    return () => started.stop();
   });
-  afterAll(() => running?.stop());
   return {
     get url() {
       if (running === undefined) throw new Error('the emulator of this file is not up yet');

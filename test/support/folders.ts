@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, onTestFinished } from 'vitest';
+import { beforeAll, onTestFinished } from 'vitest';
 
 const made = (name: string): string => mkdtempSync(path.join(tmpdir(), `tw-${name}-`));
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
@@ -10,7 +10,8 @@ const remove = (folder: string): void => rmSync(folder, { recursive: true, force
 /** At the top of a file or suite; removed after all else of it. */
 export function folderOfSuite(name: string): string {
   const folder = made(name);
-  afterAll(() => remove(folder));
+  // Behind every afterAll, and behind what later hooks leave in the same way.
+  beforeAll(() => () => remove(folder));
   return folder;
 }
 

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { contextOf } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { dropInto } from '../../../cli/verbs/drop.ts';
@@ -26,8 +26,8 @@ let said: string;
 
 beforeAll(async () => {
   api = await startApi(ground(), 'ada');
+  return () => api.stop();
 });
-afterAll(() => api?.stop());
 
 beforeEach(async () => {
   at = ground();

@@ -13,7 +13,7 @@ import {
   StopTrainingJobCommand,
   UpdateTrainingJobCommand,
 } from '@aws-sdk/client-sagemaker';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { clientConfiguration } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { channelOf, type Ground, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
@@ -27,10 +27,7 @@ beforeAll(async () => {
     instanceQuota: (type, market) => (type === 'p5.48xlarge' && market === 'spot' ? 1 : 100),
     longestRunSeconds: 432_000,
   });
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 test('a name is taken until its job is deleted', async () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { channelOf, type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
@@ -12,10 +12,7 @@ let ground: Ground;
 
 beforeAll(async () => {
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 /** Each host writes what it finds into the merged output. */

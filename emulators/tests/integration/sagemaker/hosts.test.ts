@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startTestEmulator } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, isRunning, layGround } from '../../../../test/support/local-sagemaker.ts';
@@ -10,10 +10,7 @@ let ground: Ground;
 
 beforeAll(async () => {
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 test('two hosts reach each other by their addresses', async () => {

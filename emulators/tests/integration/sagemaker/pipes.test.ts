@@ -1,5 +1,5 @@
 /** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { jobChannels, pipeChannel } from '../../../../functions/launch/job/job-channels.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
@@ -9,10 +9,7 @@ let ground: Ground;
 
 beforeAll(async () => {
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 const PROCESSES = 2;

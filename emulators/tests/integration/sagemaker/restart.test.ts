@@ -8,7 +8,7 @@ import {
   DescribeTrainingJobCommand,
   SageMakerClient,
 } from '@aws-sdk/client-sagemaker';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { folderOfSuite } from '../../../../test/support/folders.ts';
@@ -20,10 +20,7 @@ const stateDirectory = folderOfSuite('restart');
 
 beforeAll(async () => {
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 /** Tells the process ids of itself and of a child in a session of its own. */

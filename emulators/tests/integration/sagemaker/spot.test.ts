@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -11,10 +11,7 @@ let ground: Ground;
 
 beforeAll(async () => {
   ground = await layGround(emulator.url, { timeScale: 10, spotDiscount: () => 0.25 });
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 afterEach(() => {

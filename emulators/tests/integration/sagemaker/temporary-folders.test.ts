@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
@@ -15,10 +15,7 @@ beforeAll(async () => {
   const stateDirectory = path.join(folder, 'a-folder-of-many-letters-'.repeat(6));
   await mkdir(stateDirectory);
   ground = await layGround(emulator.url, { stateDirectory, graceSeconds: 8 });
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 const put = (text: string): string => `

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -8,10 +8,7 @@ let ground: Ground;
 
 beforeAll(async () => {
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
+  return () => ground.close();
 });
 
 const WRITE_MODEL = `

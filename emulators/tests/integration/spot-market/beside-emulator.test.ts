@@ -17,7 +17,7 @@ import {
   ListExecutionsCommand,
   SFNClient,
 } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { clientConfiguration, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { rebalanceRecommendation } from '../../../../test/support/rebalance.ts';
@@ -31,10 +31,7 @@ let ec2: EC2Client;
 beforeAll(async () => {
   market = await startLocalMarket({ credentials: TEST_KEY, awsEndpointUrl: emulator.url });
   ec2 = new EC2Client(clientConfiguration(market.url));
-});
-
-afterAll(async () => {
-  await market.close();
+  return () => market.close();
 });
 
 describe('an action that is not the market’s', () => {
