@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
+import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import {
-  type ApiCall,
   type ApiRefusal,
   createClient,
   type Input,
@@ -86,31 +85,23 @@ function apiOver(send: SendCall, title: string): Api {
 
 function signedSend({ apiUrl, region }: Pick<ChosenDeployment, 'apiUrl' | 'region'>): SendCall {
   const signing = { service: 'execute-api', region, credentials: defaultProvider() };
-  return async ({ method, path, headers, body }: ApiCall) => {
-    const url = new URL(`${apiUrl}${path}`);
-    // fetch sets the host itself.
-    const { host: _host, ...signed } = await signedHeaders(url, { method, body, headers }, signing);
-    return sent(url, { method, body, headers: signed });
-  };
+  return ({ path, ...call }) => signedFetch(new URL(`${apiUrl}${path}`), call, signing, sending());
 }
 
 const tokenSend =
   ({ apiUrl, token }: TokenAccess): SendCall =>
   ({ method, path, headers, body }) =>
-    sent(new URL(`${apiUrl}${path}`), {
+    fetch(`${apiUrl}${path}`, {
+      ...sending(),
       method,
-      body,
       headers: { ...headers, authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
     });
 
-const sent = (url: URL, { method, headers, body }: Omit<ApiCall, 'path'>): Promise<Response> =>
-  fetch(url, {
-    method,
-    headers,
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-    ...(body !== undefined && { body }),
-  });
+const sending = (): RequestInit => ({
+  redirect: 'error',
+  signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
+});
 
 const untilTaken =
   (send: SendCall): SendCall =>

@@ -4,6 +4,7 @@ import { once } from '@tidewheel/kit/once.ts';
 import * as z from 'zod';
 import { type Api, apiOf, apiWithToken, type TokenAccess } from './api-calls.ts';
 import { type ChosenDeployment, type DeploymentName, findDeployment } from './deployment.ts';
+import { EXIT } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The process that a person started, as far as a verb may see it. */
@@ -19,6 +20,11 @@ export interface Surroundings {
 export interface Context extends Surroundings {
   /** The person asked for JSON. */
   readonly json: boolean;
+  /**
+   * Prints the document for JSON, else the text for a person.
+   * @returns the exit code of a command that did what it was asked
+   */
+  readonly answer: (document: unknown, text: () => string) => number;
   readonly place: DeploymentName;
   /**
    * Found at the first call, and named on standard error.
@@ -40,6 +46,10 @@ export function contextOf(
   return {
     ...surroundings,
     json,
+    answer: (document, text) => {
+      surroundings.terminal.print(json ? JSON.stringify(document, null, 2) : text());
+      return EXIT.ok;
+    },
     place,
     deployment,
     api: once(async () => {

@@ -4,7 +4,6 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { readStored } from '@tidewheel/declaration/read.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
-import { own } from '@tidewheel/kit/own-property.ts';
 import { type CompactionInput, chooseCompaction, compact } from '@tidewheel/packing/compact.ts';
 import {
   blobVersions,
@@ -20,32 +19,13 @@ import { type BlobStore, readText } from '@tidewheel/packing/store.ts';
 import { likelyReaders } from '@tidewheel/placement/estimate.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { compare, contents, retract } from './contents.ts';
+import { compare, contents, retract, versionOf } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { releaseHeld, report } from './quality.ts';
 import { giveUp, repair } from './repair.ts';
 import { verifyAndPrint } from './verify-report.ts';
-import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
-
-interface DatasetRequest {
-  readonly store: BlobStore;
-  readonly pipeline: string;
-  readonly generation: string | undefined;
-  /** All words behind the address. */
-  readonly words: readonly string[];
-  readonly over: readonly string[];
-  readonly replaced: boolean;
-  /** A repair gives the generation up. */
-  readonly giveUp: boolean;
-  readonly dryRun: boolean;
-  /** Where `show` and `sample` write. */
-  readonly out: string | undefined;
-  /** How many samples `show` and `find` take. */
-  readonly most: number;
-  /** Says nothing with --json. */
-  readonly tell: PrintLine;
-}
+import { complain, counted, type DatasetRequest, found, type Outcome } from './words.ts';
 
 /** The pin of a declaration. Its other parts may be invalid. */
 const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });
@@ -123,20 +103,11 @@ async function versions({ store, pipeline, tell }: DatasetRequest): Promise<Outc
   return found({ pipeline, versions: all });
 }
 
-async function pin({ store, pipeline, generation = '', tell }: DatasetRequest): Promise<Outcome> {
-  const chain = blobVersions(store);
-  const newest = await newestVersion(chain, pipeline);
-  const number = own(newest?.added, generation);
-  if (newest === undefined || number === undefined)
-    return complain(
-      `${generation} is no generation of ${pipeline} that can be trained on; available: ${Object.keys(newest?.added ?? {}).join(', ') || 'none'}`,
-    );
-  const { generations } = await readVersion(chain, pipeline, number);
-  const gone = generations.filter((name) => newest.pruned.includes(name));
-  if (gone.length > 0)
-    return complain(
-      `the version of ${generation} is incomplete, because ${gone.join(', ')} was pruned: pin another`,
-    );
+async function pin(request: DatasetRequest): Promise<Outcome> {
+  const version = await versionOf(request, request.generation);
+  if (typeof version === 'string') return complain(version);
+  const { pipeline, generation = '', tell } = request;
+  const { generations } = version;
   tell(
     `Write this into ${bucketKeys.pipeline(pipeline)}. Runs that begin afterwards train on ${generations.join(', ')}:\n\ndataset:\n  pin: ${generation}`,
   );
@@ -229,7 +200,7 @@ async function repairNow(request: DatasetRequest): Promise<Outcome> {
 
 async function retractNow(request: DatasetRequest): Promise<Outcome> {
   const input = await compactionOf(request);
-  return typeof input === 'string' ? complain(input) : retract(request, request.words, input);
+  return typeof input === 'string' ? complain(input) : retract(request, input);
 }
 
 /** The limits that the report checks are those of the declaration as it is now. */
@@ -242,7 +213,7 @@ export const COMMANDS = {
   list,
   versions,
   contents,
-  compare: (request: DatasetRequest) => compare(request, request.words),
+  compare,
   pin,
   verify,
   compact: compactNow,

@@ -13,26 +13,19 @@ import {
 } from '@tidewheel/packing/dataset.ts';
 import { unfinishedRuns } from '@tidewheel/packing/maintain.ts';
 import { compareContents, type HeldObject, versionContents } from '@tidewheel/packing/report.ts';
-import type { BlobStore } from '@tidewheel/packing/store.ts';
 import {
   complain,
   counted,
+  type DatasetRequest,
   found,
   incomingKey,
   type Outcome,
-  type PrintLine,
   shownSampleKey,
 } from './words.ts';
 
-interface Asked {
-  readonly store: BlobStore;
-  readonly pipeline: string;
-  readonly tell: PrintLine;
-}
-
 /** The version that ended with this generation, or the newest one; else what is wrong. */
 export async function versionOf(
-  { store, pipeline }: Omit<Asked, 'tell'>,
+  { store, pipeline }: Pick<DatasetRequest, 'store' | 'pipeline'>,
   generation: string | undefined,
 ): Promise<DatasetVersion | string> {
   const versions = blobVersions(store);
@@ -50,7 +43,7 @@ export async function versionOf(
     : `${gone.join(', ')} of the version of ${generation} was pruned: name another`;
 }
 
-export async function contents(asked: Asked & { readonly generation: string | undefined }): Promise<Outcome> {
+export async function contents(asked: DatasetRequest): Promise<Outcome> {
   const version = await versionOf(asked, asked.generation);
   if (typeof version === 'string') return complain(version);
   const { store, pipeline, tell } = asked;
@@ -65,8 +58,9 @@ export async function contents(asked: Asked & { readonly generation: string | un
 }
 
 /** From the version of the first generation to that of the second, or the newest one. */
-export async function compare(asked: Asked, [first, second]: readonly string[]): Promise<Outcome> {
+export async function compare(asked: DatasetRequest): Promise<Outcome> {
   const held: (readonly HeldObject[])[] = [];
+  const [first, second] = asked.words;
   for (const generation of [first, second]) {
     const version = await versionOf(asked, generation);
     if (typeof version === 'string') return complain(version);
@@ -83,13 +77,12 @@ export async function compare(asked: Asked, [first, second]: readonly string[]):
   return found({ pipeline: asked.pipeline, added, replaced, retracted, objects: after.length });
 }
 
-/** A retraction is noted even if no version holds the key: a run in progress may. @param keys below incoming/ */
+/** A retraction is noted even if no version holds the key: a run in progress may. */
 export async function retract(
-  { store, pipeline, tell }: Asked,
-  keys: readonly string[],
+  { store, pipeline, words, tell }: DatasetRequest,
   input: CompactionInput,
 ): Promise<Outcome> {
-  const wanted = new Set(keys.map((key) => incomingKey(pipeline, key)));
+  const wanted = new Set(words.map((word) => incomingKey(pipeline, word)));
   const contents = async (): Promise<readonly HeldObject[]> => {
     const version = await versionOf({ store, pipeline }, undefined);
     return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
@@ -118,7 +111,10 @@ export async function retract(
 }
 
 /** @param keys that no version holds @returns the exit code */
-async function tellUnknown({ store, pipeline, tell }: Asked, keys: readonly string[]): Promise<number> {
+async function tellUnknown(
+  { store, pipeline, tell }: Pick<DatasetRequest, 'store' | 'pipeline' | 'tell'>,
+  keys: readonly string[],
+): Promise<number> {
   const runs: string[] = [];
   for (const run of await unfinishedRuns(store, pipeline)) {
     const { objects = 0 } = (await readPlan(store, { pipeline, runId: run })) ?? {};

@@ -13,28 +13,16 @@ import {
   storedSamples,
   textOf,
 } from '@tidewheel/packing/report.ts';
-import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
 import { versionOf } from './contents.ts';
-import { complain, found, incomingKey, type Outcome, type PrintLine, shownSampleKey } from './words.ts';
-
-interface Asked {
-  readonly store: BlobStore;
-  readonly pipeline: string;
-  readonly words: readonly string[];
-  /** File or folder for what is read. */
-  readonly out: string | undefined;
-  /** How many. */
-  readonly most: number;
-  readonly tell: PrintLine;
-}
+import { complain, type DatasetRequest, found, incomingKey, type Outcome, shownSampleKey } from './words.ts';
 
 const labelOf = ({ lines }: StoredSample): string | undefined =>
   lines.find(({ label }) => label !== undefined)?.label;
 const digestOf = (line: MemberLine): string => line.source?.sha256 ?? contentOf(line);
 
 /** Writes a page with samples from all over the version. */
-export async function show(asked: Asked): Promise<Outcome> {
+export async function show(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words, tell, out = `${pipeline}-samples.html`, most } = asked;
   const version = await versionOf(asked, words[0]);
   if (typeof version === 'string') return complain(version);
@@ -53,7 +41,7 @@ export async function show(asked: Asked): Promise<Outcome> {
 }
 
 /** Prints the sample that holds an object, and writes its members into a folder if one is named. */
-export async function sample(asked: Asked): Promise<Outcome> {
+export async function sample(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
@@ -82,7 +70,7 @@ export async function sample(asked: Asked): Promise<Outcome> {
 }
 
 async function printSample(
-  { store, pipeline, out, tell }: Pick<Asked, 'store' | 'pipeline' | 'out' | 'tell'>,
+  { store, pipeline, out, tell }: Pick<DatasetRequest, 'store' | 'pipeline' | 'out' | 'tell'>,
   one: StoredSample,
 ): Promise<void> {
   const label = labelOf(one);
@@ -123,7 +111,7 @@ function describe(pipeline: string, line: MemberLine): string {
 }
 
 /** Lists samples by a part of a key, the beginning of a digest, or `label:NAME`. */
-export async function find(asked: Asked): Promise<Outcome> {
+export async function find(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words, most, tell } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);

@@ -3,20 +3,12 @@
 import type { HoldSettings } from '@tidewheel/declaration/packing-settings.ts';
 import { blobVersions, newestVersion, packingKeys, reportedHeld } from '@tidewheel/packing/dataset.ts';
 import { writeQualityReport } from '@tidewheel/packing/report.ts';
-import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
-import { complain, found, type Outcome, type PrintLine } from './words.ts';
-
-interface Asked {
-  readonly store: BlobStore;
-  readonly pipeline: string;
-  readonly generation: string | undefined;
-  readonly tell: PrintLine;
-}
+import { complain, type DatasetRequest, found, type Outcome } from './words.ts';
 
 /** Makes the report of one generation, or of each in the newest version. */
 export async function report(
-  { store, pipeline, generation, tell }: Asked,
+  { store, pipeline, generation, tell }: DatasetRequest,
   hold: HoldSettings | undefined,
 ): Promise<Outcome> {
   const newest = await newestVersion(blobVersions(store), pipeline);
@@ -46,7 +38,12 @@ export async function report(
 }
 
 /** Lets training go on that `packing.hold` holds back. */
-export async function releaseHeld({ store, pipeline, generation = '', tell }: Asked): Promise<Outcome> {
+export async function releaseHeld({
+  store,
+  pipeline,
+  generation = '',
+  tell,
+}: DatasetRequest): Promise<Outcome> {
   const held = await reportedHeld(blobVersions(store), pipeline, generation);
   if (held?.length === 0) {
     tell(`${generation} is not held back`);

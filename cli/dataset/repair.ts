@@ -10,14 +10,11 @@ import {
   repairGeneration,
 } from '@tidewheel/packing/maintain.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
+import { complain, counted, type DatasetRequest, found, type Outcome } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;
 
-interface Surroundings {
-  readonly store: BlobStore;
-  readonly tell: PrintLine;
-}
+type Surroundings = Pick<DatasetRequest, 'store' | 'tell'>;
 
 /** Of a mistyped name nothing is gone. */
 async function isAnywhere(store: BlobStore, { pipeline, generation }: RepairRequest): Promise<boolean> {

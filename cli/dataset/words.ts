@@ -3,9 +3,29 @@
 import { belowIncoming, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
 import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 
 /** Prints a line for a person. */
 export type PrintLine = (line: string) => void;
+
+export interface DatasetRequest {
+  readonly store: BlobStore;
+  readonly pipeline: string;
+  readonly generation: string | undefined;
+  /** All words behind the address. */
+  readonly words: readonly string[];
+  readonly over: readonly string[];
+  readonly replaced: boolean;
+  /** A repair gives the generation up. */
+  readonly giveUp: boolean;
+  readonly dryRun: boolean;
+  /** Where `show` and `sample` write. */
+  readonly out: string | undefined;
+  /** How many samples `show` and `find` take. */
+  readonly most: number;
+  /** Says nothing with --json. */
+  readonly tell: PrintLine;
+}
 
 /** The exit code; and what was found out, for --json, unless it was nothing. */
 export type Outcome = number | { readonly code: number; readonly document: object };

@@ -1,10 +1,10 @@
 /** What the steps found: kept in a file, so that a second start continues, and written as a report. */
 
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { hasCode } from '@tidewheel/kit/errors.ts';
+import { readIfThere } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
 import { STEPS, type Step } from './steps.ts';
 
@@ -51,15 +51,6 @@ export async function readResults(file: string, here: TrialPlace): Promise<reado
   throw new UsageError([
     `--folder is "${folder}", which has the results of ${nameOfPlace(there)}; this is ${nameOfPlace(here)}: name another folder, such as --folder ${folder}-${here.stage}, or remove it`,
   ]);
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error: unknown) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
 }
 
 function readKept(file: string, text: string): z.infer<typeof kept> {

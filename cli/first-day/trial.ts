@@ -67,15 +67,15 @@ export async function playTrial(values: Values, context: Context): Promise<numbe
     say(`\nat most $${steps.reduce((sum, { mostUsd }) => sum + mostUsd, 0).toFixed(2)} together`);
     return 0;
   }
-  const { stage, region } = await context.deployment();
+  const chosen = await context.deployment();
   // The environment names another endpoint than AWS's, as a local region has.
   const isLocal = process.env['AWS_ENDPOINT_URL'] !== undefined;
   const needsYes = steps.some((step) => costsSomething(step, { isLocal, hosts }));
   if (needsYes && !values.yes && !process.stdin.isTTY)
     throw new UsageError(['a step that costs something needs a terminal to ask at, or --yes']);
-  const deployment = await openDeployment({ stage, region });
+  const deployment = await openDeployment(chosen);
   await usable('--folder', values.folder, () => makeWritable(values.folder));
-  const day = dayOf(steps, { ...values, stage }, { deployment, hosts, isLocal });
+  const day = dayOf(steps, { ...values, stage: chosen.stage }, { deployment, hosts, isLocal });
   const stopping = new AbortController();
   // The second one ends it at once.
   const stop = () => stopping.abort();

@@ -6,7 +6,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
-import { type Signing, signedHeaders } from '@tidewheel/kit/signed-headers.ts';
+import { type Signing, signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
 import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/api/page/headers.ts';
 import type { PageFile } from './page-files.ts';
@@ -186,20 +186,15 @@ async function pass(deps: PageServerDeps, call: Call, response: ServerResponse):
   }
 }
 
-async function signedCall(
+function signedCall(
   { credentials, region, apiUrl }: PageServerDeps,
   { method, call, body, etag }: Call,
 ): Promise<Response> {
-  const url = new URL(`${apiUrl}${call}`);
   const signing = { service: 'execute-api', region, credentials };
-  // fetch sets the host itself.
-  const { host: _host, ...headers } = await signedHeaders(url, { method, body }, signing);
-  return fetch(url, {
-    method,
-    headers: { ...headers, ...(etag !== undefined && { 'if-none-match': etag }) },
+  const headers = etag === undefined ? {} : { 'if-none-match': etag };
+  return signedFetch(new URL(`${apiUrl}${call}`), { method, headers, body }, signing, {
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-    ...(body !== undefined && { body }),
   });
 }
 

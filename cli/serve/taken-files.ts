@@ -1,9 +1,9 @@
 /** Which files of the drop folder were taken already, in this start of the program or an earlier one. */
 
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { hasCode } from '@tidewheel/kit/errors.ts';
+import { readIfThere } from '@tidewheel/kit/files.ts';
 
 /** A file as it was when it was looked at; when it changes it is another one. */
 interface SeenFile {
@@ -23,10 +23,7 @@ const lineOf = ({ path, size, mtimeMs }: SeenFile): string => JSON.stringify([pa
 
 /** @param record a line for each file: what is written when the process dies is at most a line that matches none */
 export async function takenFiles(record: string): Promise<TakenFiles> {
-  const text = await readFile(record, 'utf8').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return '';
-    throw error;
-  });
+  const text = (await readIfThere(record)) ?? '';
   const lines = new Set(text.split('\n'));
   const addAll = async (files: readonly SeenFile[]): Promise<void> => {
     const added = files.map(lineOf);

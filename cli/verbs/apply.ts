@@ -24,7 +24,6 @@ declaration or its folder.`,
     const [{ bucket }, api] = [await context.deployment(), await context.api()];
     const dryRun = values['dry-run'];
     const applied = await withBucket(bucket, (store) => apply({ api, store, declaration, dryRun }));
-    context.terminal.print(context.json ? JSON.stringify(applied, null, 2) : appliedText(applied, dryRun));
-    return 0;
+    return context.answer(applied, () => appliedText(applied, dryRun));
   },
 });

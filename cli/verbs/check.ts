@@ -93,8 +93,7 @@ function show({ file, pipeline, valid, problems, hints }: CheckedFile, { print, 
 }
 
 async function findingsOf(context: Context, readOnly: boolean): Promise<readonly Finding[]> {
-  const { stage, region } = await context.deployment();
-  const { testObject, ...deployment } = await openDeployment({ stage, region });
+  const { testObject, ...deployment } = await openDeployment(await context.deployment());
   return checkDeployment({
     ...deployment,
     testObject: readOnly ? undefined : { id: randomUUID(), ...testObject },

@@ -40,8 +40,7 @@ of them reached.`,
     const compared = await api.call('compareRuns', { runs: runs.join(','), metric: values.metric });
     if (values.metric !== undefined && compared.metric === undefined)
       context.terminal.note(`no run of these has logged "${values.metric}" (--metric)`);
-    context.terminal.print(context.json ? JSON.stringify(compared, null, 2) : text(compared));
-    return 0;
+    return context.answer(compared, () => text(compared));
   },
 });
 

@@ -26,12 +26,12 @@ export const verb = defineVerb({
     ['--month 2026-10 --by pool', 'where the money went'],
   ],
   web: ({ values: { month } }) => `/money${month === undefined ? '' : `?month=${month}`}`,
-  run: async ({ values: { month, by } }, { json, terminal, api }) => {
+  run: async ({ values: { month, by } }, { json, answer, terminal, api }) => {
     const money = await (await api()).call('getMoney', { month });
-    terminal.print(json ? JSON.stringify(money, null, 2) : tableText(rowsOf(money, by)));
+    const code = answer(money, () => tableText(rowsOf(money, by)));
     if (!json && !money.isComplete)
       terminal.note('there are more runs than were read: the sums are of the newest');
-    return 0;
+    return code;
   },
 });
 

@@ -16,13 +16,10 @@ They are deleted within a day; until then "tidewheel retry" keeps them. Model, r
     const api = await context.api();
     const answer = await api.call('deleteCheckpoints', { runId });
     const { isDeleted, deletion } = answer;
-    if (context.json) context.terminal.print(JSON.stringify(answer, null, 2));
-    else
-      context.terminal.print(
-        isDeleted
-          ? `${runId} has no checkpoints any more`
-          : `the checkpoints of ${runId} are deleted within a day, as ${deletion?.requestedBy ?? 'a caller'} asked`,
-      );
-    return 0;
+    return context.answer(answer, () =>
+      isDeleted
+        ? `${runId} has no checkpoints any more`
+        : `the checkpoints of ${runId} are deleted within a day, as ${deletion?.requestedBy ?? 'a caller'} asked`,
+    );
   },
 });

@@ -114,11 +114,10 @@ function evidenceIn(file: string): Evidence {
   return read.evidence;
 }
 
-function show({ json, terminal }: Context, title: string | undefined, evidence: Evidence): number {
+function show({ answer }: Context, title: string | undefined, evidence: Evidence): number {
   const verdicts = diagnose(evidence);
   const head = title === undefined ? '' : `${title}\n`;
-  terminal.print(json ? JSON.stringify(verdicts, null, 2) : `${head}${formatVerdicts(evidence, verdicts)}`);
-  return 0;
+  return answer(verdicts, () => `${head}${formatVerdicts(evidence, verdicts)}`);
 }
 
 async function apply(context: Context, pipeline: string, verdicts: readonly Verdict[]): Promise<void> {

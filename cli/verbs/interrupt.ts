@@ -35,19 +35,16 @@ now. RUN is a run's id or the name of its job.`,
     const region = await controlClient(await stateOf(context));
     if (run === undefined) {
       const jobs = await region.running();
-      if (context.json) context.terminal.print(JSON.stringify({ jobs }, null, 2));
-      else if (jobs.length === 0) context.terminal.print('no run has machines now');
-      else for (const job of jobs) context.terminal.print(jobText(job));
-      return 0;
+      return context.answer({ jobs }, () =>
+        jobs.length === 0 ? 'no run has machines now' : jobs.map(jobText).join('\n'),
+      );
     }
     const struck = await region.strike({ run, kill, host });
     const what = host === undefined ? 'all hosts' : `host ${host}`;
-    if (context.json) context.terminal.print(JSON.stringify(struck, null, 2));
-    else
-      context.terminal.print(
-        `${struck.job}: ${what} ${kill ? 'failed, without a warning' : 'warned; the grace runs'}`,
-      );
-    return 0;
+    return context.answer(
+      struck,
+      () => `${struck.job}: ${what} ${kill ? 'failed, without a warning' : 'warned; the grace runs'}`,
+    );
   },
 });
 

@@ -47,9 +47,7 @@ the same, and changes nothing.`,
         ...(budget !== undefined && { budgetUsd: budget }),
       },
     });
-    if (context.json) context.terminal.print(JSON.stringify(changed, null, 2));
-    else context.terminal.print(limitsText(changed));
-    return 0;
+    return context.answer(changed, () => limitsText(changed));
   },
 });
 

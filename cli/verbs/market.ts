@@ -26,15 +26,13 @@ export const verb = defineVerb({
     ['--types g5.xlarge,g6.xlarge --days 90', 'two types over a quarter'],
   ],
   web: ({ values: { days } }) => `/market?days=${days}`,
-  run: async ({ values: { types, days } }, { json, terminal, api }) => {
+  run: async ({ values: { types, days } }, { json, answer, terminal, api }) => {
     const market = await (await api()).call('getMarket', { days });
     const pools = market.pools.filter(({ instanceType }) => types?.includes(instanceType) ?? true);
-    terminal.print(
-      json ? JSON.stringify({ ...market, pools }, null, 2) : tableText(rowsOf({ ...market, pools })),
-    );
+    const code = answer({ ...market, pools }, () => tableText(rowsOf({ ...market, pools })));
     if (!json && pools.length === 0)
       terminal.note('no pool was read yet: a declared pipeline makes the service ask');
-    return 0;
+    return code;
   },
 });
 

@@ -76,10 +76,10 @@ async function fetchModel(
   const file = path.resolve(context.folder, output ?? `${runId}.tar.gz`);
   const bytes = await withBucket(bucket, (store) => saveObject(store, key, file));
   if (bytes === undefined) throw new Error(`the model of ${runId} is no longer at ${modelUri}`);
-  const { terminal, json } = context;
-  if (json) terminal.print(JSON.stringify({ runId, modelUri, file, bytes }, null, 2));
-  else terminal.print(`${path.relative(context.folder, file)}: the model of ${runId}, ${bytesText(bytes)}`);
-  return 0;
+  return context.answer(
+    { runId, modelUri, file, bytes },
+    () => `${path.relative(context.folder, file)}: the model of ${runId}, ${bytesText(bytes)}`,
+  );
 }
 
 interface Saved {
@@ -90,7 +90,7 @@ interface Saved {
 
 /** The archive of such a run is empty. */
 async function fetchSaved(
-  { folder: here, terminal, json }: Context,
+  { folder: here, answer }: Context,
   { runId, pipeline, bucket }: Saved,
   output: string | undefined,
 ): Promise<number> {
@@ -101,12 +101,11 @@ async function fetchSaved(
     throw new Error(
       `${runId} has left no model: its script saved nothing where it runs (s3://${bucket}/${prefix} is empty). Have it save one, then: tidewheel apply, tidewheel run ${pipeline}`,
     );
-  if (json) terminal.print(JSON.stringify({ runId, folder, files, bytes }, null, 2));
-  else
-    terminal.print(
+  return answer(
+    { runId, folder, files, bytes },
+    () =>
       `${path.relative(here, folder)}/: what ${runId} has saved, ${files.length} files, ${bytesText(bytes)}`,
-    );
-  return 0;
+  );
 }
 
 /** @throws UsageError where no run, or not the named one, has a model */

@@ -80,8 +80,7 @@ way. --set changes a part of the declaration for this plan. The exit code is 1 i
         ? await noSuchPipeline(api, body.pipeline)
         : error;
     });
-    const { terminal, json } = context;
-    terminal.print(json ? JSON.stringify(plan, null, 2) : textOf(plan, values.pools));
+    context.answer(plan, () => textOf(plan, values.pools));
     return canTrain(plan) ? EXIT.ok : EXIT.error;
   },
 });

@@ -64,7 +64,7 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
   web: async ({ positionals: [given] }, context) =>
     `/pipelines/${await pipelineMeant(context, given)}/probes`,
   run: async ({ values, positionals: [given] }, context) => {
-    const { terminal, json } = context;
+    const { terminal, answer } = context;
     const pipeline = await pipelineMeant(context, given);
     const api = await context.api();
     const limits = { steps: values.steps, seconds: Math.round(60 * values.minutes) };
@@ -72,8 +72,7 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
     const estimate = estimateText(cells, values);
     if (values['dry-run']) {
       const shown = cells.map(({ assignments: _assignments, ...cell }) => cell);
-      terminal.print(json ? JSON.stringify({ pipeline, cells: shown }, null, 2) : estimate);
-      return EXIT.ok;
+      return answer({ pipeline, cells: shown }, () => estimate);
     }
     terminal.note(estimate);
     checkBudget(cells, values.budget);
@@ -96,11 +95,7 @@ hears of it. Intervals are of 95 %. The exit code is 2 where a combination was n
       };
       const ended = await runCells(job);
       const verdict = verdictOfProbe(ended);
-      terminal.print(
-        json
-          ? JSON.stringify({ pipeline, ...limits, ...documentOf(ended), verdict }, null, 2)
-          : resultText(ended),
-      );
+      answer({ pipeline, ...limits, ...documentOf(ended), verdict }, () => resultText(ended));
       if (leaving.signal.aborted) return INTERRUPTED;
       const isWhole = ended.cells.length === cells.length && ended.cells.every(({ probe }) => probe.speed);
       return isWhole ? EXIT.ok : EXIT.runFailed;

@@ -37,11 +37,10 @@ ${SET_ABOUT}`,
     const remark = run?.declaration && unseenText(run.declaration.training, values.set);
     if (remark !== undefined) context.terminal.note(remark);
     if (values.watch) return watchRun(context, runId, { exitStatus: true });
-    if (context.json) context.terminal.print(JSON.stringify(retried, null, 2));
-    else
-      context.terminal.print(
+    return context.answer(
+      retried,
+      () =>
         `${runId} goes on ${retried.checkpoint === undefined ? 'from the start: there is no checkpoint' : `from step ${retried.checkpoint.step}`}: tidewheel watch ${runId}`,
-      );
-    return 0;
+    );
   },
 });

@@ -63,9 +63,7 @@ ${SET_ABOUT}
       if (remark !== undefined) context.terminal.note(remark);
     }
     if (values.watch) return watchRun(context, started.runId, { exitStatus: true });
-    if (context.json) context.terminal.print(JSON.stringify(started, null, 2));
-    else context.terminal.print(`${started.runId} is open: tidewheel watch ${started.runId}`);
-    return 0;
+    return context.answer(started, () => `${started.runId} is open: tidewheel watch ${started.runId}`);
   },
 });
 

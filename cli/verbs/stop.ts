@@ -35,9 +35,7 @@ table in docs/steering.md. Its arrivals are not lost. "tidewheel retry" has it g
     const api = await context.api();
     const mode = values.now ? 'now' : 'afterSave';
     const stopped = await api.call('stopRun', { runId, body: { mode } });
-    if (context.json) context.terminal.print(JSON.stringify(stopped, null, 2));
-    else context.terminal.print(stopText(stopped, values.now));
-    return 0;
+    return context.answer(stopped, () => stopText(stopped, values.now));
   },
 });
 

@@ -4,6 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from '@tidewheel/kit/errors.ts';
+import { readIfThere } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
 
 export interface AccessKey {
@@ -46,7 +47,7 @@ export const keyVariables = ({ accessKeyId, secretAccessKey }: AccessKey): Recor
  * @throws Error when the file holds no key
  */
 export async function accessKeyIn(file: string): Promise<AccessKey> {
-  const content = await contentOf(file);
+  const content = await readIfThere(file);
   if (content !== undefined) return parse(file, content);
   await mkdir(dirname(file), { recursive: true });
   const own = `${file}.${randomUUID()}`;
@@ -60,15 +61,6 @@ export async function accessKeyIn(file: string): Promise<AccessKey> {
     await rm(own, { force: true });
   }
   return parse(file, await readFile(file, 'utf8'));
-}
-
-async function contentOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error: unknown) {
-    if (hasCode(error, 'ENOENT')) return undefined;
-    throw error;
-  }
 }
 
 function parse(file: string, content: string): AccessKey {

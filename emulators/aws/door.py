@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
+from asgi import Message, Receive, Scope, Send, answer, drop_rest
 from http_api import takes_tokens
 from ministack.app import _parse_execute_api_url
 from ministack.core.iam_actions import access_denied_response
@@ -21,11 +21,6 @@ from ministack.core.responses import fix_error_content_type
 from ministack.core.router import detect_service
 from ministack.core.sigv4 import decode_header_value
 from signatures import Refusal, Request, is_form, is_unsigned, refusal_of, unverified_bytes
-
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 _LOCAL_HOST = re.compile(
     r"(localhost|127(\.\d{1,3}){3}|\[::1\]|([a-z0-9_-]+\.)+localhost)(:\d+)?", re.IGNORECASE
@@ -146,23 +141,12 @@ async def _read(receive: Receive, most_bytes: float) -> tuple[bytes, bool, Recei
     return b"".join(message.get("body", b"") for message in messages), is_whole, again
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: Answer) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    # The rest is read and dropped, so that the answer reaches a client that is still sending.
-    message = await receive()
-    while message["type"] == "http.request" and message.get("more_body"):
-        message = await receive()
-    headers = {**answer.headers, "Content-Length": str(len(answer.body))}
-    await send(
-        {
-            "type": "http.response.start",
-            "status": answer.status,
-            "headers": [(name.lower().encode(), text.encode()) for name, text in headers.items()],
-        }
-    )
-    await send({"type": "http.response.body", "body": answer.body})
+    await drop_rest(receive)
+    await answer(send, *refusal)
 
 
 def _plain(sentence: str, status: int = 403) -> Answer:

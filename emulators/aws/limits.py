@@ -9,17 +9,12 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable
 from typing import Any, TypedDict
 from urllib.parse import parse_qs
 
+from asgi import Receive, Scope, Send, answer, drop_rest
 from ministack.core import lambda_runtime
 from ministack.services import lambda_svc, stepfunctions
-
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 
 class Rates(TypedDict):
@@ -125,29 +120,16 @@ def _prefix_of(scope: Scope) -> str:
 
 
 async def _answer_refused(receive: Receive, send: Send) -> None:
-    await _read_to_end(receive)
-    headers = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(_refused).encode()})
-
-
-async def _read_to_end(receive: Receive) -> None:
-    message = await receive()
-    while message["type"] == "http.request" and message.get("more_body"):
-        message = await receive()
+    await drop_rest(receive)
+    headers = {"content-type": "application/json"}
+    await answer(send, 200, headers, json.dumps(_refused).encode())
 
 
 async def _refuse(receive: Receive, send: Send) -> None:
-    await _read_to_end(receive)
+    await drop_rest(receive)
     request_id = uuid.uuid4().hex[:16].upper()
-    body = _SLOW_DOWN.format(request_id).encode()
-    headers = [
-        (b"content-type", b"application/xml"),
-        (b"content-length", str(len(body)).encode()),
-        (b"x-amz-request-id", request_id.encode()),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers = {"content-type": "application/xml", "x-amz-request-id": request_id}
+    await answer(send, 503, headers, _SLOW_DOWN.format(request_id).encode())
 
 
 def install(limits: Limits) -> None:

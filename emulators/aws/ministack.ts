@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { makeAllPrivate } from '@tidewheel/kit/files.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { type AccessKey, keyVariables } from '../access/access-key.ts';
 
 /** What limits.py reads. */
@@ -235,11 +236,6 @@ async function stopChild(child: ChildProcess, exited: Promise<void>): Promise<vo
   if (!ended && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   await exited;
 }
-
-const once = <T>(action: () => Promise<T>): (() => Promise<T>) => {
-  let running: Promise<T> | undefined;
-  return () => (running ??= action());
-};
 
 async function tailOf(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '(no log)');

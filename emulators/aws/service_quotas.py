@@ -10,14 +10,12 @@ import base64
 import json
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from asgi import Receive, Scope, Send, answer
+
 Json = dict[str, Any]
 
 _TARGET = "ServiceQuotasV20190624."
@@ -188,8 +186,8 @@ class ServiceQuotas:
         body = await _body(receive)
         try:
             request = _parsed(body)
-            answer = self._catalogue.answer(target.removeprefix(_TARGET), request, region)
-            await _send(send, 200, answer)
+            content = self._catalogue.answer(target.removeprefix(_TARGET), request, region)
+            await _send(send, 200, content)
         except QuotasError as error:
             await _send(send, 400, {"__type": error.name, "Message": str(error)})
 
@@ -214,11 +212,8 @@ def _parsed(body: bytes) -> Json:
 
 
 async def _send(send: Send, status: int, content: Json) -> None:
-    body = json.dumps(content).encode()
-    headers = [
-        (b"content-type", b"application/x-amz-json-1.1"),
-        (b"content-length", str(len(body)).encode()),
-        (b"x-amzn-requestid", str(uuid.uuid4()).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers = {
+        "content-type": "application/x-amz-json-1.1",
+        "x-amzn-requestid": str(uuid.uuid4()),
+    }
+    await answer(send, status, headers, json.dumps(content).encode())

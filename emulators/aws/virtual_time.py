@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from activity import Activity
+from asgi import Receive, Scope, Send, answer
 from moments import message_moments, schedule_moments, take_messages, tick
 
 PATH = "/_tidewheel/clock"
@@ -221,15 +222,13 @@ class ServeClock:
         self._app = app
         self._follower = follower
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] == PATH:
-            answer = await asyncio.to_thread(self._follower.settle)
-            body = json.dumps(answer).encode()
-            headers = [(b"content-type", b"application/json")]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
+            settled = await asyncio.to_thread(self._follower.settle)
+            headers = {"content-type": "application/json"}
+            await answer(send, 200, headers, json.dumps(settled).encode())
         else:
             with self._follower.activity.at_work(f"request {scope['path']}"):
                 await self._app(scope, receive, send)

@@ -69,15 +69,6 @@ export interface LocalEc2Options {
   readonly log?: (line: string) => void;
 }
 
-export interface LocalEc2 {
-  /** By instance id, the oldest first. */
-  readonly hosts: ReadonlyMap<string, Ec2Host>;
-  /** Finds what EC2 has launched or ended since the last look. A virtual clock waits for it before it moves. */
-  look(): Promise<void>;
-  /** EC2 takes all hosts back, with the same notice as for an interruption. */
-  close(): Promise<void>;
-}
-
 const LOOK_MILLISECONDS = 1_000;
 const GRACE_SECONDS = 120;
 
@@ -88,7 +79,7 @@ export async function startLocalEc2(options: LocalEc2Options): Promise<LocalEc2>
   await rm(stateDirectory, { recursive: true, force: true });
   await makeAllPrivate(stateDirectory);
   const temporary = await openTemporaryFolder(stateDirectory);
-  const ec2 = new RunningEc2({ ...options, stateDirectory }, temporary);
+  const ec2 = new LocalEc2({ ...options, stateDirectory }, temporary);
   await ec2.start();
   return ec2;
 }
@@ -112,7 +103,8 @@ class NoCapacityError extends Error {
   override readonly name = 'NoCapacityError';
 }
 
-class RunningEc2 implements LocalEc2 {
+export class LocalEc2 {
+  /** By instance id, the oldest first. */
   readonly hosts = new Map<string, Ec2Host>();
   readonly #machines = new Map<string, Machine>();
   readonly #options: LocalEc2Options;
@@ -153,6 +145,7 @@ class RunningEc2 implements LocalEc2 {
     this.#watching = this.#watch();
   }
 
+  /** EC2 takes all hosts back, with the same notice as for an interruption. */
   async close(): Promise<void> {
     this.#closing.abort();
     // As at an interruption: every script reckons with this time to save.
@@ -178,6 +171,7 @@ class RunningEc2 implements LocalEc2 {
     }
   }
 
+  /** Finds what EC2 has launched or ended since the last look. A virtual clock waits for it before it moves. */
   async look(): Promise<void> {
     const alive = await aliveInstances(this.#ec2);
     const ids = new Set(alive.map(({ instanceId }) => instanceId));

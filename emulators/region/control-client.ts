@@ -1,7 +1,7 @@
 /** Calls of a region's control server, for commands that only know its state folder. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
+import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import { REGION } from './clients.ts';
@@ -34,15 +34,9 @@ export async function controlClient(stateDirectory: string): Promise<ControlClie
   const credentials = await accessKeyIn(join(stateDirectory, ACCESS_KEY_FILE));
   const signing = { service: 'tidewheel', region: REGION, credentials };
   const call = async (method: 'GET' | 'POST', path: string, body?: string): Promise<unknown> => {
-    // fetch sets the host itself.
-    const { host: _host, ...headers } = await signedHeaders(
-      new URL(`${url}${path}`),
-      { method, body },
-      signing,
-    );
-    const options = { method, headers, ...(body !== undefined && { body }) };
+    const sent = signedFetch(new URL(`${url}${path}`), { method, body }, signing);
     // The file of a region that was killed names a port where nothing answers.
-    const reply = await fetch(`${url}${path}`, options).catch((cause: unknown) => {
+    const reply = await sent.catch((cause: unknown) => {
       throw new Error(down, { cause });
     });
     const answer: unknown = await reply.json();

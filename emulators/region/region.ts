@@ -166,15 +166,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
 const environmentsDirectory = ({ stateDirectory }: RegionOptions): string =>
   join(stateDirectory, 'environments');
 
-const startMarket = (
-  options: RegionOptions,
-  at: {
-    readonly endpoints: Endpoints;
-    readonly credentials: AccessKey;
-    readonly port: number;
-    readonly time: RegionClock;
-  },
-): Promise<LocalMarket> =>
+const startMarket = (options: RegionOptions, at: Place): Promise<LocalMarket> =>
   startLocalMarket({
     port: at.port,
     awsEndpointUrl: at.endpoints.aws,
@@ -188,15 +180,7 @@ const startMarket = (
     ...(options.notice && { notice: options.notice }),
   });
 
-async function startAws(
-  options: RegionOptions,
-  at: {
-    readonly endpoints: Endpoints;
-    readonly credentials: AccessKey;
-    readonly port: number;
-    readonly time: RegionClock;
-  },
-): Promise<Emulator> {
+async function startAws(options: RegionOptions, at: Place): Promise<Emulator> {
   return startEmulator({
     pythonPath: options.pythonPath,
     stateDirectory: emulatorDirectory(options),
@@ -218,54 +202,54 @@ async function startAws(
   });
 }
 
-/** What a server beside the emulator works with. */
-interface Beside {
+/** Where a server stands. */
+interface Place {
   readonly endpoints: Endpoints;
   readonly credentials: AccessKey;
-  readonly clients: LocalClients;
-  readonly market: LocalMarket;
+  readonly port: number;
   readonly time: RegionClock;
 }
+
+/** What a server beside the emulator works with. */
+interface Beside extends Omit<Place, 'port'> {
+  readonly clients: LocalClients;
+  readonly market: LocalMarket;
+}
+
+/** Of the two that run hosts. */
+const hostServer = (options: RegionOptions, at: Beside) => ({
+  ...at.time.hosts,
+  ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
+  awsEndpointUrl: at.endpoints.aws,
+  credentials: at.credentials,
+  region: REGION,
+  accountId: ACCOUNT_ID,
+  market: at.market.market,
+  pythonPath: options.pythonPath,
+  environmentsDirectory: environmentsDirectory(options),
+  subnetZone: async (subnetId: string) => subnetZone(at.clients.ec2, subnetId),
+  log: options.log,
+});
 
 async function startSageMaker(
   options: RegionOptions,
   at: Beside & { readonly port: number },
 ): Promise<LocalSageMaker> {
   return startLocalSageMaker({
+    ...hostServer(options, at),
+    ...sageMakerLimits(options.limits),
+    ...(at.time.virtual === undefined && { hostVcpus: vcpusOfProbe }),
     port: at.port,
     stateDirectory: join(options.stateDirectory, 'sagemaker'),
-    awsEndpointUrl: at.endpoints.aws,
-    credentials: at.credentials,
-    region: REGION,
-    accountId: ACCOUNT_ID,
-    market: at.market.market,
-    pythonPath: options.pythonPath,
-    environmentsDirectory: environmentsDirectory(options),
-    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
     spotDiscount: at.market.spotDiscount,
-    ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
-    ...sageMakerLimits(options.limits),
-    ...at.time.hosts,
-    ...(at.time.virtual === undefined && { hostVcpus: vcpusOfProbe }),
-    log: options.log,
   });
 }
 
 async function startEc2(options: RegionOptions, at: Beside): Promise<LocalEc2> {
   return startLocalEc2({
+    ...hostServer(options, at),
     ...hostLimits(options.limits),
-    ...at.time.hosts,
-    ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
     stateDirectory: join(options.stateDirectory, 'ec2'),
-    awsEndpointUrl: at.endpoints.aws,
-    credentials: at.credentials,
-    region: REGION,
-    accountId: ACCOUNT_ID,
-    market: at.market.market,
-    pythonPath: options.pythonPath,
-    environmentsDirectory: environmentsDirectory(options),
-    subnetZone: async (subnetId) => subnetZone(at.clients.ec2, subnetId),
-    log: options.log,
   });
 }
 

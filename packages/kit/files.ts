@@ -1,7 +1,7 @@
 /** Folders: made with those above them, closed to other users, and their files as an upload sees them. */
 
 import { execFile } from 'node:child_process';
-import { access, chmod, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from './errors.ts';
@@ -54,6 +54,16 @@ async function makeUnlessThere(folder: string): Promise<void> {
     await mkdir(folder);
   } catch (error: unknown) {
     if (!hasCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+  }
+}
+
+/** @returns undefined where no such file is */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error: unknown) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
   }
 }
 

@@ -21,7 +21,9 @@ export async function signedHeaders(
   { method, headers = {}, body }: Signable,
   signing: Signing,
 ): Promise<Record<string, string>> {
-  const signed = await new SignatureV4({ ...signing, sha256: Sha256 }).sign({
+  // As S3's own clients do: its keys are encoded once.
+  const uriEscapePath = signing.service !== 's3';
+  const signed = await new SignatureV4({ ...signing, uriEscapePath, sha256: Sha256 }).sign({
     method,
     protocol: url.protocol,
     hostname: url.hostname,
@@ -31,4 +33,17 @@ export async function signedHeaders(
     ...(body !== undefined && { body }),
   });
   return signed.headers;
+}
+
+/** @param options of fetch, beside what is signed */
+export async function signedFetch(
+  url: URL,
+  request: Signable,
+  signing: Signing,
+  options: RequestInit = {},
+): Promise<Response> {
+  // fetch sets the host itself.
+  const { host: _host, ...headers } = await signedHeaders(url, request, signing);
+  const { method, body } = request;
+  return fetch(url, { ...options, method, headers, ...(body !== undefined && { body }) });
 }

@@ -2,7 +2,7 @@
 import type { ComparedBy, Point } from '../model/compared-runs.ts';
 import { evenly } from '../model/curve.ts';
 import { shortNumber } from '../model/format.ts';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 
 export interface CurveLine {
   readonly name: string;
@@ -60,7 +60,7 @@ export function CompareCurve({ name, by, lines }: CompareCurveProps) {
         {() => (
           <Table
             caption={`${name} by ${by}`}
-            columns={['run', { title: by, isNumber: true }, { title: name, isNumber: true }]}
+            columns={['run', ...numbers(by, name)]}
             rows={lines.flatMap((line) =>
               evenly(line.points, MOST_ROWS).map(({ x, y }) => [line.name, shortNumber(x), String(y)]),
             )}

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { type AxisOfCurve, curveColumns, evenly, finite, type SeriesView } from '../model/curve.ts';
 import { shortNumber, timeText } from '../model/format.ts';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 import type { Range } from './life-line.tsx';
 import { Plot } from './plot.tsx';
 
@@ -74,13 +74,7 @@ function PointsTable({ series: { name, unit, points, lost } }: { readonly series
       )}
       <Table
         caption={`numbers of ${name}`}
-        columns={[
-          { title: unit, isNumber: true },
-          { title: name, isNumber: true },
-          { title: 'attempt', isNumber: true },
-          'time',
-          'state',
-        ]}
+        columns={[...numbers(unit, name, 'attempt'), 'time', 'state']}
         rows={rows.map(({ position, value, attempt, at, state }) => [
           String(position),
           String(value),

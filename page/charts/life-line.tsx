@@ -1,7 +1,7 @@
 /** The life line of a run, as SVG: what it did when, on the axis of time that its curves share. */
 import { elapsedText, timeText } from '../model/format.ts';
 import type { LifeLine, SpanKind } from '../model/life-line.ts';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 
 /** The part of an axis that is shown, in milliseconds. */
 export interface Range {
@@ -195,7 +195,7 @@ function Spoken({ line: { spans, saves, flags, verdicts, deadline, fan } }: { re
   return (
     <Table
       caption="spans of the life line"
-      columns={['what', 'kind', 'from', { title: 'duration', isNumber: true }]}
+      columns={['what', 'kind', 'from', ...numbers('duration')]}
       rows={rows}
     />
   );

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { evenly } from '../model/curve.ts';
 import { percentText, timeText } from '../model/format.ts';
 import { columnsOfUtilisation, meanOf, type UtilisationView } from '../model/utilisation-rows.ts';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 import type { Range } from './life-line.tsx';
 import { Plot } from './plot.tsx';
 
@@ -63,12 +63,7 @@ export function UtilisationChart({ utilisation, range, onRange }: UtilisationCha
 const PointsTable = ({ utilisation: { points } }: { readonly utilisation: UtilisationView }) => (
   <Table
     caption="numbers of the utilisation"
-    columns={[
-      'until',
-      { title: 'attempt', isNumber: true },
-      { title: 'hosts', isNumber: true },
-      ...LINES.map(({ label }) => ({ title: label, isNumber: true })),
-    ]}
+    columns={['until', ...numbers('attempt', 'hosts', ...LINES.map(({ label }) => label))]}
     rows={evenly(points, MOST_ROWS).map(({ at, attempt, hosts, cpuBusy, gpuBusy, waiting }) => [
       timeText(at),
       attempt,

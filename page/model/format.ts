@@ -30,14 +30,18 @@ export function shortNumber(value: number): string {
   return isTiny ? value.toExponential(1) : String(Number(value.toPrecision(4)));
 }
 
+interface Pool {
+  readonly instanceType: string;
+  readonly zoneId?: string | undefined;
+  readonly purchaseOption: 'spot' | 'on-demand';
+}
+
+export const placeText = ({ instanceType, zoneId = 'any zone', purchaseOption }: Pool): string =>
+  `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`;
+
 interface Placed {
-  readonly pool: {
-    readonly instanceType: string;
-    readonly zoneId?: string | undefined;
-    readonly purchaseOption: 'spot' | 'on-demand';
-  };
+  readonly pool: Pool;
   readonly topology: { readonly nodes: number };
 }
 
-export const poolText = ({ pool, topology }: Placed): string =>
-  `${topology.nodes} × ${pool.instanceType} · ${pool.zoneId ?? 'any zone'} · ${pool.purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`;
+export const poolText = ({ pool, topology }: Placed): string => `${topology.nodes} × ${placeText(pool)}`;

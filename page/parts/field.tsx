@@ -1,4 +1,6 @@
-/** A field that a reader fills in. Nothing is sent before a button is pressed. */
+/** Fields that a reader fills in. */
+import { setQuery } from '../state/address.ts';
+
 interface FieldProps {
   readonly text: string;
   readonly mode: 'decimal' | 'text';
@@ -8,6 +10,7 @@ interface FieldProps {
   readonly onInput: (value: string) => void;
 }
 
+/** Nothing is sent before a button is pressed. */
 export const Field = ({ text, mode, value, placeholder, onInput }: FieldProps) => (
   <label>
     {text}{' '}
@@ -17,6 +20,19 @@ export const Field = ({ text, mode, value, placeholder, onInput }: FieldProps) =
       value={value}
       placeholder={placeholder}
       onInput={({ currentTarget }) => onInput(currentTarget.value)}
+    />
+  </label>
+);
+
+/** What a list is narrowed to: a word of the address. */
+export const Find = ({ wanted }: { readonly wanted: string }) => (
+  <label>
+    find{' '}
+    <input
+      id="find"
+      type="search"
+      value={wanted}
+      onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
     />
   </label>
 );

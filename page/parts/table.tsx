@@ -7,6 +7,10 @@ export interface Column {
   readonly isNumber?: boolean;
 }
 
+/** Columns of numbers. */
+export const numbers = (...titles: readonly string[]): readonly Column[] =>
+  titles.map((title) => ({ title, isNumber: true }));
+
 const columnOf = (column: string | Column): Column =>
   typeof column === 'string' ? { title: column } : column;
 

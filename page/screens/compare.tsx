@@ -1,12 +1,14 @@
 /** The screen "Compare": curves of two to six runs over each other, and what differs between them. */
+
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { metricTexts } from '../../client/amounts.ts';
 import { CompareCurve, type CurveLine } from '../charts/compare-curve.tsx';
 import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compared-runs.ts';
 import { dollarText, elapsedText } from '../model/format.ts';
+import { Choice } from '../parts/choice.tsx';
 import { RunLink } from '../parts/run-link.tsx';
-import { Table } from '../parts/table.tsx';
+import { numbers, Table } from '../parts/table.tsx';
 import { Command } from '../parts/text.tsx';
 import { address, setQuery } from '../state/address.ts';
 import { type AnswerOf, client } from '../state/api.ts';
@@ -64,17 +66,7 @@ export function CompareScreen() {
       ) : (
         <>
           <div class="tools" role="group" aria-label="axis">
-            {COMPARED_BY.map((each) => (
-              <button
-                key={each}
-                type="button"
-                class="small"
-                aria-pressed={each === by}
-                onClick={() => setQuery({ x: each })}
-              >
-                {`by ${each}`}
-              </button>
-            ))}
+            <Choice word="x" values={COMPARED_BY} chosen={by} text={(each) => `by ${each}`} />
           </div>
           <Curves runs={runs} by={by} />
           <Outcomes runs={runs} />
@@ -163,15 +155,7 @@ const Outcomes = ({ runs }: RunsProps) => (
     <h2>Outcomes</h2>
     <Table
       caption="outcomes"
-      columns={[
-        'run',
-        'state',
-        ...['took', 'cost', 'On-Demand would be', 'interruptions'].map((title) => ({
-          title,
-          isNumber: true,
-        })),
-        'metrics',
-      ]}
+      columns={['run', 'state', ...numbers('took', 'cost', 'On-Demand would be', 'interruptions'), 'metrics']}
       rows={runs.map(({ view: { run, report, money } }) => [
         <RunLink runId={run.runId} />,
         run.status,

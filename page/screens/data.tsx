@@ -7,7 +7,7 @@ import { Bars } from '../charts/bars.tsx';
 import { pinnable, samplesOf } from '../model/pinnable.ts';
 import { Disclosure } from '../parts/disclosure.tsx';
 import { SendButton } from '../parts/send.tsx';
-import { Numbers, Table } from '../parts/table.tsx';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 import { Command, ProblemText, Time } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import { type AnswerOf, client, inWords } from '../state/api.ts';
@@ -64,12 +64,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
     <h2>Generations</h2>
     <Table
       caption="generations"
-      columns={[
-        'generation',
-        'state',
-        'listed',
-        ...['samples', 'shards', 'bytes', 'rejected'].map((title) => ({ title, isNumber: true })),
-      ]}
+      columns={['generation', 'state', 'listed', ...numbers('samples', 'shards', 'bytes', 'rejected')]}
       rows={generations.map(({ name, state, problem, listedAt, samples, shards, bytes, rejected }) => [
         <button
           type="button"
@@ -147,11 +142,7 @@ function Classes({ classes }: Pick<Generation, 'classes'>) {
         {() => (
           <Table
             caption="classes"
-            columns={[
-              'class',
-              { title: 'arrived', isNumber: true },
-              { title: 'in the shards', isNumber: true },
-            ]}
+            columns={['class', ...numbers('arrived', 'in the shards')]}
             rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
           />
         )}
@@ -196,7 +187,7 @@ const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
     <h2>Versions</h2>
     <Table
       caption="versions"
-      columns={[{ title: 'version', isNumber: true }, 'change', 'made of']}
+      columns={[...numbers('version'), 'change', 'made of']}
       rows={versions.map(({ number, kind, changed, generations }) => [
         number,
         `${kind} ${changed.join(', ')}`,

@@ -1,11 +1,12 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 
 import type { ComponentChildren } from 'preact';
-import { priceText } from '../model/format.ts';
+import { percentText, poolText, priceText } from '../model/format.ts';
+import { Choice } from '../parts/choice.tsx';
 import { RunLink } from '../parts/run-link.tsx';
-import { Numbers, Table, TableFrame } from '../parts/table.tsx';
+import { Numbers, numbers, Table, TableFrame } from '../parts/table.tsx';
 import { Command, Time } from '../parts/text.tsx';
-import { address, setQuery } from '../state/address.ts';
+import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
 
@@ -27,28 +28,13 @@ export function MarketScreen() {
     <>
       <h1>Market</h1>
       <div class="tools" role="group" aria-label="what is shown">
-        {SHOWN.map((each) => (
-          <button
-            key={each}
-            type="button"
-            class="small"
-            aria-pressed={each === shown}
-            onClick={() => setQuery({ show: each })}
-          >
-            {each}
-          </button>
-        ))}
-        {DAYS.map((each) => (
-          <button
-            key={each}
-            type="button"
-            class="small"
-            aria-pressed={each === days}
-            onClick={() => setQuery({ days: String(each) })}
-          >
-            {each === 1 ? '1 day' : `${each} days`}
-          </button>
-        ))}
+        <Choice word="show" values={SHOWN} chosen={shown} />
+        <Choice
+          word="days"
+          values={DAYS}
+          chosen={days}
+          text={(each) => (each === 1 ? '1 day' : `${each} days`)}
+        />
       </div>
       {body === undefined ? (
         refusal === undefined && <p>Reading the API…</p>
@@ -130,7 +116,7 @@ function priceCell({ spotUsd, onDemandUsd }: Pool, title: string): HeatCell {
   if (onDemandUsd === undefined) return { text: priceText(spotUsd), heat: undefined, title };
   const share = spotUsd / onDemandUsd;
   return {
-    text: `${priceText(spotUsd)} (${Math.round(share * 100)} %)`,
+    text: `${priceText(spotUsd)} (${percentText(share)})`,
     heat: Math.max(0, 1 - share),
     title,
   };
@@ -139,13 +125,7 @@ function priceCell({ spotUsd, onDemandUsd }: Pool, title: string): HeatCell {
 const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly days: number }) => (
   <Table
     caption={`scores and prices of ${days} days`}
-    columns={[
-      'type',
-      'zone',
-      'time',
-      { title: 'score', isNumber: true },
-      { title: 'Spot price of an hour', isNumber: true },
-    ]}
+    columns={['type', 'zone', 'time', ...numbers('score', 'Spot price of an hour')]}
     rows={pools.flatMap(({ instanceType, zoneId, history }) =>
       history.map(({ at, score, spotUsd }) => [
         instanceType,
@@ -167,14 +147,12 @@ const Running = ({ market: { running } }: { readonly market: Market }) => (
       <Table
         caption="open attempts"
         columns={['run', 'attempt', 'pool', 'since']}
-        rows={running.map(
-          ({ runId, attempt, nodes, instanceType, zoneId = 'any zone', purchaseOption, since }) => [
-            <RunLink runId={runId} />,
-            attempt,
-            `${nodes} × ${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`,
-            <Time at={since} />,
-          ],
-        )}
+        rows={running.map((open) => [
+          <RunLink runId={open.runId} />,
+          open.attempt,
+          poolText({ pool: open, topology: open }),
+          <Time at={open.since} />,
+        ])}
       />
     )}
   </>

@@ -1,8 +1,8 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
 import { durationText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { dollarText, percentText } from '../model/format.ts';
-import { Numbers, Table } from '../parts/table.tsx';
+import { dollarText, percentText, placeText } from '../model/format.ts';
+import { Numbers, numbers, Table } from '../parts/table.tsx';
 import { Command, Facts, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
@@ -96,7 +96,7 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
         {() => (
           <Table
             caption="cost by day"
-            columns={['day (UTC)', { title: 'cost', isNumber: true }]}
+            columns={['day (UTC)', ...numbers('cost')]}
             rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
           />
         )}
@@ -106,14 +106,13 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
 );
 
 const percent = (share: number): string => percentText(Number.isFinite(share) ? share : 0);
-const numbered = (...titles: string[]) => titles.map((title) => ({ title, isNumber: true }));
 
 const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) => (
   <>
     <h2>By pipeline</h2>
     <Table
       caption="cost by pipeline"
-      columns={['pipeline', ...numbered('runs', 'cost', 'On-Demand would be', 'lost work')]}
+      columns={['pipeline', ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
       rows={byPipeline.map(({ pipeline, runs, costUsd, onDemandUsd, lostUsd }) => [
         <a href={hrefOf(['pipelines', pipeline])} data-row>
           {pipeline}
@@ -127,15 +126,13 @@ const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) =>
     <h2>By pool</h2>
     <Table
       caption="cost by pool"
-      columns={['pool', ...numbered('attempts', 'cost', 'lost work')]}
-      rows={byPool.map(
-        ({ instanceType, zoneId = 'any zone', purchaseOption, attempts, costUsd, lostSeconds }) => [
-          `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`,
-          attempts,
-          dollarText(costUsd),
-          durationText(lostSeconds),
-        ],
-      )}
+      columns={['pool', ...numbers('attempts', 'cost', 'lost work')]}
+      rows={byPool.map((pool) => [
+        placeText(pool),
+        pool.attempts,
+        dollarText(pool.costUsd),
+        durationText(pool.lostSeconds),
+      ])}
     />
   </>
 );

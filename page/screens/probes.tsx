@@ -9,7 +9,7 @@ import {
   rankedText,
 } from '../model/probe-groups.ts';
 import { RunLink } from '../parts/run-link.tsx';
-import { Table } from '../parts/table.tsx';
+import { numbers, Table } from '../parts/table.tsx';
 import { Command, ProblemText } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import { useReading } from '../state/readings.ts';
@@ -42,7 +42,6 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
 function Group({ group }: { readonly group: ProbeGroup }) {
   const { pin, probes, unit, verdict } = group;
   const clock = measuredByText(group);
-  const number = (title: string) => ({ title, isNumber: true });
   const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
   return (
     <>
@@ -56,7 +55,7 @@ function Group({ group }: { readonly group: ProbeGroup }) {
       )}
       <Table
         caption={`probes on ${pin}`}
-        columns={['settings', 'run', 'state', 'place', ...['step s', 'samples/s', price, 'cost'].map(number)]}
+        columns={['settings', 'run', 'state', 'place', ...numbers('step s', 'samples/s', price, 'cost')]}
         rows={probes.map(rowOf)}
       />
       {clock !== undefined && <p>{clock}</p>}

@@ -1,9 +1,10 @@
 /** All runs of a pipeline, however many. */
 import { dollarText, elapsedText, timeText } from '../model/format.ts';
+import { Find } from '../parts/field.tsx';
 import { RunLink } from '../parts/run-link.tsx';
 import { Command, LeftOutText } from '../parts/text.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
-import { address, hrefOf, setQuery } from '../state/address.ts';
+import { address, hrefOf } from '../state/address.ts';
 import { useRuns } from '../state/pages.ts';
 
 const PAGE = 200;
@@ -30,15 +31,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
       <p class="tools">
         <a href={hrefOf(['pipelines', pipeline, 'data'])}>its data</a>
         <a href={hrefOf(['pipelines', pipeline, 'probes'])}>its probes</a>
-        <label>
-          find{' '}
-          <input
-            id="find"
-            type="search"
-            value={wanted}
-            onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
-          />
-        </label>
+        <Find wanted={wanted} />
         <span class="quiet">{`${shown.length} of ${runs.length}${hasMore ? '+' : ''} runs`}</span>
       </p>
       <LeftOutText why={unreadable} />

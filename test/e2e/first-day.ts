@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vi } from 'vitest';
 import * as z from 'zod';
+import { findDeployment } from '../../cli/command/deployment.ts';
 import { withBucket } from '../../cli/dataset/open.ts';
 import { openDeployment } from '../../cli/deployment/open-deployment.ts';
 import { removePipeline } from '../../cli/first-day/play-run.ts';
@@ -22,7 +23,8 @@ export const FIRST_DAY_REPORT = z.object({
 export async function playShort(environment: Readonly<Record<string, string>>): Promise<StepResult> {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   try {
-    const deployment = await openDeployment({ stage: 'dev', region: 'us-east-1' });
+    const where = { folder: PROJECT_FOLDER, environment, clone: undefined };
+    const deployment = await openDeployment(await findDeployment(where, { stage: 'dev' }));
     const script = await readFile(join(PROJECT_FOLDER, 'cli/first-day/train.py'));
     const step = STEPS.find(({ number }) => number === 2);
     if (step?.kind !== 'run') throw new Error('step 2 is no run');

@@ -19,20 +19,7 @@ import {
 } from './objects.ts';
 import { followOutside } from './opt-ml.ts';
 
-export interface CheckpointSync {
-  /** S3 to the folder, at the start of a host. */
-  restore(signal: AbortSignal): Promise<void>;
-  /** One pass from the folder to S3; whether it carried anything. */
-  pass(): Promise<boolean>;
-  /** A pass that waits for no file to age: for a moment at which no program writes. */
-  passAtRest(): Promise<void>;
-  /** Passes every few seconds until stopped. */
-  follow(seconds: number): void;
-  /** Stops following and uploads the rest; no program may write any more. */
-  finish(): Promise<void>;
-}
-
-export interface CheckpointSyncOptions {
+interface CheckpointSyncOptions {
   readonly s3: S3Client;
   readonly s3Uri: string;
   /** Of one host. */
@@ -50,11 +37,7 @@ const FINISH_ATTEMPTS = 5;
 /** The kernel stamps files with the time of its last tick. */
 const CLOCK_TICK_NS = 20_000_000n;
 
-export function makeCheckpointSync(options: CheckpointSyncOptions): CheckpointSync {
-  return new FolderSync(options);
-}
-
-class FolderSync implements CheckpointSync {
+export class CheckpointSync {
   readonly #options: CheckpointSyncOptions;
   readonly #prefix: S3Location;
   readonly #synced = new Map<string, SeenFile>();
@@ -72,6 +55,7 @@ class FolderSync implements CheckpointSync {
     this.#prefix = { bucket, key: key === '' || key.endsWith('/') ? key : `${key}/` };
   }
 
+  /** S3 to the folder, at the start of a host. */
   async restore(signal: AbortSignal): Promise<void> {
     const { s3, directory } = this.#options;
     await mkdir(directory, { recursive: true });
@@ -89,6 +73,7 @@ class FolderSync implements CheckpointSync {
     this.#isRestored = true;
   }
 
+  /** Passes every few seconds until stopped. */
   follow(seconds: number): void {
     this.#isFollowing = true;
     this.#running = this.#loop(seconds * 1000);
@@ -97,7 +82,7 @@ class FolderSync implements CheckpointSync {
   async #loop(pauseMs: number): Promise<void> {
     while (this.#isFollowing) {
       try {
-        await this.pass();
+        await this.#carryInTurn(() => BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
       } catch (error) {
         this.#options.log(`checkpoint sync of ${this.#options.directory}: ${messageOf(error)}, trying again`);
       }
@@ -105,10 +90,7 @@ class FolderSync implements CheckpointSync {
     }
   }
 
-  pass(): Promise<boolean> {
-    return this.#carryInTurn(() => BigInt(Date.now()) * 1_000_000n - CLOCK_TICK_NS);
-  }
-
+  /** A pass that waits for no file to age: for a moment at which no program writes. */
   async passAtRest(): Promise<void> {
     if (!this.#isFollowing) return;
     await this.#carryInTurn(() => undefined).catch((error: unknown) => {
@@ -122,6 +104,7 @@ class FolderSync implements CheckpointSync {
     return carried;
   }
 
+  /** Stops following and uploads the rest; no program may write any more. */
   async finish(): Promise<void> {
     this.#isFollowing = false;
     this.#wake.abort();

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
+import { wallClock } from '../../clock/clock.ts';
 import { layEnvironment } from '../../environments/host-environment.ts';
-import { after } from '../model/concurrency.ts';
 import type { Clients } from '../model/job-clients.ts';
 import type { Settings } from '../model/options.ts';
 import { JobFailure, TRY_AGAIN, transferFailure } from '../model/refusals.ts';
-import { type CheckpointSync, makeCheckpointSync } from './checkpoints.ts';
+import { CheckpointSync } from './checkpoints.ts';
 import {
   checkpointDirectory,
   commandOf,
@@ -23,13 +23,13 @@ import {
 import { channelHosts, fillChannels, modeOf } from './host-channels.ts';
 import { clockEnvironment, clockedVcpus, type HostClocks, startHostClocks } from './host-clocks.ts';
 import { type HostExit, type HostProcess, startHost } from './host-process.ts';
-import { openLogStream } from './job-logs.ts';
+import { LogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
 import { OPT_ML } from './opt-ml.ts';
-import { makePipeFeeder, type PipeFeeder } from './pipes.ts';
+import { PipeFeeder } from './pipes.ts';
 
-export interface GangContext {
+interface GangContext {
   readonly settings: Settings;
   readonly clients: Clients;
   readonly request: CreateTrainingJobRequest;
@@ -47,23 +47,6 @@ export type GangOutcome =
   | { readonly kind: 'completed' }
   | { readonly kind: 'failed'; readonly host: Host; readonly exit: HostExit };
 
-export interface Gang {
-  readonly hosts: readonly Host[];
-  readonly metrics: JobMetrics;
-  /** Makes the folders and fills them: configuration, channels, checkpoints. */
-  prepare(signal: AbortSignal): Promise<void>;
-  /** Starts every host. Settles when all have ended well, or with the first that has not. */
-  run(): Promise<GangOutcome>;
-  /** SIGTERM to all, SIGKILL after the grace time; settles when nothing is left of any. */
-  stop(graceSeconds: number): Promise<void>;
-  /** The machines of these hosts fail at once, counted from 1; all hosts when none is named. */
-  fail(host?: number): void;
-  /** After the end of all hosts: the last of the checkpoints and the logs. */
-  finish(): Promise<void>;
-  /** Removes the temporary folders of the hosts. */
-  remove(): Promise<void>;
-}
-
 interface RunningHost {
   readonly host: Host;
   readonly process: HostProcess;
@@ -71,11 +54,7 @@ interface RunningHost {
   readonly drained: Promise<void>;
 }
 
-export function makeGang(context: GangContext): Gang {
-  return new LocalGang(context);
-}
-
-class LocalGang implements Gang {
+export class Gang {
   readonly #context: GangContext;
   readonly #syncs: readonly CheckpointSync[];
   #feeders: readonly PipeFeeder[] = [];
@@ -95,7 +74,7 @@ class LocalGang implements Gang {
       const s3Uri = context.request.CheckpointConfig?.S3Uri;
       if (directory === undefined || s3Uri === undefined) return [];
       return [
-        makeCheckpointSync({
+        new CheckpointSync({
           s3: context.clients.s3,
           s3Uri,
           directory,
@@ -116,6 +95,7 @@ class LocalGang implements Gang {
     return this.#context.metrics;
   }
 
+  /** Makes the folders and fills them: configuration, channels, checkpoints. */
   async prepare(signal: AbortSignal): Promise<void> {
     const { clients, hosts, request, settings, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
@@ -143,6 +123,7 @@ class LocalGang implements Gang {
     }
   }
 
+  /** Starts every host. Settles when all have ended well, or with the first that has not. */
   async run(): Promise<GangOutcome> {
     const epoch = Math.floor(Date.now() / 1000);
     this.#running = this.#context.hosts.map((host, index) =>
@@ -197,7 +178,7 @@ class LocalGang implements Gang {
       directory: host.root,
       optMl: host.base,
     });
-    const stream = openLogStream(
+    const stream = new LogStream(
       clients.logs,
       `${request.TrainingJobName ?? ''}/${host.name}-${epoch}`,
       settings.log,
@@ -233,27 +214,31 @@ class LocalGang implements Gang {
     return this.#asleep.size === this.#context.hosts.length;
   }
 
+  /** SIGTERM to all, SIGKILL after the grace time; settles when nothing is left of any. */
   async stop(graceSeconds: number): Promise<void> {
     this.#clocks?.stop();
     const kill = (): void => this.#running.forEach(({ process }) => process.kill());
     for (const { process } of this.#running) process.terminate();
-    const cancel = after(graceSeconds * 1000, kill);
+    const cancel = wallClock.at(Date.now() + graceSeconds * 1000, kill);
     await Promise.all(this.#running.map(({ process }) => process.exited));
     cancel();
     for (const feeder of this.#feeders) feeder.stop();
   }
 
+  /** The machines of these hosts fail at once, counted from 1; all hosts when none is named. */
   fail(host?: number): void {
     const meant = this.#running.filter((_, index) => host === undefined || host === index + 1);
     for (const { process } of meant) process.fail();
   }
 
+  /** Removes the temporary folders of the hosts. */
   async remove(): Promise<void> {
     // A folder that cannot be removed is left to the next start of the server.
     const removed = this.hosts.map(({ temporary }) => rm(temporary, { recursive: true, force: true }));
     await Promise.allSettled(removed);
   }
 
+  /** After the end of all hosts: the last of the checkpoints and the logs. */
   async finish(): Promise<void> {
     this.#clocks?.stop();
     await Promise.all(this.#syncs.map((sync) => sync.finish()));
@@ -268,7 +253,7 @@ function makeFeeders({ clients, hosts, request }: GangContext): PipeFeeder[] {
     .filter((channel) => modeOf(request, channel) === 'Pipe')
     .flatMap((channel) => {
       const receiving = channelHosts({ request, hosts }, channel);
-      return receiving.map((host) => makePipeFeeder({ s3: clients.s3, channel, host, hosts: receiving }));
+      return receiving.map((host) => new PipeFeeder({ s3: clients.s3, channel, host, hosts: receiving }));
     });
 }
 

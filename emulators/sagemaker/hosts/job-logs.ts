@@ -10,12 +10,6 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 
 const LOG_GROUP = '/aws/sagemaker/TrainingJobs';
 
-export interface LogStream {
-  write(line: string): void;
-  /** Delivers what is left, as far as it can be delivered. */
-  close(): Promise<void>;
-}
-
 interface LogEvent {
   readonly timestamp: number;
   readonly message: string;
@@ -29,15 +23,7 @@ const EVENT_OVERHEAD_BYTES = 26;
 /** What a program writes faster than it can be delivered is dropped, and the log says so. */
 const WAITING_LINES = 100_000;
 
-export function openLogStream(
-  client: CloudWatchLogsClient,
-  name: string,
-  log: (line: string) => void,
-): LogStream {
-  return new CloudWatchStream(client, name, log);
-}
-
-class CloudWatchStream implements LogStream {
+export class LogStream {
   readonly #client: CloudWatchLogsClient;
   readonly #name: string;
   readonly #log: (line: string) => void;
@@ -67,6 +53,7 @@ class CloudWatchStream implements LogStream {
     }, PAUSE_MS);
   }
 
+  /** Delivers what is left, as far as it can be delivered. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#sending;

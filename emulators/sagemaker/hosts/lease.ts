@@ -6,8 +6,8 @@ import type { JobRecord } from '../model/job-record.ts';
 import type { JobStore } from '../model/job-store.ts';
 import type { Settings } from '../model/options.ts';
 import { planHosts } from './container.ts';
-import { type Gang, makeGang } from './gang.ts';
-import { type LineScanner, openJobMetrics } from './metrics.ts';
+import { Gang } from './gang.ts';
+import { JobMetrics, type LineScanner } from './metrics.ts';
 
 export interface StayServices {
   readonly settings: Settings;
@@ -48,7 +48,7 @@ export function makeStayingGang(
   const { clients, scanner, settings, store } = services;
   const { request, arn, name } = record;
   const directory = store.directoryOf(name);
-  const metrics = openJobMetrics({
+  const metrics = new JobMetrics({
     jobName: name,
     definitions: request.AlgorithmSpecification?.MetricDefinitions ?? [],
     before: record.metrics,
@@ -56,7 +56,7 @@ export function makeStayingGang(
     scanner,
     log: settings.log,
   });
-  return makeGang({
+  return new Gang({
     settings,
     clients,
     request,

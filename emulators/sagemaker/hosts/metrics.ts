@@ -17,16 +17,7 @@ const PAUSE_MS = 500;
 /** Of PutMetricData. */
 const BATCH_DATA = 1_000;
 
-export interface JobMetrics {
-  line(text: string): void;
-  usage(hostName: string, usage: HostUsage): void;
-  /** The last value of every metric. */
-  latest(): readonly FinalMetric[];
-  /** Looks through what is left and delivers it. */
-  close(): Promise<void>;
-}
-
-export interface JobMetricsOptions {
+interface JobMetricsOptions {
   readonly jobName: string;
   readonly definitions: readonly MetricDefinition[];
   readonly before: readonly FinalMetric[];
@@ -77,14 +68,12 @@ export function makeLineScanner(): LineScanner {
   };
 }
 
-export const openJobMetrics = (options: JobMetricsOptions): JobMetrics => new CloudWatchMetrics(options);
-
 const share = (value: number): Pick<MetricDatum, 'Value' | 'Unit'> => ({
   Value: Math.max(0, value * 100),
   Unit: 'Percent',
 });
 
-class CloudWatchMetrics implements JobMetrics {
+export class JobMetrics {
   readonly #options: JobMetricsOptions;
   readonly #latest: Map<string, FinalMetric>;
   readonly #lastUsage = new Map<string, { readonly usage: HostUsage; readonly at: number }>();
@@ -129,10 +118,12 @@ class CloudWatchMetrics implements JobMetrics {
     this.#wake();
   }
 
+  /** The last value of every metric. */
   latest(): readonly FinalMetric[] {
     return [...this.#latest.values()];
   }
 
+  /** Looks through what is left and delivers it. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#working;

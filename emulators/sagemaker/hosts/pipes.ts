@@ -17,15 +17,7 @@ import { type ChannelListing, channelDirectory, listChannel, receivers } from '.
 import { openObject } from './objects.ts';
 import { decoded, recordIoFrame } from './pipe-format.ts';
 
-export interface PipeFeeder {
-  /** Makes the FIFO of the first epoch; the program may open it at once. */
-  prepare(): Promise<void>;
-  /** Feeds epoch after epoch until stopped. */
-  run(): Promise<void>;
-  stop(): void;
-}
-
-export interface PipeOptions {
+interface PipeOptions {
   readonly s3: S3Client;
   readonly channel: Channel;
   readonly host: Host;
@@ -37,9 +29,7 @@ const makeFifo = promisify(execFile);
 /** How often a FIFO without a reader is checked. */
 const POLL_MS = 20;
 
-export const makePipeFeeder = (options: PipeOptions): PipeFeeder => new FifoFeeder(options);
-
-class FifoFeeder implements PipeFeeder {
+export class PipeFeeder {
   readonly #options: PipeOptions;
   readonly #stop = new AbortController();
   #listing: ChannelListing = { bucket: '', files: [] };
@@ -48,6 +38,7 @@ class FifoFeeder implements PipeFeeder {
     this.#options = options;
   }
 
+  /** Makes the FIFO of the first epoch; the program may open it at once. */
   async prepare(): Promise<void> {
     this.#listing = await listChannel(this.#options.s3, this.#options.channel, this.#stop.signal);
     await this.#makeFifo(0);
@@ -57,6 +48,7 @@ class FifoFeeder implements PipeFeeder {
     this.#stop.abort();
   }
 
+  /** Feeds epoch after epoch until stopped. */
   async run(): Promise<void> {
     try {
       for (let epoch = 0; !this.#stop.signal.aborted; epoch += 1) {

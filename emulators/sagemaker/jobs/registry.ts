@@ -19,18 +19,6 @@ import {
 } from '../model/refusals.ts';
 import { type JobServices, LocalTrainingJob } from './training-job.ts';
 
-export interface JobRegistry {
-  /** Refuses with a RequestRefused; returns when the job is on disk. */
-  create(request: CreateTrainingJobRequest): Promise<JobRecord>;
-  find(name: string): LocalTrainingJob | undefined;
-  findByArn(arn: string): LocalTrainingJob | undefined;
-  records(): readonly JobRecord[];
-  /** Jobs whose hosts are there. */
-  onCapacity(): readonly LocalTrainingJob[];
-  remove(name: string): Promise<void>;
-  close(): Promise<void>;
-}
-
 const SERVER_DIED = new JobFailure(
   'InternalServerError',
   `${TRY_AGAIN} (The local SageMaker ended while the job was running.)`,
@@ -41,7 +29,7 @@ const ALIVE_EVERY_MS = 1_000;
 
 /** Takes up the jobs on disk: what was running when the last server ended has failed. */
 export async function openRegistry(services: JobServices): Promise<JobRegistry> {
-  const registry = new DiskRegistry(services);
+  const registry = new JobRegistry(services);
   const lastAlive = await services.store.lastAlive();
   for (const record of await services.store.load(services.settings.log))
     await registry.takeUp(record, lastAlive);
@@ -49,7 +37,7 @@ export async function openRegistry(services: JobServices): Promise<JobRegistry> 
   return registry;
 }
 
-class DiskRegistry implements JobRegistry {
+export class JobRegistry {
   readonly #services: JobServices;
   readonly #jobs = new Map<string, LocalTrainingJob>();
   /** Names of jobs that are being created: the checks take a while. */
@@ -91,6 +79,7 @@ class DiskRegistry implements JobRegistry {
     this.#jobs.set(record.name, new LocalTrainingJob(current, undefined, this.#services));
   }
 
+  /** Refuses with a RequestRefused; returns when the job is on disk. */
   async create(request: CreateTrainingJobRequest): Promise<JobRecord> {
     const name = request.TrainingJobName ?? '';
     const arn = this.#arnOf(name);
@@ -176,6 +165,7 @@ class DiskRegistry implements JobRegistry {
     return [...this.#jobs.values()].map((job) => job.record);
   }
 
+  /** Jobs whose hosts are there. */
   onCapacity(): readonly LocalTrainingJob[] {
     return [...this.#jobs.values()].filter((job) => job.hostCount !== undefined);
   }

@@ -4,7 +4,6 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import type { LocalClock } from '../../clock/clock.ts';
 import { Presence, restUntil } from '../../clock/presence.ts';
 import type { CapacityLease } from '../../spot-market/model/capacity-source.ts';
 import type { AddressBook } from '../hosts/addresses.ts';
@@ -280,13 +279,22 @@ export class LocalTrainingJob {
     return Math.max(0, ...types.map(secondsOf));
   }
 
-  /** Job seconds in which only the clock goes on. */
-  async #pass(seconds: number, cut: AbortSignal): Promise<Prepared> {
+  /**
+   * Job seconds in which only the clock goes on.
+   * @param reclaim aborted when the capacity goes
+   */
+  async #pass(seconds: number, reclaim: AbortSignal): Promise<Prepared> {
     if (seconds === 0) return 'ready';
     const { clock, timeScale } = this.#services.settings;
     const endMs = clock.now() + (seconds / timeScale) * 1_000;
     const ending = this.#endings.signal;
-    return whenPrepared(endMs, { clock, presence: this.#presence, reclaim: cut, ending });
+    await restUntil(endMs, {
+      clock,
+      cut: AbortSignal.any([reclaim, ending]),
+      rest: () => this.#presence.rest(),
+      work: () => this.#presence.work(),
+    });
+    return ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready';
   }
 
   async #interrupt(gang: Gang, graceSeconds: number): Promise<void> {
@@ -386,30 +394,3 @@ const PREPARING = 'Preparing the instances for training.';
 const REPLACING = 'Launched instance was unhealthy, replacing it!';
 
 type Prepared = 'ready' | 'reclaimed' | 'ended';
-
-/**
- * The clock may go on meanwhile.
- * @param endMs of the preparation, in milliseconds since 1970 of the clock
- */
-async function whenPrepared(
-  endMs: number,
-  {
-    clock,
-    presence,
-    reclaim,
-    ending,
-  }: {
-    readonly clock: LocalClock;
-    readonly presence: Presence;
-    /** Aborted when the capacity goes. */
-    readonly reclaim: AbortSignal;
-    /** Aborted when the job ends. */
-    readonly ending: AbortSignal;
-  },
-): Promise<Prepared> {
-  const cut = AbortSignal.any([reclaim, ending]);
-  const rest = (): void => presence.rest();
-  const work = (): void => presence.work();
-  await restUntil(endMs, { clock, cut, rest, work });
-  return ending.aborted ? 'ended' : reclaim.aborted ? 'reclaimed' : 'ready';
-}

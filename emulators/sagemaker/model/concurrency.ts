@@ -19,19 +19,3 @@ export async function eachLimited<Item>(
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 }
-
-/** setTimeout fires at once beyond this. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-/** Calls back after any number of milliseconds; returns what cancels it. */
-export function after(milliseconds: number, callback: () => void): () => void {
-  const end = performance.now() + milliseconds;
-  let timer: NodeJS.Timeout;
-  const arm = (): void => {
-    const left = end - performance.now();
-    timer =
-      left <= LONGEST_TIMER_MS ? setTimeout(callback, Math.max(0, left)) : setTimeout(arm, LONGEST_TIMER_MS);
-  };
-  arm();
-  return () => clearTimeout(timer);
-}

@@ -1,19 +1,17 @@
 /** The key of a region: made once in its state folder, for its owner only. */
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+import { folderOfTest } from '../../../test/support/folders.ts';
 import { ACCESS_KEY_FILE, accessKeyIn, makeAccessKey } from '../../access/access-key.ts';
 
 let folder: string;
 let file: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-key-'));
+beforeEach(() => {
+  folder = folderOfTest('key');
   file = path.join(folder, 'state', ACCESS_KEY_FILE);
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('is made once and stays the same', async () => {
   const first = await accessKeyIn(file);

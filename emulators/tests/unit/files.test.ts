@@ -1,17 +1,15 @@
 /** A folder that a person names is made with those above it, or refused; either ends. */
-import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeWritable } from '@tidewheel/kit/files.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { folderOfTest } from '../../../test/support/folders.ts';
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-files-'));
+beforeEach(() => {
+  folder = folderOfTest('files');
 });
-
-afterEach(() => rm(folder, { recursive: true }));
 
 describe('a writable folder', () => {
   it('is made with those above it, once', async () => {

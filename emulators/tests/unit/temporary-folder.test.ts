@@ -1,20 +1,15 @@
-import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   openTemporaryFolder,
   removeTemporaryFolder,
   socketProblem,
 } from '@tidewheel/kit/temporary-folder.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { folderOfSuite } from '../../../test/support/folders.ts';
 
-let ground: string;
+const ground = folderOfSuite('test');
 let counter = 0;
-
-beforeAll(async () => {
-  ground = await mkdtemp(path.join(os.tmpdir(), 'tw-test-'));
-});
-afterAll(() => rm(ground, { recursive: true, force: true }));
 
 /** A state folder, and a place for temporary files beside it. */
 async function places() {

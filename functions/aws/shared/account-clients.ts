@@ -1,5 +1,4 @@
 /** Clients of the services that a check of the deployment reads, and `plan` a few of them. */
-import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { ECRClient } from '@aws-sdk/client-ecr';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -9,7 +8,6 @@ import { SSMClient } from '@aws-sdk/client-ssm';
 import { once } from '@tidewheel/kit/once.ts';
 import { perRegion, retry } from './clients.ts';
 
-export const cloudFormation = /* @__PURE__ */ once(() => new CloudFormationClient(retry));
 export const lambda = /* @__PURE__ */ once(() => new LambdaClient(retry));
 /** The client warns where a queue's URL names another host than the endpoint, as in the local region. */
 export const sqs = /* @__PURE__ */ once(() => new SQSClient({ ...retry, useQueueUrlAsEndpoint: false }));

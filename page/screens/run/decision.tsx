@@ -1,7 +1,7 @@
 /** What a placement decided, and the table behind it. */
 import { durationText } from '../../../client/amounts.ts';
-import { dollarText, poolText, priceText } from '../../model/format.ts';
-import { Table } from '../../parts/table.tsx';
+import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
+import { numbers, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
 
@@ -28,10 +28,7 @@ export function DecisionTable({ decision }: { readonly decision: ShownDecision }
         caption="pools that were considered"
         columns={[
           'pool',
-          ...['score', 'an hour', 'expected cost', 'expected time', 'chance now'].map((title) => ({
-            title,
-            isNumber: true,
-          })),
+          ...numbers('score', 'an hour', 'expected cost', 'expected time', 'chance now'),
           'verdict',
         ]}
         rows={considered.map(rowOf)}
@@ -55,7 +52,7 @@ const rowOf = (each: Considered) => [
   <span class="basis" title={betweenText(each)}>
     {durationText(each.expectedSeconds)}
   </span>,
-  each.chanceNow === undefined ? '' : `${Math.round(each.chanceNow * 100)} %`,
+  each.chanceNow === undefined ? '' : percentText(each.chanceNow),
   each.verdict,
 ];
 

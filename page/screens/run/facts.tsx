@@ -1,7 +1,7 @@
 /** The head of a run: state, progress, money with its basis, deadline and finish. */
 import { durationText } from '../../../client/amounts.ts';
 import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
-import { elapsedText, timeText } from '../../model/format.ts';
+import { elapsedText, percentText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
 import { useClock } from '../../state/clock.ts';
@@ -143,7 +143,7 @@ const fileSystemItems = ({ fileSystemsUsd: usd }: Report): Item[] =>
 /** Where the money went: useful or lost, by purchase option. */
 function Shares({ money: { usd, byPurchaseOption, lost } }: { readonly money: Money }) {
   if (usd <= 0) return null;
-  const share = (part: number): string => `${Math.round((part / usd) * 100)} %`;
+  const share = (part: number): string => percentText(part / usd);
   const parts = byPurchaseOption.map(
     ({ purchaseOption, usd: part }) => `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${share(part)}`,
   );

@@ -2,9 +2,10 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { Find } from '../../parts/field.tsx';
 import { Command, Time } from '../../parts/text.tsx';
 import { VirtualTable } from '../../parts/virtual-table.tsx';
-import { address, setQuery } from '../../state/address.ts';
+import { address } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import { useReading } from '../../state/readings.ts';
 
@@ -27,15 +28,7 @@ export function Log({ runId, since }: { readonly runId: string; readonly since: 
   return (
     <>
       <p class="tools">
-        <label>
-          find{' '}
-          <input
-            id="find"
-            type="search"
-            value={wanted}
-            onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
-          />
-        </label>
+        <Find wanted={wanted} />
         <span class="quiet">
           {`${shown.length} of ${entries.length} lines${leftOut > 0 ? `; the ${leftOut} before them are not held here` : ''}`}
         </span>

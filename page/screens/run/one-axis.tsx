@@ -6,7 +6,7 @@ import { UtilisationChart } from '../../charts/utilisation.tsx';
 import { type AxisOfCurve, absenceText, finite, type SeriesView } from '../../model/curve.ts';
 import { lifeLineOf, type RunView } from '../../model/life-line.ts';
 import { type UtilisationView, verdictMarks } from '../../model/utilisation-rows.ts';
-import { Table } from '../../parts/table.tsx';
+import { numbers, Table } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import { useClock } from '../../state/clock.ts';
 import { useReading } from '../../state/readings.ts';
@@ -77,7 +77,7 @@ function Hosts({ busy, axis, range }: HostsProps) {
       {verdicts.length > 0 && (
         <Table
           caption="verdicts of the doctor"
-          columns={[{ title: 'attempt', isNumber: true }, 'the doctor says', 'what to change']}
+          columns={[...numbers('attempt'), 'the doctor says', 'what to change']}
           rows={verdicts.map(({ attempt, cause, remedy }) => [attempt, cause, remedy ?? ''])}
         />
       )}

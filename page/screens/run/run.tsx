@@ -1,9 +1,11 @@
 /** The screen "Run": outcome and money, what a person can do, and its tabs. */
+
 import { isFinished } from '../../../client/run-view.ts';
 import type { RunView } from '../../model/life-line.ts';
+import { Choice } from '../../parts/choice.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Command, ProblemText, Time } from '../../parts/text.tsx';
-import { address, hrefOf, setQuery } from '../../state/address.ts';
+import { address, hrefOf } from '../../state/address.ts';
 import { useReading } from '../../state/readings.ts';
 import { DecisionTable } from './decision.tsx';
 import { RunOverview } from './facts.tsx';
@@ -120,17 +122,12 @@ function Why({ runId, isEnded }: { readonly runId: string; readonly isEnded: boo
   return (
     <>
       <div class="tools" role="group" aria-label="attempt">
-        {placements.map(({ attempt }) => (
-          <button
-            key={attempt}
-            type="button"
-            class="small"
-            aria-pressed={attempt === chosen}
-            onClick={() => setQuery({ attempt: String(attempt) })}
-          >
-            {`attempt ${attempt}`}
-          </button>
-        ))}
+        <Choice
+          word="attempt"
+          values={placements.map(({ attempt }) => attempt)}
+          chosen={chosen}
+          text={(attempt) => `attempt ${attempt}`}
+        />
       </div>
       <One key={chosen} runId={runId} attempt={chosen} />
       <Command text={`npx tidewheel why ${runId} --attempt ${chosen}`} />

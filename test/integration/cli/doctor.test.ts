@@ -1,8 +1,7 @@
 /** `tidewheel doctor` as a person runs it: a process of its own, on what an agent left in the bucket of a stack. */
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
@@ -13,6 +12,7 @@ import { evidenceOf } from '../../support/builders/evidence.ts';
 import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { undocumented } from '../../support/documented.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
+import { folderOfSuite } from '../../support/folders.ts';
 import { createStack } from '../../support/stack.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -30,12 +30,11 @@ compute: { instanceTypes: [g5.xlarge] }
 let emulator: TestEmulator | undefined;
 let api: ApiServer | undefined;
 let store: ObjectStore;
-let folder: string;
+const folder = folderOfSuite('doctor');
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-doctor-'));
   const stores = await makeStores(emulator.url, 'diagnosed');
   store = await makeObjectStore(emulator.url, 'diagnosed');
   const at = ground();
@@ -74,7 +73,6 @@ beforeAll(async () => {
 afterAll(async () => {
   api?.stop();
   await emulator?.stop();
-  await rm(folder, { recursive: true, force: true });
 }, 60_000);
 
 const tidewheel = (...args: string[]) =>

@@ -1,6 +1,5 @@
 /** `--json` of the verbs that need the API alone, compared with what docs/cli.md says of each document. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
@@ -8,6 +7,7 @@ import { terminalOf } from '../../../cli/command/terminal.ts';
 import { VERBS } from '../../../cli/verbs.ts';
 import { AT, runOf } from '../../support/builders/records.ts';
 import { differences, documentedShapes } from '../../support/documented.ts';
+import { folderOfSuite } from '../../support/folders.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
 import { planDeps } from '../../support/world/plan.ts';
@@ -18,10 +18,9 @@ const ENDED = 'digits-000002';
 const SCRIPT =
   'import torch\nparser.add_argument("--data-dir", default="images")\ntorch.save(model, "m.pt")\n';
 let api: ApiServer;
-let folder: string;
+const folder = folderOfSuite('documents');
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-documents-'));
   await writeFile(path.join(folder, 'train.py'), SCRIPT);
   const at = ground();
   at.declare();
@@ -34,7 +33,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   api?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** @returns what it prints */

@@ -1,13 +1,13 @@
 /** `drop` over the API's own answers: what it takes of a folder, and which run it follows. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { contextOf } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { dropInto } from '../../../cli/verbs/drop.ts';
 import { runOf } from '../../support/builders/records.ts';
+import { folderOfTest } from '../../support/folders.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -26,19 +26,18 @@ let said: string;
 
 beforeAll(async () => {
   api = await startApi(ground(), 'ada');
+  return () => api.stop();
 });
-afterAll(() => api?.stop());
 
 beforeEach(async () => {
   at = ground();
   api.at = at;
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-drop-'));
+  folder = folderOfTest('drop');
   await mkdir(path.join(folder, 'project/code'), { recursive: true });
   await mkdir(path.join(folder, 'project/data/7'), { recursive: true });
   await write('tidewheel.yaml', declared());
   await write('code/train.py', 'print(1)');
   await write('data/7/a.png', 'a');
-  return () => rm(folder, { recursive: true });
 });
 
 const write = (name: string, text: string): Promise<void> =>

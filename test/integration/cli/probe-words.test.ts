@@ -1,7 +1,7 @@
 /** What `tidewheel probe` answers to words that are wrong: each problem once, all of them, and nothing starts. */
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/probe.ts';
@@ -21,8 +21,8 @@ beforeAll(async () => {
   await trains(at);
   api = await startApi(at, 'ada');
   api.plan = planDeps(at);
+  return () => api.stop();
 });
-afterAll(() => api?.stop());
 
 /** Nothing has started. */
 async function problemsOf(...words: readonly string[]): Promise<readonly string[]> {

@@ -1,26 +1,23 @@
 /** The command line as one file, alone in a folder, and its completions in a real shell. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { folderOfSuite } from '../../support/folders.ts';
 import { startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
 
 const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
 
-let folder: string;
+const folder = folderOfSuite('program');
 let program: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-program-'));
   program = path.join(folder, 'tidewheel.mjs');
   await run(process.execPath, [path.join(ROOT, 'cli/build-program.ts'), program], { cwd: ROOT });
 }, 120_000);
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 interface Ended {
   readonly code: number;

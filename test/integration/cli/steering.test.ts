@@ -1,6 +1,6 @@
 /** A person steers runs with verbs, over the API's own answers. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Surroundings } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { VERBS } from '../../../cli/verbs.ts';
@@ -18,8 +18,8 @@ let notes: string[];
 
 beforeAll(async () => {
   api = await startApi(ground(), 'ada');
+  return () => api.stop();
 });
-afterAll(() => api?.stop());
 
 beforeEach(async () => {
   at = ground();

@@ -1,27 +1,22 @@
 /** `tidewheel try` with real processes: scripts that save, that do not, that resume, that do not. */
-
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { playPhase } from '../../../cli/try/phase.ts';
 import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
 import { undocumented } from '../../support/documented.ts';
 import { projectPython } from '../../support/emulator.ts';
+import { folderOfSuite } from '../../support/folders.ts';
 import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
 
 const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-try-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = folderOfSuite('try');
 
 /** A loop over steps; `resume` and `save` are lines of Python. */
 const loop = ({ resume = '', save = '' }) => `

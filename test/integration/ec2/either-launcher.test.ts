@@ -22,7 +22,8 @@ import { place } from '../../../functions/run/attempts/place.ts';
 import { reportRun } from '../../../functions/run/attempts/report-run.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { clientConfiguration } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { memoryExecutions } from '../../support/fakes/executions.ts';
 import { memoryNotifier } from '../../support/fakes/notifier.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
@@ -57,13 +58,12 @@ pathlib.Path(os.environ['SM_MODEL_DIR'], 'steps').write_text(str(step))
 
 import { launchersOver } from '../../support/builders/launchers.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let sageMaker: Ground;
 let folder: string;
 let machines: Machines;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   sageMaker = await layGround(emulator.url, { spotDiscount: () => 0.4 });
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-either-'));
   machines = await startMachines(emulator.url, folder);
@@ -72,7 +72,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await machines?.close();
   await sageMaker?.close();
-  await emulator?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

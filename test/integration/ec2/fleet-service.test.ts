@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
@@ -19,24 +19,20 @@ import { hostRequests } from '../../../functions/launch/ec2/host-requests.ts';
 import type { HostReport } from '../../../functions/launch/job/job-document.ts';
 import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
 import { planOf } from '../../support/builders/fleet.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { clientConfiguration } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 
 const BUCKET = 'tw-data';
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ec2: EC2Client;
 let store: ObjectStore;
 let now = new Date('2026-11-21T04:00:00Z');
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ec2 = new EC2Client(clientConfiguration(emulator.url));
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   store = s3ObjectStore(s3, BUCKET);
-});
-
-afterAll(async () => {
-  await emulator.stop();
 });
 
 const service = () => makeFleetService({ ec2, store, clock: { now: () => now } });

@@ -11,12 +11,8 @@ import { makeInterruptions } from '@tidewheel/emulators/region/interruptions.ts'
 import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../support/emulator.ts';
+import { clientConfiguration, TEST_KEY } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
@@ -25,7 +21,7 @@ const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
 /** The stand-in heeds its notice at once, and no test waits for the end of the grace. */
 const GRACE_SECONDS = 120;
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let folder: string;
 let market: LocalMarket;
 let machines: Machines;
@@ -34,7 +30,6 @@ let closeControl: () => Promise<void>;
 let attempt = 0;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interrupt-'));
   await writeFile(path.join(folder, 'access-key.json'), JSON.stringify(TEST_KEY));
   ec2 = new EC2Client(clientConfiguration(emulator.url));
@@ -55,7 +50,6 @@ afterAll(async () => {
   await closeControl?.();
   await machines?.close();
   await market?.close();
-  await emulator?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -10,7 +10,8 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { clientConfiguration } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
@@ -18,7 +19,7 @@ import { launchStandIn } from './stand-in.ts';
 const SLOW = { instanceType: 'm5.xlarge', bootSeconds: 3 };
 const FAR = { instanceType: 'c5.2xlarge', bytesPerSecond: 100_000 };
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let folder: string;
 let machines: Machines;
 let ec2: EC2Client;
@@ -26,7 +27,6 @@ let store: ObjectStore;
 let attempt = 0;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-machines-'));
   ec2 = new EC2Client(clientConfiguration(emulator.url));
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
@@ -40,7 +40,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await machines?.close();
-  await emulator?.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

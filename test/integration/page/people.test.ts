@@ -15,7 +15,8 @@ import type { Stores } from '../../../functions/records/stores.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { attemptOf, runOf } from '../../support/builders/records.ts';
 import { bundledFunction } from '../../support/bundled-function.ts';
-import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { clientConfiguration } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { CLIENT, type OidcIssuer, startOidcIssuer } from '../../support/oidc-issuer.ts';
 import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
 
@@ -37,7 +38,7 @@ const PEOPLE = {
   eve: { sub: '3', email: 'eve@example.org' },
 };
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let issuer: OidcIssuer;
 let stores: Stores;
 /** Of the stack's page. */
@@ -49,7 +50,6 @@ let requested: Set<string>;
 
 beforeAll(async () => {
   issuer = await startOidcIssuer(PEOPLE);
-  emulator = await startTestEmulator({});
   await makeObjectStore(emulator.url, BUCKET);
   stores = await makeStores(emulator.url, TABLE);
   address = await deployed();
@@ -60,7 +60,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await chromium?.stop();
   issuer?.stop();
-  await emulator?.stop();
 });
 
 /** The API as osls writes it, with what `--param="oidcIssuer=…"` adds. @returns the address of the page */

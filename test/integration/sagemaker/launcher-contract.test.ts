@@ -15,7 +15,7 @@ import {
 import { declaration, launch, placement } from '../../support/builders/launch.ts';
 import { knownRole, TRAINING_ROLE } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
-import { startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
 
 const RUN = 'digits-000001';
@@ -31,13 +31,12 @@ while not finished.exists():
 pathlib.Path(os.environ['SM_MODEL_DIR'], 'model').write_text('trained')
 `;
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 let finished: string;
 let agentPrefix: string;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
   finished = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-finished-'));
   const store = s3ObjectStore(ground.s3, ground.bucket);
@@ -48,7 +47,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground?.close();
-  await emulator?.stop();
   await rm(finished, { recursive: true, force: true });
 }, 60_000);
 

@@ -1,13 +1,13 @@
 /** Set-up as a whole, in a clone with tiny packages: npm, uv and Python are real, and need no network. */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { projectPython } from '../../support/emulator.ts';
+import { folderOfTest } from '../../support/folders.ts';
 
 const PROJECT = path.join(import.meta.dirname, '../../..');
 
@@ -15,7 +15,7 @@ let clone: string;
 const children: ChildProcessWithoutNullStreams[] = [];
 
 beforeEach(async () => {
-  clone = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-clone-'));
+  clone = folderOfTest('clone');
   for (const name of [
     'cli/bootstrap.mjs',
     'cli/setup',
@@ -34,7 +34,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const { pid } of children.splice(0)) killGroup(pid);
-  await rm(clone, { recursive: true, force: true });
 });
 
 async function write(name: string, text: string): Promise<void> {

@@ -1,10 +1,9 @@
 /** The parts of set-up, with real files and processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +11,7 @@ import { nodePackagesAreCurrent, uvRemedy } from '../../../cli/setup/install.mjs
 import { withLock } from '../../../cli/setup/lock.mjs';
 import { checkMachine } from '../../../cli/setup/machine.mjs';
 import { runQuietly } from '../../../cli/setup/program.mjs';
+import { folderOfTest } from '../../support/folders.ts';
 import { selfSigned } from '../../support/self-signed.ts';
 
 const at = (name: string) => path.resolve('cli/setup', name);
@@ -19,13 +19,12 @@ const at = (name: string) => path.resolve('cli/setup', name);
 let folder: string;
 const children: ChildProcess[] = [];
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-setup-'));
+beforeEach(() => {
+  folder = folderOfTest('setup');
 });
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('the lock', () => {

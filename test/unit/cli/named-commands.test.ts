@@ -7,7 +7,14 @@ import { isCommand } from '../../../cli/dataset/commands.ts';
 import { VERBS } from '../../../cli/verbs.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
-const PLACES = ['page/**/*.tsx', 'docs/*.md', 'README.md', 'training/**/README.md', 'functions/core/**/*.ts'];
+const PLACES = [
+  'page/**/*.tsx',
+  'docs/*.md',
+  'README.md',
+  'training/**/README.md',
+  'functions/**/*.ts',
+  'packages/**/*.ts',
+];
 const WITHOUT_OPTIONS = ['help', 'completion'];
 
 /** Behind `npx tidewheel`, up to what ends a command in prose or in code. */
@@ -29,7 +36,7 @@ async function problemOf(verb: string, words: readonly string[]): Promise<string
 const isVerb = (name: string): name is keyof typeof VERBS => Object.hasOwn(VERBS, name);
 
 it('exist, with their options', async () => {
-  const files = PLACES.flatMap((place) => globSync(place, { cwd: ROOT }));
+  const files = PLACES.flatMap((place) => globSync(place, { cwd: ROOT, exclude: ['packages/*/tests/**'] }));
   const named = files.flatMap((file) =>
     [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(NAMED)].map(([whole, verb = '', rest = '']) => ({
       where: `${file}: ${whole}`,

@@ -1,17 +1,16 @@
 /** What of the drop folder is taken again by the next start, and what is not. */
-import { appendFile, mkdtemp, readFile, rm, truncate } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { takenFiles } from '../../../cli/serve/taken-files.ts';
+import { folderOfTest } from '../../support/folders.ts';
 
 let folder: string;
 let record: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-taken-'));
+beforeEach(() => {
+  folder = folderOfTest('taken');
   record = join(folder, 'dropped.jsonl');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const FILE = { path: '/drop/digits/7/a "b"\n.png', size: 3, mtimeMs: 1.5 };
 

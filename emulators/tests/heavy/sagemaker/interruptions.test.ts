@@ -1,9 +1,7 @@
 /** A few of the seeds of `npm run test:interruptions`, which runs hundreds. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { type Reference, survive, undisturbed } from '../../interruptions/campaign.ts';
 import { interruptionOf } from '../../interruptions/plan.ts';
@@ -13,14 +11,12 @@ const LIMIT_SECONDS = 600;
 /** The host that saves is killed while it does. */
 const SEEDS = [4];
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 let reference: Reference;
-let folder: string;
+const folder = folderOfSuite('interruptions');
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interruptions-'));
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url, {}, LIMIT_SECONDS);
   await provide(ground, folder);
   reference = await undisturbed(ground);
@@ -28,8 +24,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ground.close();
-  await emulator.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 it(

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { signedHeaders } from '../../../../test/support/signed-fetch.ts';
 import { type AccessKey, keyVariables, makeAccessKey } from '../../../access/access-key.ts';
@@ -13,9 +13,8 @@ let servers: Servers;
 
 beforeAll(async () => {
   servers = await startServers();
+  return () => servers.stop();
 }, 60_000);
-
-afterAll(() => servers?.stop());
 
 async function send(
   server: ServerName,

@@ -1,22 +1,21 @@
 /** An object that MiniStack could not write to disk: the request that sent it learns so. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { type Emulator, startEmulator } from '../../../aws/ministack.ts';
 
 let stateDirectory: string;
 let running: Emulator | undefined;
 
-beforeEach(async () => {
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-full-disk-'));
+beforeEach(() => {
+  stateDirectory = folderOfTest('full-disk');
 });
 
 afterEach(async () => {
   await running?.stop();
-  await rm(stateDirectory, { recursive: true, force: true });
 });
 
 async function start(): Promise<S3Client> {

@@ -5,13 +5,9 @@ import {
   CreateStackCommand,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { clientConfiguration, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 import { apiClient } from '../../../region/api-client.ts';
 import { createFunction } from './lambda.ts';
@@ -52,17 +48,15 @@ const templateOf = (functionArn: string): string =>
     Outputs: { Address: { Value: { 'Fn::GetAtt': ['Api', 'ApiEndpoint'] } } },
   });
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite({ concurrentExecutions: 1 });
 let address: string;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator({ concurrentExecutions: 1 });
   const cloudFormation = new CloudFormationClient(clientConfiguration(emulator.url));
   const TemplateBody = templateOf(await createFunction(emulator.url, 'answers', CODE));
   await cloudFormation.send(new CreateStackCommand({ StackName: 'api', TemplateBody }));
   address = await addressOf(cloudFormation);
 });
-afterAll(() => emulator.stop());
 
 async function addressOf(cloudFormation: CloudFormationClient): Promise<string> {
   for (;;) {

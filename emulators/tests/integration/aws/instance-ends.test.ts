@@ -1,6 +1,5 @@
 /** Why an instance ended, and for how long EC2 tells it. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   DescribeInstancesCommand,
@@ -14,16 +13,16 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { VirtualClock } from '../../../clock/virtual-clock.ts';
 import { type EndReason, terminateInstance } from '../../../ec2/instances.ts';
 import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 let emulator: TestEmulator;
 let plain: Unpatched;
-let folder: string;
+const folder = folderOfSuite('ends');
 let clock: VirtualClock;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-ends-'));
   const clockFile = join(folder, 'clock');
   clock = new VirtualClock({ file: clockFile, startMs: Date.now(), log: () => undefined });
   [emulator, plain] = await Promise.all([startTestEmulator({ clockFile }), startUnpatched()]);

@@ -1,6 +1,5 @@
 /** An account with two concurrent executions, both taken: what Lambda does with each kind of invocation. */
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateEventSourceMappingCommand, InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -16,6 +15,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 import { createFunction, invoke } from './lambda.ts';
 
@@ -45,7 +45,7 @@ let held: Promise<unknown>[];
 let noteArn: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-slots-'));
+  folder = folderOfTest('slots');
   emulator = await startTestEmulator({ concurrentExecutions: SLOTS });
   lambda = new LambdaClient({ ...clientConfiguration(emulator.url), maxAttempts: 1 });
   await createFunction(emulator.url, 'holds', HOLDS, { FOLDER: folder });
@@ -57,7 +57,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await release();
   await emulator.stop();
-  await rm(folder, { recursive: true });
 });
 
 const release = () => writeFile(path.join(folder, 'release'), '');

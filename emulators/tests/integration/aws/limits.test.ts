@@ -20,7 +20,7 @@ import {
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   clientConfiguration,
   startTestEmulator,
@@ -53,9 +53,8 @@ beforeAll(async () => {
   s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true, maxAttempts: 1 });
   sfn = new SFNClient(clientConfiguration(emulator.url));
   await s3.send(new CreateBucketCommand({ Bucket: 'data' }));
+  return () => emulator.stop();
 });
-
-afterAll(() => emulator.stop());
 
 const list = (Prefix: string) => s3.send(new ListObjectsV2Command({ Bucket: 'data', Prefix }));
 

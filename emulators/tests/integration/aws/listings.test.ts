@@ -6,25 +6,20 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 
 const KEYS = ['a&b <c> "d".txt', 'ä/ö.txt', 'plain.txt', 'x\u0001y.txt'];
 const Bucket = 'listings';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let s3: S3Client;
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket }));
   for (const Key of KEYS) await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
 });
-afterAll(() => emulator.stop());
 
 it('give every key as it is', async () => {
   const list = new ListObjectsV2Command({ Bucket, EncodingType: 'url' });

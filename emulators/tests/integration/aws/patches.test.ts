@@ -16,11 +16,8 @@ import {
 } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { createFunction, invoke } from './lambda.ts';
 import { startUnpatched, type Unpatched } from './unpatched.ts';
 
@@ -28,16 +25,14 @@ const FAILS_BY_CLASS = `
 class PoolGoneBad extends Error { name = 'PoolGoneBad'; }
 export const handler = async () => { throw new PoolGoneBad('no capacity'); };`;
 
-let patched: TestEmulator;
+const patched = emulatorOfSuite({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
 let plain: Unpatched;
 
 beforeAll(async () => {
-  patched = await startTestEmulator({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
   plain = await startUnpatched();
 });
 
 afterAll(async () => {
-  await patched.stop();
   plain.child.kill('SIGKILL');
   await rm(plain.folder, { recursive: true, force: true });
 });

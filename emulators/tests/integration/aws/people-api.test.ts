@@ -9,11 +9,8 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { httpEvent, requestIn } from '../../../../functions/api/http-event.ts';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { CLIENT, type OidcIssuer, startOidcIssuer } from '../../../../test/support/oidc-issuer.ts';
 import { createFunction } from './lambda.ts';
 
@@ -60,7 +57,7 @@ const templateOf = (functionArn: string): Template => ({
 
 const others = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let issuer: OidcIssuer;
 let address: string;
 /** Of the API for IAM callers. */
@@ -68,7 +65,6 @@ let signedAddress: string;
 
 beforeAll(async () => {
   issuer = await startOidcIssuer();
-  emulator = await startTestEmulator({});
   const template = templateOf(await createFunction(emulator.url, 'echo', ECHO));
   const made = addPeopleApi(template, { issuer: issuer.url, audience: `other, ${CLIENT}` });
   const outputs = await deployed(made);
@@ -77,7 +73,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   issuer?.stop();
-  await emulator?.stop();
 });
 
 /** @returns the outputs */

@@ -1,14 +1,11 @@
 /** Functions that are up before their first invocation. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateStateMachineCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { expect, it } from 'vitest';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { createFunction, invoke } from './lambda.ts';
 
 const NOTES = `
@@ -17,17 +14,8 @@ const note = (what) => appendFileSync(process.env.FILE, what + ' ');
 note('initialised');
 export const handler = async () => { note('invoked'); return {}; };`;
 
-let emulator: TestEmulator;
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-proactive-'));
-  emulator = await startTestEmulator({ initialised: ['later'] });
-});
-afterAll(async () => {
-  await emulator.stop();
-  await rm(folder, { recursive: true });
-});
-
+const emulator = emulatorOfSuite({ initialised: ['later'] });
+const folder = folderOfSuite('proactive');
 const fileOf = (name: string) => path.join(folder, name);
 const notesOf = (name: string) => readFile(fileOf(name), 'utf8').catch(() => '');
 const startExecution = async (name: string) => {

@@ -1,6 +1,5 @@
 /** Messages of a queue: the batches that a function gets of them, and what S3 notifies of. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateEventSourceMappingCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -11,13 +10,11 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 import { createFunction } from './lambda.ts';
 
@@ -28,17 +25,8 @@ export const handler = async ({ Records }) => {
   return {};
 };`;
 
-let emulator: TestEmulator;
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-batches-'));
-  emulator = await startTestEmulator();
-});
-afterAll(async () => {
-  await emulator.stop();
-  await rm(folder, { recursive: true });
-});
-
+const emulator = emulatorOfSuite();
+const folder = folderOfSuite('batches');
 async function sqs(operation: string, body: object): Promise<unknown> {
   const headers = { 'x-amz-target': `AmazonSQS.${operation}`, 'content-type': 'application/x-amz-json-1.0' };
   const request = { service: 'sqs', method: 'POST' as const, headers, body: JSON.stringify(body) };

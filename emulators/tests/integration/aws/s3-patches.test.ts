@@ -12,23 +12,18 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { startUnpatched, type Unpatched } from './unpatched.ts';
 
-let patched: TestEmulator;
+const patched = emulatorOfSuite();
 let plain: Unpatched;
 
 beforeAll(async () => {
-  patched = await startTestEmulator();
   plain = await startUnpatched();
 });
 
 afterAll(async () => {
-  await patched.stop();
   plain.child.kill('SIGKILL');
   await rm(plain.folder, { recursive: true, force: true });
 });

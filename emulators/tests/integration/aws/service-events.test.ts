@@ -1,22 +1,14 @@
 /** Events of the services that stand beside the emulator, and the same refusal as AWS's for every other `aws.` source. */
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let events: EventBridgeClient;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   events = new EventBridgeClient(clientConfiguration(emulator.url));
-});
-
-afterAll(async () => {
-  await emulator.stop();
 });
 
 const send = async (...sources: string[]) => {

@@ -2,19 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import os from 'node:os';
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
@@ -27,6 +15,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { type Emulator, startEmulator } from '../../../aws/ministack.ts';
 import { createFunction, invoke } from './lambda.ts';
 
@@ -36,14 +25,13 @@ const TELLS_ITS_PROCESS =
 let stateDirectory: string;
 let running: Emulator | undefined;
 
-beforeEach(async () => {
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-survival-'));
+beforeEach(() => {
+  stateDirectory = folderOfTest('survival');
 });
 
 afterEach(async () => {
   await running?.stop();
   running = undefined;
-  await rm(stateDirectory, { recursive: true, force: true });
 });
 
 const COMMON = { pythonPath: projectPython(), credentials: TEST_KEY };

@@ -1,6 +1,5 @@
 /** The emulator on a virtual clock: executions, schedules and functions go by it, and it waits for their work. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import {
@@ -16,18 +15,18 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { emulatorFollower, VirtualClock } from '../../../clock/virtual-clock.ts';
 import { createFunction, invoke } from '../aws/lambda.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
-let folder: string;
+const folder = folderOfSuite('time');
 let clock: VirtualClock;
 let emulator: TestEmulator;
 let stepFunctions: SFNClient;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-time-'));
   const clockFile = join(folder, 'clock');
   clock = new VirtualClock({ file: clockFile, startMs: START, log: () => undefined });
   emulator = await startTestEmulator({ clockFile });
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await clock.close();
   await emulator.stop();
-  await rm(folder, { recursive: true });
 });
 
 /** A slow function: half a real second, in which the clock must stand. */

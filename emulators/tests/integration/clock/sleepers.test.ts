@@ -1,10 +1,9 @@
 /** A real Python program that sleeps on a virtual clock, as a training script of a campaign does. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { type Sleepers, startSleepers } from '../../../clock/sleepers.ts';
 import { VirtualClock } from '../../../clock/virtual-clock.ts';
 
@@ -16,7 +15,7 @@ let sleepers: Sleepers;
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-sleepers-'));
+  folder = folderOfTest('sleepers');
   const file = join(folder, 'clock');
   clock = new VirtualClock({ file, startMs: START, log: () => undefined });
   sleepers = await startSleepers({ clock, file });
@@ -26,7 +25,6 @@ afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
   await sleepers.close();
   await clock.close();
-  await rm(folder, { recursive: true });
 });
 
 function program(script: string, onChange: (isAsleep: boolean) => void) {

@@ -1,11 +1,10 @@
 /** What a training opens on this machine is not for the local network. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { layEnvironment } from '../../../environments/host-environment.ts';
 
 /** As local hosts have them. */
@@ -24,11 +23,9 @@ print(*(row[1] for row in rows if row[1].endswith(':${PORT.toString(16).toUpperC
 
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-loopback-'));
+beforeEach(() => {
+  folder = folderOfTest('loopback');
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function addressesBy(python: string): Promise<string> {
   const { stdout } = await promisify(execFile)(python, ['-c', SCRIPT], { cwd: folder });

@@ -1,26 +1,25 @@
 /** What `pip install -r` in a host's environment changes, with real interpreters and an index on loopback. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { layEnvironment } from '../../../environments/host-environment.ts';
 
 const run = promisify(execFile);
 const ENVIRONMENTS = path.join(import.meta.dirname, '../../../environments');
 
-let folder: string;
+const folder = folderOfSuite('environments');
 let index: ChildProcess;
 let indexUrl: string;
 const requested: string[] = [];
 let hosts = 0;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-environments-'));
   const program = path.join(import.meta.dirname, 'package_index.py');
   index = spawn(projectPython(), ['-B', program, path.join(folder, 'index')], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -33,7 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   index?.kill();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const environments = () => path.join(folder, 'kept');

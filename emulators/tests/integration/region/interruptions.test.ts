@@ -1,11 +1,12 @@
 /** `tidewheel interrupt` against running jobs: the command, the control server, the market and SageMaker together. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { startControlServer } from '../../../region/control-server.ts';
 import { makeInterruptions } from '../../../region/interruptions.ts';
@@ -15,15 +16,13 @@ const run = promisify(execFile);
 const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.ts');
 const GRACE_SECONDS = 2;
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 let market: LocalMarket;
-let stateDirectory: string;
+const stateDirectory = folderOfSuite('interrupt');
 let closeControl: () => Promise<void>;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interrupt-'));
   await writeFile(path.join(stateDirectory, 'access-key.json'), JSON.stringify(TEST_KEY));
   market = await startLocalMarket({ credentials: TEST_KEY, graceSeconds: GRACE_SECONDS });
   ground = await layGround(emulator.url, { market: market.market, graceSeconds: GRACE_SECONDS });
@@ -40,8 +39,6 @@ afterAll(async () => {
   await closeControl?.();
   await ground?.close();
   await market?.close();
-  await emulator?.stop();
-  await rm(stateDirectory, { recursive: true, force: true });
 });
 
 /** Exit code and all that it printed. */

@@ -1,11 +1,11 @@
 /** A deployed state keeps its ports: what it holds (queue URLs, the API's address) is at those and nowhere else. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { holderOf } from '../../../region/port-holders.ts';
 import { type ChosenPorts, choosePorts, ensurePortsCanBeHad, type Ports } from '../../../region/ports.ts';
 import { lockFolder } from '../../../shared/folder-lock.ts';
@@ -14,14 +14,13 @@ let folder: string;
 const children: ChildProcess[] = [];
 const servers: Server[] = [];
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-ports-'));
+beforeEach(() => {
+  folder = folderOfTest('ports');
 });
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
   for (const server of servers.splice(0)) server.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 const emulatorDirectory = () => path.join(folder, 'aws');

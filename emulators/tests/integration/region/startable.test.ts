@@ -1,10 +1,9 @@
 /** A start right after the end, or the kill, of the start before it: that one may still have the folder, for seconds. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { ensureStartable } from '../../../region/startable.ts';
 
 const LOCKS = path.resolve(import.meta.dirname, '../../../shared/folder-lock.ts');
@@ -12,13 +11,12 @@ const LOCKS = path.resolve(import.meta.dirname, '../../../shared/folder-lock.ts'
 let folder: string;
 const children: ChildProcess[] = [];
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-startable-'));
+beforeEach(() => {
+  folder = folderOfTest('startable');
 });
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** A process that has the folder; it knows after so many seconds that it is to end. */

@@ -13,29 +13,21 @@ import {
   StopTrainingJobCommand,
   UpdateTrainingJobCommand,
 } from '@aws-sdk/client-sagemaker';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { clientConfiguration } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { channelOf, type Ground, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { signedFetch } from '../../../../test/support/signed-fetch.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url, {
     instanceQuota: (type, market) => (type === 'p5.48xlarge' && market === 'spot' ? 1 : 100),
     longestRunSeconds: 432_000,
   });
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
+  return () => ground.close();
 });
 
 test('a name is taken until its job is deleted', async () => {

@@ -2,22 +2,17 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { channelOf, type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
+  return () => ground.close();
 });
 
 /** Each host writes what it finds into the merged output. */

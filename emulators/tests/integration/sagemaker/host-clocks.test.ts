@@ -1,9 +1,10 @@
 /** Clocks of hosts that share this machine: real processes use CPU time, however much of it they get. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { type Host, planHosts } from '../../../sagemaker/hosts/container.ts';
 import { clockedVcpus, startHostClocks } from '../../../sagemaker/hosts/host-clocks.ts';
 import { startHost } from '../../../sagemaker/hosts/host-process.ts';
@@ -44,12 +45,10 @@ interface Asked {
 
 let folder: string;
 const problems: string[] = [];
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tw-clocks-'));
+beforeEach(() => {
+  folder = folderOfTest('clocks');
 });
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(async () => {});
 
 const hostsOf = (count: number) =>
   planHosts(

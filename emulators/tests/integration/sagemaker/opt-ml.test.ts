@@ -1,23 +1,21 @@
 /** What a host's program finds as /opt/ml, with the kernel's namespaces and without them. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { hasNamespaces, pythonWithoutNamespaces } from '../../../../test/support/without-namespaces.ts';
 import { startHost } from '../../../sagemaker/hosts/host-process.ts';
 import { canShowOptMl } from '../../../sagemaker/hosts/opt-ml.ts';
 
-let folder: string;
+const folder = folderOfSuite('opt-ml');
 let withoutNamespaces: string;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tw-opt-ml-'));
   withoutNamespaces = await pythonWithoutNamespaces(folder);
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const PROGRAM = 'import os, sys; print("\\n".join([os.environ["SAGEMAKER_BASE_DIR"], *sys.argv[1:]]))';
 const WORDS = [

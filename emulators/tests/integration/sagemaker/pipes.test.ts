@@ -1,20 +1,15 @@
 /** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { jobChannels, pipeChannel } from '../../../../functions/launch/job/job-channels.ts';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
+  return () => ground.close();
 });
 
 const PROCESSES = 2;

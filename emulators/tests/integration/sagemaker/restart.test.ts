@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -9,30 +8,19 @@ import {
   DescribeTrainingJobCommand,
   SageMakerClient,
 } from '@aws-sdk/client-sagemaker';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  clientConfiguration,
-  projectPython,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, isRunning, jobRequest, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
-let stateDirectory: string;
+const stateDirectory = folderOfSuite('restart');
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
-  stateDirectory = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-restart-'));
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
-  await rm(stateDirectory, { recursive: true, force: true });
+  return () => ground.close();
 });
 
 /** Tells the process ids of itself and of a child in a session of its own. */

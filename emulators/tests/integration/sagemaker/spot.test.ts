@@ -2,21 +2,16 @@ import { createHash } from 'node:crypto';
 import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url, { timeScale: 10, spotDiscount: () => 0.25 });
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
+  return () => ground.close();
 });
 
 afterEach(() => {

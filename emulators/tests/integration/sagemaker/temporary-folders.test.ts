@@ -1,28 +1,21 @@
 /** What a script finds of a machine's temporary folder and of its last seconds, in a checkout at a deep path. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
-let folder: string;
+const folder = folderOfSuite('deep');
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-deep-'));
   const stateDirectory = path.join(folder, 'a-folder-of-many-letters-'.repeat(6));
   await mkdir(stateDirectory);
   ground = await layGround(emulator.url, { stateDirectory, graceSeconds: 8 });
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
-  await rm(folder, { recursive: true, force: true });
+  return () => ground.close();
 });
 
 const put = (text: string): string => `

@@ -1,19 +1,14 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestEmulator, type TestEmulator } from '../../../../test/support/emulator.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let ground: Ground;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   ground = await layGround(emulator.url);
-});
-
-afterAll(async () => {
-  await ground?.close();
-  await emulator?.stop();
+  return () => ground.close();
 });
 
 const WRITE_MODEL = `

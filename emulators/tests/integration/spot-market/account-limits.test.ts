@@ -9,18 +9,14 @@ import {
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
 import { retry } from '../../../../functions/aws/shared/clients.ts';
 import { planOf } from '../../../../test/support/builders/fleet.ts';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { clientConfiguration, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { limitsOf } from '../../../limits/profiles.ts';
 import { marketLimits } from '../../../region/account-limits.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
@@ -29,20 +25,17 @@ const LIMITS = limitsOf('new-account').ec2;
 /** Of the plans that `planOf` makes. */
 const BUCKET = 'tw-data';
 const clock = { now: () => new Date() };
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let store: ObjectStore;
 let market: LocalMarket | undefined;
 /** Of the market. */
 let nowMs = 0;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   store = s3ObjectStore(s3, BUCKET);
 });
-
-afterAll(() => emulator.stop());
 
 afterEach(async () => {
   await market?.close();

@@ -17,30 +17,21 @@ import {
   ListExecutionsCommand,
   SFNClient,
 } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  clientConfiguration,
-  startTestEmulator,
-  TEST_KEY,
-  type TestEmulator,
-} from '../../../../test/support/emulator.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { clientConfiguration, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { rebalanceRecommendation } from '../../../../test/support/rebalance.ts';
 import { interruptionWarning, sendInstanceEvents } from '../../../spot-market/model/instance-events.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
-let emulator: TestEmulator;
+const emulator = emulatorOfSuite();
 let market: LocalMarket;
 let ec2: EC2Client;
 
 beforeAll(async () => {
-  emulator = await startTestEmulator();
   market = await startLocalMarket({ credentials: TEST_KEY, awsEndpointUrl: emulator.url });
   ec2 = new EC2Client(clientConfiguration(market.url));
-});
-
-afterAll(async () => {
-  await market.close();
-  await emulator.stop();
+  return () => market.close();
 });
 
 describe('an action that is not the market’s', () => {

@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { catalogTypes, offeredZoneIds } from '@tidewheel/catalog/catalog.ts';
 import { readAnswer } from '@tidewheel/catalog/hardware.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { describeHardware } from '../../../../functions/aws/market/instance-types.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
@@ -42,9 +42,8 @@ beforeAll(async () => {
     configurationLimit: 12,
   });
   ec2 = new EC2Client(clientConfiguration(market.url));
+  return () => market.close();
 });
-
-afterAll(() => market.close());
 
 const scores = (types: readonly string[], more: object = {}) =>
   ec2.send(

@@ -1,18 +1,16 @@
 /** A command that finds no region in a state folder, or a damaged file, says what to do. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { controlClient } from '../../../region/control-client.ts';
 import { CONTROL_FILE } from '../../../region/control-server.ts';
 
 let state: string;
 
-beforeEach(async () => {
-  state = await mkdtemp(join(tmpdir(), 'tidewheel-control-'));
+beforeEach(() => {
+  state = folderOfTest('control');
 });
-
-afterEach(() => rm(state, { recursive: true, force: true }));
 
 it('says that no region is up', async () => {
   await expect(controlClient(state)).rejects.toThrow(`no region is up in ${state}: start one`);

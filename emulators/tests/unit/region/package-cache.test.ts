@@ -1,15 +1,14 @@
 /** Packages of the service, kept between deployments. */
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
+import { folderOfTest } from '../../../../test/support/folders.ts';
 import { packageOnce } from '../../../region/package-cache.ts';
 
 let project: string;
-beforeEach(async () => {
-  project = await mkdtemp(join(tmpdir(), 'tidewheel-packages-'));
+beforeEach(() => {
+  project = folderOfTest('packages');
 });
-afterEach(() => rm(project, { recursive: true, force: true }));
 
 async function made(content: string): Promise<string> {
   const folder = await mkdtemp(join(project, 'made-'));

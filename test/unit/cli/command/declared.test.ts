@@ -1,19 +1,18 @@
 /** Which declaration a person names. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { declarationAt } from '../../../../cli/command/declared.ts';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
 import { VERBS } from '../../../../cli/verbs.ts';
+import { folderOfTest } from '../../../support/folders.ts';
 
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-declared-'));
+  folder = folderOfTest('declared');
   await mkdir(path.join(folder, 'pets'));
   await writeFile(path.join(folder, 'pets/tidewheel.yaml'), 'name: pets\n');
-  return () => rm(folder, { recursive: true });
 });
 
 it.each(['pets/tidewheel.yaml', 'pets', 'pets/', './pets'])('is found as %s', async (given) => {

@@ -1,20 +1,19 @@
 /** An object in a file, read in pieces. */
 
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { saveObject } from '../../../../cli/dataset/save-object.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { folderOfTest } from '../../../support/folders.ts';
 
 const store = new MemoryBlobStore();
 let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-object-'));
+beforeEach(() => {
+  folder = folderOfTest('object');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 it.each(['', 'a', '0123456789', '012345678'])('holds the bytes of %j', async (body) => {
   store.seed('model', body);

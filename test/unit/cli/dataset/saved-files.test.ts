@@ -1,21 +1,20 @@
 /** What a script has saved where it ran, fetched as its model. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { fetchSavedFiles } from '../../../../cli/dataset/save-object.ts';
+import { folderOfTest } from '../../../support/folders.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 
 const PREFIX = bucketKeys.checkpoints('pets', 'pets-000001');
 let folder: string;
 let at: Ground;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-saved-'));
+beforeEach(() => {
+  folder = folderOfTest('saved');
   at = ground();
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 it('is fetched without the files of the agent', async () => {
   await at.blobStore.put(`${PREFIX}model.pth`, Buffer.from('weights'));

@@ -1,14 +1,14 @@
 /** A day ends with its report, also where a step fails; nothing that was found is lost, and nothing is left over. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type Day, GOES_ON, playAll } from '../../../../cli/first-day/play-all.ts';
 import { keepResults, readResults, type StepResult } from '../../../../cli/first-day/results.ts';
 import { STEPS } from '../../../../cli/first-day/steps.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { firstDay, reportBytes } from '../../../support/first-day.ts';
+import { folderOfTest } from '../../../support/folders.ts';
 
 const PLACE = { where: 'AWS', account: '123456789012', region: 'us-east-1', stage: 'first' } as const;
 const REPORT = reportBytes({ status: 'failed', failure: 'the script ended with 1' });
@@ -19,13 +19,12 @@ let folder: string;
 let store: MemoryBlobStore;
 let stopping: AbortController;
 let onSleep: () => unknown;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'first-day-'));
+beforeEach(() => {
+  folder = folderOfTest('first-day');
   store = new MemoryBlobStore();
   stopping = new AbortController();
   onSleep = () => undefined;
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const file = () => path.join(folder, 'results.json');
 const kept = () => readResults(file(), PLACE);

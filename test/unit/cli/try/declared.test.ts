@@ -1,14 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { readTraining } from '../../../../cli/try/declared.ts';
+import { folderOfTest } from '../../../support/folders.ts';
 
 let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tidewheel-declared-'));
+beforeEach(() => {
+  folder = folderOfTest('declared');
 });
-afterEach(() => rm(folder, { recursive: true }));
 
 const nothing = { declaration: undefined, entryPoint: undefined, arguments: undefined };
 const read = (typed: Partial<Parameters<typeof readTraining>[0]> = {}) =>

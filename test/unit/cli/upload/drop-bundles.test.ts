@@ -1,11 +1,10 @@
 /** A drop in bundles that is killed at any write goes on where it was. */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { splitKey } from '@tidewheel/packing/bundles.ts';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../../../cli/serve/taken-files.ts';
 import { groupFiles, suggestion } from '../../../../cli/upload/bundling.ts';
 import { dropBundles } from '../../../../cli/upload/drop-bundles.ts';
@@ -14,15 +13,15 @@ import { openBundles } from '../../../../packages/packing/arrivals/open-bundles.
 import { now } from '../../../support/builders/packing.ts';
 import { faultyStore, Killed } from '../../../support/fakes/faulty-blob-store.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { folderOfSuite } from '../../../support/folders.ts';
 
 const FILES = 24;
 const PREFIX = 'pets/incoming/';
 const grouping = { prefix: PREFIX, apart: ['_SUCCESS', 'labels.csv'], shuffle: true, bundleBytes: 40 };
-let folder: string;
+const folder = folderOfSuite('bundles');
 let files: readonly LocalFile[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-bundles-'));
   await mkdir(path.join(folder, 'data/cat'), { recursive: true });
   for (let index = 0; index < FILES; index += 1)
     await writeFile(
@@ -31,8 +30,6 @@ beforeAll(async () => {
     );
   ({ files } = await dataFilesBelow(path.join(folder, 'data')));
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const file = (name: string, size = 10): LocalFile => ({ path: `/${name}`, name, size, mtimeMs: 0 });
 const { signal } = new AbortController();

@@ -1,26 +1,23 @@
 /** A drop that is killed at any file goes on where it was. */
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../../../cli/serve/taken-files.ts';
 import { dropFiles } from '../../../../cli/upload/drop-folder.ts';
 import { dataFilesBelow } from '../../../../cli/upload/local-files.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
+import { folderOfSuite } from '../../../support/folders.ts';
 
 const FILES = 12;
 const LANES = 3;
-let folder: string;
+const folder = folderOfSuite('drop');
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'tidewheel-drop-'));
   await mkdir(path.join(folder, 'data/cat'), { recursive: true });
   for (let index = 0; index < FILES; index += 1)
     await writeFile(path.join(folder, `data/cat/ü ${index}.jpg`), `image ${index}`);
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The process is killed after some of its uploads: with the object there, and nothing noted. */
 class Killed extends Error {}
