@@ -1,22 +1,23 @@
 /** What a check of a deployment found: one line of its list. */
 
-interface Place {
-  /** What was checked, such as `training quotas`. */
-  readonly check: string;
-  /** The setting or the declared field, such as `digits: compute.instanceTypes`. */
-  readonly field: string;
-}
+import * as z from 'zod';
+
+/** Such as the check `training quotas` of the field `digits: compute.instanceTypes`. */
+const place = { check: z.string(), field: z.string() };
+type Place = Readonly<z.output<z.ZodObject<typeof place>>>;
+
+/** What is wrong, and what to do. */
+const trouble = { message: z.string(), remedy: z.string() };
+type Trouble = Readonly<z.output<z.ZodObject<typeof trouble>>> & { readonly value: string };
 
 /** `limited` works, but slower or in fewer places. `notSeen` is no statement about the account. */
-export type Finding =
-  | (Place & { readonly kind: 'passed'; readonly value: string })
-  | (Place & {
-      readonly kind: 'fails' | 'limited';
-      readonly value: string;
-      readonly message: string;
-      readonly remedy: string;
-    })
-  | (Place & { readonly kind: 'notSeen'; readonly message: string; readonly remedy: string });
+export const findingSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('passed'), ...place, value: z.string() }),
+  z.object({ kind: z.literal('limited'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('fails'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('notSeen'), ...place, ...trouble }),
+]);
+export type Finding = Readonly<z.output<typeof findingSchema>>;
 
 /** What AWS answered, or why it did not. */
 export type AwsAnswer<T> =
@@ -45,13 +46,6 @@ export function judged<T>(
 }
 
 export const passed = (place: Place, value: string): Finding => ({ ...place, kind: 'passed', value });
-
-/** What is wrong, and what to do. */
-interface Trouble {
-  readonly value: string;
-  readonly message: string;
-  readonly remedy: string;
-}
 
 export const fails = (place: Place, trouble: Trouble): Finding => ({ ...place, kind: 'fails', ...trouble });
 export const limited = (place: Place, trouble: Trouble): Finding => ({

@@ -6,6 +6,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { pinned, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import { time } from '@tidewheel/kit/fields.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
 import { notifiedFolderSchema } from './batches.ts';
@@ -137,10 +138,4 @@ async function attemptKeys(
 const write = (store: ObjectStore, key: string, document: object): Promise<void> =>
   store.writeText(key, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`);
 
-function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  try {
-    return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
-}
+const parsed = <T>(schema: z.ZodType<T>, text = ''): T | undefined => schema.safeParse(parseJson(text)).data;
