@@ -1,5 +1,4 @@
 /** What a check of a deployment found: one line of its list. */
-
 import * as z from 'zod';
 
 /** Such as the check `training quotas` of the field `digits: compute.instanceTypes`. */
@@ -59,3 +58,9 @@ export const someOf = (names: readonly string[], most = 6): string => {
   const more = names.length - most;
   return more > 0 ? `${names.slice(0, most).join(', ')} and ${more} more` : names.join(', ');
 };
+
+// Brings back what was changed by hand: a deployment of the same template leaves it as it is.
+
+/** https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/drift-aware-change-sets.html */
+export const restoring = (stage: string): string =>
+  `undo what was changed by hand: aws cloudformation create-change-set --stack-name tidewheel-${stage} --change-set-name restore --use-previous-template --deployment-mode REVERT_DRIFT --capabilities CAPABILITY_IAM CAPABILITY_NAMED_IAM, then aws cloudformation execute-change-set --stack-name tidewheel-${stage} --change-set-name restore (npx osls deploy skips a template that has not changed)`;

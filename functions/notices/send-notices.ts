@@ -11,7 +11,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { AttemptRecord, RunRecord, TimelineEntry } from '../records/run-records.ts';
 import type { Stores } from '../records/stores.ts';
-import type { QueueMessage, Taken } from '../run/ingest/take-arrivals.ts';
+import { type QueueMessage, type Taken, takeEach } from '../run/queue-messages.ts';
 import { type NoticeEvent, noticeEvent } from './notice-event.ts';
 import { interruptionsUpTo, type NoticeText, noticeText } from './notice-text.ts';
 
@@ -42,18 +42,8 @@ export interface NoticeMessage extends QueueMessage {
   readonly receives?: number;
 }
 
-export async function sendNotices(deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> {
-  const failed: { messageId: string; reason: string }[] = [];
-  const notes: string[] = [];
-  for (const { messageId, body, receives = 1 } of messages) {
-    try {
-      notes.push(...(await sendNotice(deps, parse(body), receives >= MOST_TRIES)));
-    } catch (error: unknown) {
-      failed.push({ messageId, reason: messageOf(error) });
-    }
-  }
-  return { failed, notes };
-}
+export const sendNotices = (deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
+  takeEach(messages, ({ body, receives = 1 }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
 
 function parse(body: string): NoticeEvent {
   let value: unknown;

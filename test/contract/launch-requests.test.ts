@@ -84,20 +84,20 @@ describe('the rules between fields', () => {
       { ResourceConfig: { InstanceGroups: [group('gpu')] }, InputDataConfig: [routed, ...others] },
     ],
     ['a channel of an unknown group', /all channels/, { InputDataConfig: [routed] }],
-    ['more channels than there may be', /20/, { InputDataConfig: Array.from({ length: 21 }, () => first) }],
   ];
 
-  it.each(mistakes.slice(0, -1))('see %s', (_, rule, change) => {
+  it.each(mistakes)('see %s', (_, rule, change) => {
     expect(broken({ ...good, ...change }).join('; ')).toMatch(rule);
-  });
-
-  it.each(mistakes)('have the launch itself refuse %s', (_, __, change) => {
-    expect(requestProblems({ ...good, ...change })).not.toEqual([]);
   });
 
   it('find nothing wrong with a good request', () => {
     expect(broken(good)).toEqual([]);
     expect(requestProblems(good)).toEqual([]);
+  });
+
+  it('have the launch itself refuse too many channels', () => {
+    const many = Array.from({ length: 21 }, () => first);
+    expect(requestProblems({ ...good, InputDataConfig: many })).toMatchObject([{ path: 'channels' }]);
   });
 });
 

@@ -5,11 +5,11 @@ import { shownVerdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
 import { outcomeSchema, placementSchema, provenSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { diagnosisSchema } from '../../records/diagnosis.ts';
 import { shownRun } from '../../records/requests.ts';
 import {
   type AttemptRecord,
   attemptRecordSchema,
+  diagnosisSchema,
   type RunRecord,
   runRecordSchema,
   runRequestSchema,

@@ -1,4 +1,5 @@
 /** TrainingView on the services of one region. */
+
 import { DescribeImagesCommand as DescribeMachineImagesCommand, type EC2Client } from '@aws-sdk/client-ec2';
 import { DescribeImagesCommand, type ECRClient } from '@aws-sdk/client-ecr';
 import {
@@ -26,9 +27,10 @@ import type {
   TrainingView,
 } from '../../check/account-view.ts';
 import { ecrIn, secretsManagerIn, serviceQuotasIn, ssmIn } from '../shared/account-clients.ts';
+import { unlessMissing } from '../shared/aws-errors.ts';
 import { s3In } from '../shared/clients.ts';
 import { ec2In, iam } from '../shared/compute-clients.ts';
-import { look, unlessMissing } from './look.ts';
+import { look } from './look.ts';
 import { readNetwork } from './read-network.ts';
 
 export interface TrainingClients {

@@ -20,8 +20,6 @@ export interface ChannelsInput {
   readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
   /** Names of all instance groups if the job has several. Then every channel must name its groups. */
   readonly groups?: readonly string[] | undefined;
-  /** Groups that read the shards; default: all. */
-  readonly dataGroups?: readonly string[] | undefined;
 }
 
 /** An object to write to the bucket before the job is created. */
@@ -56,7 +54,7 @@ export function jobChannels(input: ChannelsInput): Channels {
           type: source.type,
           uri: source.uri,
           distribution: input.distribution,
-          groups: input.dataGroups ?? input.groups,
+          groups: input.groups,
         }),
       ),
       channel(CHANNEL.source, { inputMode: 'File' }, replicated(input.sourceUri, input.groups)),

@@ -21,7 +21,7 @@ import { restoreAttempts } from '../../records/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../../records/run-records.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
-import { watchResume } from './watch/watch-resume.ts';
+import { watchResume } from './watch-attempt.ts';
 
 export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }

@@ -244,9 +244,7 @@ describe('buildTrainingJob', () => {
       declaration: { ...declared, training: { ...declared.training, source: '../other/', hyperparameters } },
       placement: placement({
         pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
-        maximumWaitSeconds: 60,
       }),
-      roleArn: 'no-arn',
       generations: [{ shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } }],
     });
     expect(new Set(problems(input))).toEqual(
@@ -256,8 +254,6 @@ describe('buildTrainingJob', () => {
         'training.source',
         'training.hyperparameters.tidewheel_strategy',
         'training.hyperparameters.long',
-        'placement.maximumWaitSeconds',
-        'roleArn',
         'generations',
       ]),
     );
@@ -308,12 +304,6 @@ describe('buildTrainingJob', () => {
       kind: 'problems',
       problems: [{ message: expect.stringContaining('p5.4xlarge, p5.48xlarge') }],
     });
-  });
-
-  it('refuses Spot without a wait limit', () => {
-    expect(problems(launch({ placement: placement({ maximumWaitSeconds: undefined }) }))).toEqual([
-      'placement.maximumWaitSeconds',
-    ]);
   });
 
   it('refuses generations of another pipeline and unlisted shards', () => {

@@ -1,7 +1,7 @@
 /** The state machine of a compaction, with the real steps. */
 import { datasetSchema } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { announceCompaction } from '../../../../functions/run/attempts/announce-compaction.ts';
+import { announceCompaction } from '../../../../functions/run/attempts/seal-run-compaction.ts';
 import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
 import {
   type Arrivals,
