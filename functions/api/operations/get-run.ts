@@ -13,8 +13,8 @@ import {
   type TimelineEntry,
   timelineEntrySchema,
 } from '../../records/run-records.ts';
+import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/make-report.ts';
 import { moneyOf, moneySchema } from '../../run/attempts/money.ts';
-import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/report.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { moment } from '../shared/query-text.ts';

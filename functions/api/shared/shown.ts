@@ -14,7 +14,7 @@ import {
   runRecordSchema,
   runRequestSchema,
 } from '../../records/run-records.ts';
-import { deadlineAt } from '../../run/attempts/report.ts';
+import { deadlineAt } from '../../run/attempts/make-report.ts';
 import { nextToken, unreadable } from './paging.ts';
 
 export const placement = placementSchema.omit({ considered: true });

@@ -2,7 +2,7 @@
 import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
-import type { GenerationShards } from '../../records/dataset.ts';
+import type { GenerationShards } from '../../records/run-dataset.ts';
 import type { ChannelRequest } from './request.ts';
 
 export interface ChannelsInput {

@@ -17,7 +17,7 @@ import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts'
 import { neededChannels, SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
-import type { GenerationShards } from '../../records/dataset.ts';
+import type { GenerationShards } from '../../records/run-dataset.ts';
 import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
 import { encodeHyperparameters } from './hyperparameters.ts';
 import { generationProblems, jobChannels, type PreparedObject } from './job-channels.ts';

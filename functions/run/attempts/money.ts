@@ -4,7 +4,7 @@ import { attemptCost, fileSystemsUsd, hoursCost, type Progress } from '@tidewhee
 import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { type ForecastInterval, forecast, intervalSchema, timesSchema } from './forecast.ts';
-import { deadlineAt, lostTraining, usefulOnDemandUsd } from './report.ts';
+import { deadlineAt, lostTraining, usefulOnDemandUsd } from './make-report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';
 import { isUp } from './unsaved.ts';
 

@@ -11,7 +11,7 @@ import { jobOf, type Launchers, portOf } from '../../launch/launcher.ts';
 import type { Executions, Notifier } from '../../records/ports.ts';
 import type { AttemptRecord, RunRecord, StopMode } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { deadlineAt } from './report.ts';
+import { deadlineAt } from './make-report.ts';
 import { whyStop } from './stop-rules.ts';
 
 export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {

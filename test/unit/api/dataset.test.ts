@@ -5,7 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { getMoney } from '../../../functions/api/operations/get-money.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
-import { makeReport } from '../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../functions/run/attempts/make-report.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import {
   AT,

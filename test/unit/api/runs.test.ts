@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
 import type { RunRecord } from '../../../functions/records/run-records.ts';
-import { makeReport } from '../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../functions/run/attempts/make-report.ts';
 import {
   AT,
   attemptOf,
