@@ -5,19 +5,12 @@ import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-mo
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../functions/launch/job/request.ts';
 import { requestProblems } from '../../functions/launch/sagemaker/request-problems.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../functions/launch/sagemaker/training-job.ts';
-import { launch } from '../support/builders/launch.ts';
+import { launch, requestOf } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';
 import { broken } from './request-rules.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');
-
-function requestOf(input: TrainingJobInput): CreateTrainingJobRequest {
-  const job = buildTrainingJob(input);
-  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
-  return job.request;
-}
 
 describe('every request that a launch makes', () => {
   it('is tried in forty configurations at least, all different', () => {

@@ -1,8 +1,8 @@
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
+import { readStepSpeed } from '../../records/evidence-files.ts';
 import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
-import { readStepSpeed } from '../../records/step-speeds.ts';
 import {
   comparisonSchema,
   compareMeasuredRuns as sideBySide,

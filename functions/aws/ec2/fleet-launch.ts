@@ -11,6 +11,7 @@ import {
 import { isEc2Type } from '@tidewheel/declaration/instance-types.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { FleetPlan } from '../../launch/ec2/fleet.ts';
+import type { FleetRequest } from '../../launch/ec2/fleet-request.ts';
 import {
   createFleetResult,
   explainedError,
@@ -18,7 +19,6 @@ import {
   type RequestedGang,
 } from '../../launch/ec2/fleet-result.ts';
 import { refusalFiles } from '../../launch/ec2/host-requests.ts';
-import type { FleetRequest } from '../../launch/ec2/request.ts';
 import { type CreateOutcome, refusalOf } from '../../launch/job/training-service.ts';
 import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { describeError, isAnswer, unlessThere } from '../shared/aws-errors.ts';

@@ -1,6 +1,6 @@
 """Unpacks the source that the run is pinned to: one archive, known by the hash of its bytes.
 
-The service packs regular files only (functions/launch/source/packed-source.ts). An archive
+The service packs regular files only (functions/launch/source/pin-source.ts). An archive
 from elsewhere may hold links, or names that lead out of the folder: it is refused before any file
 is written.
 """
