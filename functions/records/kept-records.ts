@@ -101,7 +101,7 @@ export const keepAttempt = (store: ObjectStore, record: AttemptRecord): Promise<
 };
 
 /** Oldest first. @param at the time of the restoration */
-export async function keptAttempts(
+async function keptAttempts(
   store: ObjectStore,
   { pipeline, runId }: RunReference,
   { at, except }: { readonly at: string; readonly except: ReadonlySet<number> },

@@ -189,7 +189,7 @@ export const jobLogSchema = z
   .describe('Where its output is in CloudWatch Logs.');
 export type JobLog = Readonly<z.output<typeof jobLogSchema>>;
 
-export const attemptInputSchema = z
+const attemptInputSchema = z
   .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
   .describe('The shards that it reads, and how they reach its script.');
 

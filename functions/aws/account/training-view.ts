@@ -220,7 +220,7 @@ interface Names {
 }
 
 /** Filters, because a request by id fails as a whole when one id does not exist. */
-export async function readNetwork(ec2: EC2Client, region: string, names: Names): Promise<Network> {
+async function readNetwork(ec2: EC2Client, region: string, names: Names): Promise<Network> {
   const filter = (name: string, values: readonly string[]) => ({
     Filters: [{ Name: name, Values: [...values] }],
   });

@@ -9,7 +9,7 @@ import type { RunStore, Tell } from '../../records/stores.ts';
 import { pipelineKey } from './pipelines.ts';
 import { type Key, LIST_INDEX, OPEN_INDEX, type StoredTable, updateOf } from './table.ts';
 
-export const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
+const runKey = (runId: string): Key => ({ pk: `RUN#${runId}`, sk: 'RUN' });
 
 type Close = Parameters<RunStore['closeBatch']>[1];
 
@@ -60,7 +60,7 @@ function pipelineAfter(
  * The condition is on the pipeline's open batch, so a second close changes nothing. Another one is on a run that no person
  * had asked for when it was read: a request that came since is not lost.
  */
-export async function closeBatch(
+async function closeBatch(
   table: StoredTable,
   run: Parameters<RunStore['closeBatch']>[0],
   close: Close,

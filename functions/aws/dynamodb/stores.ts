@@ -179,7 +179,7 @@ const since = <Schema extends z.ZodType>(table: StoredTable, schema: Schema, pk:
 
 const zoneSchema = z.object({ sk: z.string() });
 
-export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
+const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
   put: async (sample) => {
     const pk = `MARKET#${sample.family}#${sample.zoneId}`;
     const end = expires(sample.at, SAMPLE_DAYS);
@@ -196,7 +196,7 @@ export const marketSampleStore = (table: StoredTable): MarketSampleStore => ({
   },
 });
 
-export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
+const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
   put: async (met) => {
     const pk = `OUTCOME#${familyOf(met.instanceType)}`;
     const sk = `${met.endedAt}#${met.runId}#${met.attempt}`;
@@ -205,7 +205,7 @@ export const poolOutcomeStore = (table: StoredTable): PoolOutcomeStore => ({
   list: async (family, at) => since(table, poolOutcomeSchema, `OUTCOME#${family}`, at),
 });
 
-export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
+const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
   put: async (question) => {
     await table.put({
       pk: QUESTIONS,
@@ -225,7 +225,7 @@ export const scoreQuestionStore = (table: StoredTable): ScoreQuestionStore => ({
   },
 });
 
-export const listPriceStore = (table: StoredTable): ListPriceStore => ({
+const listPriceStore = (table: StoredTable): ListPriceStore => ({
   put: async (prices) => {
     await table.put({ pk: LIST_PRICES, sk: prices.region, ...prices });
   },
@@ -235,7 +235,7 @@ export const listPriceStore = (table: StoredTable): ListPriceStore => ({
   },
 });
 
-export const hardwareStore = (table: StoredTable): HardwareStore => ({
+const hardwareStore = (table: StoredTable): HardwareStore => ({
   put: async (hardware) => {
     await table.put({ ...HARDWARE, ...hardware });
   },

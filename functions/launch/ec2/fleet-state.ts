@@ -190,7 +190,7 @@ function refills({ rounds }: FleetView): StatusTransition[] {
 
 // Computes when a fleet was launched and ended, and for how long EC2 bills it.
 
-export interface FleetTimes {
+interface FleetTimes {
   readonly createdAt: Date;
   /** Launch of the first instance that ran, from which EC2 bills; absent when none ran. */
   readonly launchedAt?: Date | undefined;
@@ -208,7 +208,7 @@ interface Life {
   readonly endedAt?: number | undefined;
 }
 
-export function timesOf(view: FleetView): FleetTimes {
+function timesOf(view: FleetView): FleetTimes {
   const { reports, instances, now } = view;
   const lives = livesOf(view);
   const counted = new Set(currentHosts(view));

@@ -24,7 +24,7 @@ export function encodeHyperparameters(
 }
 
 /** Divides a text into pieces, each of which fits a hyperparameter as JSON. */
-export function hyperparameterPieces(text: string): string[] {
+function hyperparameterPieces(text: string): string[] {
   const pieces: string[] = [];
   let piece = '';
   let length = 2;

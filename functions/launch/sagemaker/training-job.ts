@@ -232,7 +232,7 @@ function chosenSubnets(
 
 // The ResourceConfig of a training job: its instances and their volumes.
 
-export interface Resources {
+interface Resources {
   readonly config: ResourceConfigRequest;
   /** The device that the image must support. One image serves all groups, and a GPU image also runs without a GPU. */
   readonly device: TrainingType['device'];
@@ -240,7 +240,7 @@ export interface Resources {
   readonly groups?: readonly string[] | undefined;
 }
 
-export function resourcesOf(
+function resourcesOf(
   { pool, topology }: Placement,
   { volumeGigabytes, helpers }: Pipeline['compute'],
 ): Resources | { readonly problem: Problem } {

@@ -186,7 +186,7 @@ export async function endWithoutJob(
 }
 
 /** Id of the timeline's entry for an attempt's end. The entry follows the notice, so where it is, both are. */
-export const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
+const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
 
 /** Answers the waiting execution last: after a crash, the next look repeats the announcements. */
 async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {

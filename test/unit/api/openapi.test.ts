@@ -77,4 +77,4 @@ it('the bundled function answers with the document', async () => {
     await bundle.handler({ routeKey: 'GET /openapi.json' }, { functionName: 'api' }),
   );
   expect(answer).toEqual({ statusCode: 200, body: JSON.parse(read('docs/openapi.json')) });
-});
+}, 60_000);
