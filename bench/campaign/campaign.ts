@@ -21,7 +21,7 @@ import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import type { AttemptRecord } from '../../functions/records/run-records.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import { endOf } from '../work-folder.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
 

@@ -1,7 +1,7 @@
 /** What the agent measured on the hosts of a run, as it writes it, and what the doctor makes of it. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import type { Diagnosis } from '../../functions/records/diagnosis.ts';
+import type { Diagnosis } from '../../functions/records/run-records.ts';
 import type { Ground } from '../../test/support/world/ground.ts';
 
 const CORES = 4;

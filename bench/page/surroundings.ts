@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PoolOutcome } from '@tidewheel/placement/market.ts';
 import sharp from 'sharp';
-import { makeReport } from '../../functions/run/attempts/report.ts';
+import { makeReport } from '../../functions/run/attempts/make-report.ts';
 import { packAll, settings } from '../../test/support/builders/packing.ts';
 import {
   attemptOf,

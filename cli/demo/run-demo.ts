@@ -4,7 +4,7 @@ import { S3ServiceException } from '@aws-sdk/client-s3';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import * as z from 'zod';
 import { isFinished } from '../../client/run-view.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import type { Session } from '../serve/session.ts';
 import { followRun } from '../show/follow.ts';
 import {

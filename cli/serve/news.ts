@@ -6,7 +6,7 @@ import { type AttemptOutcome, nameOfPool } from '@tidewheel/placement/records.ts
 import { metricTexts } from '../../client/amounts.ts';
 import type { PipelineRecord } from '../../functions/records/batches.ts';
 import { type AttemptRecord, type RunRecord } from '../../functions/records/run-records.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import { usdCell } from '../show/tables.ts';
 
 export interface ServiceView {

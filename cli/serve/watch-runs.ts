@@ -4,7 +4,7 @@ import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { PipelineRecord } from '../../functions/records/batches.ts';
 import type { AttemptRecord, RunRecord } from '../../functions/records/run-records.ts';
-import { readReport } from '../../functions/run/attempts/report.ts';
+import { readReport } from '../../functions/run/attempts/make-report.ts';
 import { type NewsLine, newsWriter, type ServiceView } from './news.ts';
 import type { Session } from './session.ts';
 

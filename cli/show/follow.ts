@@ -8,7 +8,7 @@ import pc from 'picocolors';
 import * as z from 'zod';
 import { metricTexts } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import type { Screen } from './screen.ts';
 import { placementLines, reportLines } from './tables.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
 import { metricTexts } from '../../client/amounts.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 
 export const usdCell = (value: number): string =>
   value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`;

@@ -7,8 +7,7 @@ import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts'
 import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
 import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
 import { OPT_ML } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
-import { encodeHyperparameters } from '../../functions/launch/job/hyperparameters.ts';
-import { scriptParameters } from '../../functions/launch/job/script-document.ts';
+import { encodeHyperparameters, scriptParameters } from '../../functions/launch/job/hyperparameters.ts';
 
 /** What is the same for every start of the script. */
 export interface Trial {

@@ -28,6 +28,7 @@ const INGREDIENTS = [
   'training/agent',
   'training/automatic',
   'training/instrument',
+  'docs/openapi.json',
   'package-lock.json',
 ];
 

@@ -11,7 +11,7 @@ import { getImage } from './operations/get-image.ts';
 import { getLog } from './operations/get-log.ts';
 import { getMarket } from './operations/get-market.ts';
 import { getMoney } from './operations/get-money.ts';
-import { getOpenApiOf } from './operations/get-open-api.ts';
+import { getOpenApi } from './operations/get-open-api.ts';
 import { getPipeline } from './operations/get-pipeline.ts';
 import { getPlacement } from './operations/get-placement.ts';
 import { getReport } from './operations/get-report.ts';
@@ -34,7 +34,6 @@ import { retryRun } from './operations/retry-run.ts';
 import { startProbe } from './operations/start-probe.ts';
 import { startRun } from './operations/start-run.ts';
 import { stopRun } from './operations/stop-run.ts';
-import type { Described } from './shared/operation.ts';
 
 export const OPERATIONS = [
   listPipelines,
@@ -68,5 +67,5 @@ export const OPERATIONS = [
   getMoney,
   deleteCheckpoints,
   planRun,
-  getOpenApiOf((): readonly Described[] => OPERATIONS),
+  getOpenApi,
 ] as const;

@@ -3,8 +3,7 @@
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { type TestObjectStore } from '../records/stores.ts';
 import type { AccountView, StackView } from './account-view.ts';
-import { type Finding, fails, judged, limited, passed } from './finding.ts';
-import { restoring } from './restore.ts';
+import { type Finding, fails, judged, limited, passed, restoring } from './finding.ts';
 
 interface Deployed {
   readonly stack: StackView;

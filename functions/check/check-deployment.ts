@@ -9,7 +9,7 @@ import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
 import { type AwsAnswer, type Finding, fails, judged, limited, passed } from './finding.ts';
 import { spotRoleFindings } from './fleet-quotas.ts';
-import { imageFindings } from './images.ts';
+import { imageFindings } from './image-findings.ts';
 import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
 import { networkFindings, type Vpc } from './network.ts';
 import { roleFindings } from './roles.ts';

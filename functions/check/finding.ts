@@ -1,22 +1,22 @@
 /** What a check of a deployment found: one line of its list. */
+import * as z from 'zod';
 
-interface Place {
-  /** What was checked, such as `training quotas`. */
-  readonly check: string;
-  /** The setting or the declared field, such as `digits: compute.instanceTypes`. */
-  readonly field: string;
-}
+/** Such as the check `training quotas` of the field `digits: compute.instanceTypes`. */
+const place = { check: z.string(), field: z.string() };
+type Place = Readonly<z.output<z.ZodObject<typeof place>>>;
+
+/** What is wrong, and what to do. */
+const trouble = { message: z.string(), remedy: z.string() };
+type Trouble = Readonly<z.output<z.ZodObject<typeof trouble>>> & { readonly value: string };
 
 /** `limited` works, but slower or in fewer places. `notSeen` is no statement about the account. */
-export type Finding =
-  | (Place & { readonly kind: 'passed'; readonly value: string })
-  | (Place & {
-      readonly kind: 'fails' | 'limited';
-      readonly value: string;
-      readonly message: string;
-      readonly remedy: string;
-    })
-  | (Place & { readonly kind: 'notSeen'; readonly message: string; readonly remedy: string });
+export const findingSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('passed'), ...place, value: z.string() }),
+  z.object({ kind: z.literal('limited'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('fails'), ...place, value: z.string(), ...trouble }),
+  z.object({ kind: z.literal('notSeen'), ...place, ...trouble }),
+]);
+export type Finding = Readonly<z.output<typeof findingSchema>>;
 
 /** What AWS answered, or why it did not. */
 export type AwsAnswer<T> =
@@ -46,13 +46,6 @@ export function judged<T>(
 
 export const passed = (place: Place, value: string): Finding => ({ ...place, kind: 'passed', value });
 
-/** What is wrong, and what to do. */
-interface Trouble {
-  readonly value: string;
-  readonly message: string;
-  readonly remedy: string;
-}
-
 export const fails = (place: Place, trouble: Trouble): Finding => ({ ...place, kind: 'fails', ...trouble });
 export const limited = (place: Place, trouble: Trouble): Finding => ({
   ...place,
@@ -65,3 +58,9 @@ export const someOf = (names: readonly string[], most = 6): string => {
   const more = names.length - most;
   return more > 0 ? `${names.slice(0, most).join(', ')} and ${more} more` : names.join(', ');
 };
+
+// Brings back what was changed by hand: a deployment of the same template leaves it as it is.
+
+/** https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/drift-aware-change-sets.html */
+export const restoring = (stage: string): string =>
+  `undo what was changed by hand: aws cloudformation create-change-set --stack-name tidewheel-${stage} --change-set-name restore --use-previous-template --deployment-mode REVERT_DRIFT --capabilities CAPABILITY_IAM CAPABILITY_NAMED_IAM, then aws cloudformation execute-change-set --stack-name tidewheel-${stage} --change-set-name restore (npx osls deploy skips a template that has not changed)`;

@@ -1,6 +1,6 @@
 /** EC2's quotas, counted in vCPUs of a class of families, for Spot and On-Demand apart; and the account's role for Spot. */
 
-import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { vcpuQuotaOf } from '@tidewheel/declaration/instance-types.ts';
 import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
@@ -24,11 +24,10 @@ function fleetFindings(
   pipeline: Pipeline,
   { region, launcher }: QuotaQuestion,
   quotas: ReadonlyMap<string, Quota>,
-  factsOf: FactsOf = instanceFacts,
 ): readonly Finding[] {
   const { compute, training, name } = pipeline;
   const { topologies } = topologiesOf({ compute, training, region, launcher });
-  const vcpus = ({ instanceType, nodes }: GangTopology) => (factsOf(instanceType)?.vcpu ?? 0) * nodes;
+  const vcpus = ({ instanceType, nodes }: GangTopology) => (instanceFacts(instanceType)?.vcpu ?? 0) * nodes;
   const markets = marketsOf(compute).map((market) => {
     const gangs = topologies.flatMap((gang) => {
       const quota = quotaOf(gang, market, quotas);

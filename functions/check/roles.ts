@@ -5,8 +5,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { SimulatedDecision, StackView, TrainingView } from './account-view.ts';
-import { type Finding, fails, judged, passed, someOf } from './finding.ts';
-import { restoring } from './restore.ts';
+import { type Finding, fails, judged, passed, restoring, someOf } from './finding.ts';
 
 interface Names {
   readonly bucketArn: string;

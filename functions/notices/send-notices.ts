@@ -2,7 +2,6 @@
  * Tells the targets of a declaration what its runs do. Events come at least once and in any order. A mark in the bucket
  * keeps a target from hearing the same twice, unless the function dies between sending and marking.
  */
-
 import { createHash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { NoticeKind, NotifyTarget } from '@tidewheel/declaration/pipeline.ts';
@@ -11,7 +10,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { AttemptRecord, RunRecord, TimelineEntry } from '../records/run-records.ts';
 import type { Stores } from '../records/stores.ts';
-import type { QueueMessage, Taken } from '../run/ingest/take-arrivals.ts';
+import { type QueueMessage, type Taken, takeEach } from '../run/queue-messages.ts';
 import { type NoticeEvent, noticeEvent } from './notice-event.ts';
 import { interruptionsUpTo, type NoticeText, noticeText } from './notice-text.ts';
 
@@ -42,18 +41,8 @@ export interface NoticeMessage extends QueueMessage {
   readonly receives?: number;
 }
 
-export async function sendNotices(deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> {
-  const failed: { messageId: string; reason: string }[] = [];
-  const notes: string[] = [];
-  for (const { messageId, body, receives = 1 } of messages) {
-    try {
-      notes.push(...(await sendNotice(deps, parse(body), receives >= MOST_TRIES)));
-    } catch (error: unknown) {
-      failed.push({ messageId, reason: messageOf(error) });
-    }
-  }
-  return { failed, notes };
-}
+export const sendNotices = (deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
+  takeEach(messages, ({ body, receives = 1 }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
 
 function parse(body: string): NoticeEvent {
   let value: unknown;
@@ -213,3 +202,34 @@ const discordBody = (text: NoticeText): string =>
 /** For programs: the event as on the bus, with the sentences beside it. */
 const webhookBody = (event: NoticeEvent, text: NoticeText): string =>
   JSON.stringify({ type: event['detail-type'], time: event.time, detail: event.detail, ...text });
+
+// Takes events from their queue until none is visible. One that fails stays, and becomes visible again later.
+
+interface Received extends NoticeMessage {
+  readonly receipt: string;
+}
+
+export interface NoticeQueue {
+  /** Some of the visible messages, hidden from then on for a while; none at the end. */
+  receive(): Promise<readonly Received[]>;
+  delete(message: Received): Promise<void>;
+}
+
+/** A round takes ten seconds for each target that does not answer: the rest waits for the next invocation. */
+const MOST_ROUNDS = 5;
+
+export async function drainNotices(deps: NoticeDeps & { readonly queue: NoticeQueue }) {
+  const notes: string[] = [];
+  const failed: { readonly messageId: string; readonly reason: string }[] = [];
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const messages = await deps.queue.receive();
+    if (messages.length === 0) break;
+    const done = await sendNotices(deps, messages);
+    notes.push(...done.notes);
+    failed.push(...done.failed);
+    const stay = new Set(done.failed.map(({ messageId }) => messageId));
+    for (const message of messages) if (!stay.has(message.messageId)) await deps.queue.delete(message);
+    if (stay.size > 0) break;
+  }
+  return { notes, failed };
+}

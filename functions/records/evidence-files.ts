@@ -1,6 +1,6 @@
 /** Reads what the agent measured of an attempt: two files of each host, beside the checkpoints. */
-
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
 import {
   type EvidencePoint,
   evidenceFileOf,
@@ -8,11 +8,16 @@ import {
   readHostStart,
   readPoints,
   type ScriptLines,
+  stepBlocks,
 } from '@tidewheel/contract/evidence.ts';
+import { namePartsOf } from '@tidewheel/contract/files.ts';
 import type { Phases } from '@tidewheel/doctor/diagnose.ts';
+import { type StepSpeed, stepSpeedOf } from '@tidewheel/doctor/probe.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { readHostFiles } from './host-files.ts';
-import type { AttemptRecord } from './run-records.ts';
+import type { AttemptRecord, RunRecord } from './run-records.ts';
+import type { Stores } from './stores.ts';
 
 export interface MeasuredAttempt {
   /** Of each host from its first step on, in order of time. */
@@ -63,4 +68,47 @@ function longest(starts: readonly HostStart[]): MeasuredAttempt['phases'] {
     return seconds.length === 0 ? [] : [[name, Math.max(...seconds)] as const];
   });
   return Object.fromEntries(known);
+}
+
+// Tells on the timeline that a hook of the agent failed, so that the doctor knows no steps from then on.
+
+/** Safe to repeat: each host of an attempt has one entry. */
+export async function tellHooks(
+  deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
+  { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
+): Promise<void> {
+  const starts = await readHostFiles(deps.store, bucketKeys.evidence(pipeline, runId), (key) => {
+    const file = evidenceFileOf(key);
+    return file?.kind === 'start' && file.attempt === attempt ? file : undefined;
+  });
+  for (const { of: file, text } of starts) {
+    const hooks = readHostStart(text)?.hooks;
+    if (hooks?.kind !== 'removed') continue;
+    await deps.timeline.add(runId, {
+      id: `hooks-${attempt}-${file.host}`,
+      at: deps.clock.now().toISOString(),
+      kind: 'HooksRemoved',
+      text: `attempt ${attempt}: the script on ${file.host} goes on unmeasured, since the hook on ${hooks.hook ?? 'a call'} failed: ${hooks.reason ?? ''}. The doctor knows its host, and no steps; training.instrument: false leaves the hooks out`,
+    });
+  }
+}
+
+// Reads how fast the last measured attempt of a limited run made its steps.
+
+/** @returns undefined where no attempt measured enough steps */
+export async function readStepSpeed(
+  store: ObjectStore,
+  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
+): Promise<StepSpeed | undefined> {
+  const found = await readHostFiles(
+    store,
+    bucketKeys.evidence(pipeline, runId),
+    (key) => namePartsOf('stepBlocks', key)?.attempt,
+  );
+  const last = Math.max(0, ...found.map(({ of }) => of));
+  const blocks = found
+    .filter(({ of }) => of === last)
+    .map(({ text }) => valueOf(readDocument(stepBlocks, text)));
+  const read = blocks.filter((each) => each !== undefined);
+  return read.length === blocks.length ? stepSpeedOf(read) : undefined;
 }

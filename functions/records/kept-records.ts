@@ -5,7 +5,9 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { pinned, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { time } from '@tidewheel/kit/fields.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
 import { notifiedFolderSchema } from './batches.ts';
@@ -16,6 +18,7 @@ import {
   runRecordSchema,
   runRequestSchema,
 } from './run-records.ts';
+import type { Stores } from './stores.ts';
 
 /** A copy of another version counts as none. */
 const VERSION = 1;
@@ -98,7 +101,7 @@ export const keepAttempt = (store: ObjectStore, record: AttemptRecord): Promise<
 };
 
 /** Oldest first. @param at the time of the restoration */
-export async function keptAttempts(
+async function keptAttempts(
   store: ObjectStore,
   { pipeline, runId }: RunReference,
   { at, except }: { readonly at: string; readonly except: ReadonlySet<number> },
@@ -137,10 +140,31 @@ async function attemptKeys(
 const write = (store: ObjectStore, key: string, document: object): Promise<void> =>
   store.writeText(key, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`);
 
-function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  try {
-    return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+const parsed = <T>(schema: z.ZodType<T>, text = ''): T | undefined => schema.safeParse(parseJson(text)).data;
+
+// Attempts whose records were lost come back from their copies, so that attempts are numbered on and all costs count.
+
+export interface RestoreDeps extends Pick<Stores, 'attempts' | 'timeline'> {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+/** @returns all attempts of the run, oldest first */
+export async function restoreAttempts(
+  deps: RestoreDeps,
+  run: Pick<RunRecord, 'runId' | 'pipeline'>,
+): Promise<AttemptRecord[]> {
+  const known = await deps.attempts.list(run.runId);
+  const at = deps.clock.now().toISOString();
+  const except = new Set(known.map(({ attempt }) => attempt));
+  const lost = await keptAttempts(deps.store, run, { at, except });
+  if (lost.length === 0) return known;
+  for (const attempt of lost) await deps.attempts.create(attempt);
+  await deps.timeline.add(run.runId, {
+    id: `restored-${at}`,
+    at,
+    kind: 'RecordsRestored',
+    text: `the table had lost ${lost.map(({ attempt }) => `attempt ${attempt}`).join(', ')}; the run continues from the copies in the bucket`,
+  });
+  return deps.attempts.list(run.runId);
 }

@@ -1,6 +1,6 @@
-/** What a person's request for a run means for the run of the open batch. */
+/** What a person's request for a run, a stop or a retry means for the run's record. */
 import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
-import type { RunRecord, RunRequest } from './run-records.ts';
+import { FINISHED, type RunRecord, type RunRequest, type StopRequest } from './run-records.ts';
 
 /** Of one run; a person repeats a call a few times at most. */
 const MOST_TOKENS = 20;
@@ -44,3 +44,33 @@ export const shownRun = ({ request, ...run }: RunRecord) => {
 export function closedRequest({ parts: _parts, ...request }: RunRequest): RunRequest {
   return request;
 }
+
+/** The first request holds. A later `now` replaces `afterSave` and keeps the execution of the first. */
+export function stopToRecord(
+  { status, stop, execution }: Pick<RunRecord, 'status' | 'stop' | 'execution'>,
+  request: Omit<StopRequest, 'execution'>,
+): StopRequest | undefined {
+  if (FINISHED.includes(status)) return undefined;
+  if (stop === undefined) return { ...request, execution };
+  const sharpens = stop.mode === 'afterSave' && request.mode === 'now';
+  return sharpens ? { ...request, execution: stop.execution } : undefined;
+}
+
+/** `generations` absent: the same data as before; undefined: they are chosen again. */
+export type ReopenChange = Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>> & {
+  readonly generations?: undefined;
+};
+
+/** What changes on the record of an ended run that goes on. */
+export const reopened = (execution: number, change: ReopenChange) => ({
+  ...change,
+  status: 'placing' as const,
+  execution: execution + 1,
+  updatedAt: change.retry?.at ?? '',
+  stop: undefined,
+  failure: undefined,
+  modelUri: undefined,
+  result: undefined,
+  checkpointDeletion: undefined,
+  expired: undefined,
+});

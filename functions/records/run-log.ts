@@ -2,6 +2,7 @@
  * The log of a run: the lines of all its attempts and hosts in one order, with marks where an attempt began and where it
  * ended. A reader goes on from a token, so that the log is read by pages and followed alike.
  */
+import { time } from '@tidewheel/kit/fields.ts';
 import { nameOfPool } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type JobLog, type RunRecord } from './run-records.ts';
@@ -35,15 +36,17 @@ export interface LogPosition {
   readonly seen: number;
 }
 
-export type LogEntry =
-  | { readonly kind: 'began' | 'ended'; readonly attempt: number; readonly at: string; readonly text: string }
-  | {
-      readonly kind: 'line';
-      readonly attempt: number;
-      readonly at: string;
-      readonly host: string;
-      readonly text: string;
-    };
+const entry = { attempt: z.number().int(), at: time };
+export const logEntrySchema = z.union([
+  z.object({ kind: z.enum(['began', 'ended']), ...entry, text: z.string() }),
+  z.object({
+    kind: z.literal('line'),
+    ...entry,
+    host: z.string(),
+    text: z.string().describe('As it was printed: it may hold control characters.'),
+  }),
+]);
+export type LogEntry = z.output<typeof logEntrySchema>;
 
 export interface LogPage {
   readonly entries: readonly LogEntry[];

@@ -7,7 +7,7 @@ import { amount } from '@tidewheel/contract/document.ts';
 import { checkpointRepair, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { pinned, pipelineSchema, runPartsSchema } from '@tidewheel/declaration/pipeline.ts';
-import { changeSchema } from '@tidewheel/doctor/verdict.ts';
+import { changeSchema, readingSchema, speedSchema, verdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import {
   outcomeSchema,
@@ -17,7 +17,6 @@ import {
   stopReasonSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { attemptInputSchema, diagnosisSchema } from './diagnosis.ts';
 
 /** As the agent saw it. */
 const resume = z
@@ -167,6 +166,22 @@ export const jobLogSchema = z
   })
   .describe('Where its output is in CloudWatch Logs.');
 export type JobLog = Readonly<z.output<typeof jobLogSchema>>;
+
+const attemptInputSchema = z
+  .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
+  .describe('The shards that it reads, and how they reach its script.');
+
+/** What the doctor says of an attempt, by what the agent has measured so far. */
+export const diagnosisSchema = z.object({
+  at: time,
+  /** Then nothing more is measured. */
+  isFinal: z.boolean().optional().describe('Whether the attempt had ended.'),
+  speed: speedSchema.optional(),
+  reading: readingSchema.optional(),
+  /** The most worthwhile first. */
+  verdicts: list(verdictSchema),
+});
+export type Diagnosis = z.output<typeof diagnosisSchema>;
 
 export const attemptRecordSchema = z.object({
   runId: z.string(),

@@ -7,29 +7,33 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { readContent, valueOf } from '@tidewheel/contract/document.ts';
 import { namePartsOf } from '@tidewheel/contract/files.ts';
 import { type SeriesPoint as LoggedPoint, seriesPoint, seriesStart } from '@tidewheel/contract/series.ts';
+import { list, time } from '@tidewheel/kit/fields.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import * as z from 'zod';
 import { readHostFiles } from './host-files.ts';
 
-interface SeriesPoint {
-  /** In the unit of its series; an epoch may be a fraction. */
-  readonly position: number;
-  /** null where the script gave infinity or no number. */
-  readonly value: number | null;
-  readonly at: string;
-  readonly attempt: number;
-}
+const seriesPointSchema = z.object({
+  /** An epoch may be a fraction. */
+  position: z.number().describe('In the unit of its series.'),
+  value: z.number().describe('null where the script gave infinity or no number.').nullable(),
+  at: time,
+  attempt: z.number().int(),
+});
+type SeriesPoint = Readonly<z.output<typeof seriesPointSchema>>;
 
-export interface Series {
+export const seriesSchema = z.object({
   /** As the script names it. */
-  readonly name: string;
-  readonly source: string;
-  readonly unit: 'step' | 'epoch';
+  name: z.string(),
+  source: z.string().describe('How the script gave it, such as log or tensorboard.'),
+  unit: z.enum(['step', 'epoch']),
+  pointCount: z.number().int().describe('Before they were thinned.'),
   /** Positions strictly increase. */
-  readonly points: readonly SeriesPoint[];
-  /** What a lost attempt did past its last checkpoint: done again, or still to be. */
-  readonly lost: readonly SeriesPoint[];
-}
+  points: list(seriesPointSchema),
+  /** Done again, or still to be. */
+  lost: list(seriesPointSchema).describe('What an attempt did past its last checkpoint, before it was lost.'),
+});
+export type Series = Readonly<Omit<z.output<typeof seriesSchema>, 'pointCount'>>;
 
 /** One start of the script: several on EC2, where an attempt may start again with other hosts. */
 interface Session {

@@ -9,7 +9,7 @@ import type { Unreadable } from '@tidewheel/kit/errors.ts';
 import type { MarketStores } from '@tidewheel/placement/market.ts';
 import type { StoredDecision } from '@tidewheel/placement/records.ts';
 import type { NotifiedFolder, PipelineRecord } from './batches.ts';
-import type { Requested } from './requests.ts';
+import type { ReopenChange, Requested } from './requests.ts';
 import type {
   AttemptRecord,
   Expiring,
@@ -19,7 +19,6 @@ import type {
   StopRequest,
   TimelineEntry,
 } from './run-records.ts';
-import type { ReopenChange } from './steering.ts';
 
 /** Hears of each record that a list has stepped over, because this release cannot read it. */
 export type Tell = (unreadable: Unreadable) => void;

@@ -7,28 +7,30 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { readDocumentLines } from '@tidewheel/contract/document.ts';
 import { evidencePoint } from '@tidewheel/contract/evidence.ts';
 import { type NameParts, namePartsOf } from '@tidewheel/contract/files.ts';
+import { list, time } from '@tidewheel/kit/fields.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
 import { type HostFile, listHostFiles, MOST_FILES } from './host-files.ts';
 
-/** Shares of 1, the means over the hosts that trained. */
-export interface UtilisationPoint {
-  /** The end of the time that it stands for. */
-  readonly at: string;
-  readonly attempt: number;
-  readonly hosts: number;
-  readonly cpuBusy: number;
-  /** Absent on hosts without an accelerator. */
-  readonly gpuBusy?: number;
-  /** Of the wall time, how long the processes waited for their next batch. */
-  readonly waiting: number;
-}
+const share = z.number().describe('Share of 1, the mean over the hosts.');
 
-export interface Utilisation {
-  readonly points: readonly UtilisationPoint[];
-  /** Hosts of all attempts whose files were left out, because they are too many to read at once. */
-  readonly hostsLeftOut: number;
-}
+const utilisationPointSchema = z.object({
+  at: time.describe('The end of the time that it stands for.'),
+  attempt: z.number().int(),
+  hosts: z.number().int().describe('How many measured.'),
+  cpuBusy: share,
+  gpuBusy: share.optional().describe('Absent without an accelerator.'),
+  waiting: share.describe('Of the wall time, how long the processes waited for their next batch.'),
+});
+export type UtilisationPoint = z.output<typeof utilisationPointSchema>;
+
+export const utilisationSchema = z.object({
+  points: list(utilisationPointSchema).describe(
+    'In order of time. Empty where no host measured, or checkpoints are deleted.',
+  ),
+  hostsLeftOut: z.number().int().describe('Hosts of all attempts that were too many to read.'),
+});
+type Utilisation = z.output<typeof utilisationSchema>;
 
 /** What a mean needs of a point (packages/contract/evidence.ts has all of it). */
 const measuredSchema = z.object({

@@ -1,7 +1,7 @@
 /**
  * Whether the script of a host hangs, a file a host that has hung: hosts share the prefix in the bucket.
  *
- * In: a schema for `readDocument`. Out: since when, or null once the script goes on. Errors: none. `watch-hangs.ts` reads it.
+ * In: a schema for `readDocument`. Out: since when, or null once the script goes on. Errors: none. `watch-attempt.ts` reads it.
  */
 import * as z from 'zod';
 import type { HostDocument } from './document.ts';

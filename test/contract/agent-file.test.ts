@@ -9,7 +9,7 @@ import { zipOf } from '@tidewheel/kit/zip.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { agentPublisher, packAgent, writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { agentFilesOf } from '../../functions/launch/job/job-parts.ts';
-import { packSource } from '../../functions/launch/source/packed-source.ts';
+import { packSource } from '../../functions/launch/source/pin-source.ts';
 import { declaration } from '../support/builders/launch.ts';
 import { projectPython } from '../support/emulator.ts';
 import { fakeClock } from '../support/fakes/clock.ts';

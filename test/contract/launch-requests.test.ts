@@ -5,19 +5,12 @@ import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-mo
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../functions/launch/job/request.ts';
 import { requestProblems } from '../../functions/launch/sagemaker/request-problems.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../functions/launch/sagemaker/training-job.ts';
-import { launch } from '../support/builders/launch.ts';
+import { launch, requestOf } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';
 import { broken } from './request-rules.ts';
 
 const sagemaker = loadModel('sagemaker/2017-07-24');
-
-function requestOf(input: TrainingJobInput): CreateTrainingJobRequest {
-  const job = buildTrainingJob(input);
-  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
-  return job.request;
-}
 
 describe('every request that a launch makes', () => {
   it('is tried in forty configurations at least, all different', () => {
@@ -84,20 +77,20 @@ describe('the rules between fields', () => {
       { ResourceConfig: { InstanceGroups: [group('gpu')] }, InputDataConfig: [routed, ...others] },
     ],
     ['a channel of an unknown group', /all channels/, { InputDataConfig: [routed] }],
-    ['more channels than there may be', /20/, { InputDataConfig: Array.from({ length: 21 }, () => first) }],
   ];
 
-  it.each(mistakes.slice(0, -1))('see %s', (_, rule, change) => {
+  it.each(mistakes)('see %s', (_, rule, change) => {
     expect(broken({ ...good, ...change }).join('; ')).toMatch(rule);
-  });
-
-  it.each(mistakes)('have the launch itself refuse %s', (_, __, change) => {
-    expect(requestProblems({ ...good, ...change })).not.toEqual([]);
   });
 
   it('find nothing wrong with a good request', () => {
     expect(broken(good)).toEqual([]);
     expect(requestProblems(good)).toEqual([]);
+  });
+
+  it('have the launch itself refuse too many channels', () => {
+    const many = Array.from({ length: 21 }, () => first);
+    expect(requestProblems({ ...good, InputDataConfig: many })).toMatchObject([{ path: 'channels' }]);
   });
 });
 

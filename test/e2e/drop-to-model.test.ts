@@ -17,7 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { demoDeclaration, dropDigits, uploadSource } from '../../cli/demo/demo.ts';
 import { STEPS } from '../../cli/first-day/steps.ts';
-import type { AttemptReport, RunReport } from '../../functions/run/attempts/report.ts';
+import type { AttemptReport, RunReport } from '../../functions/run/attempts/make-report.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
 import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
 import { hearFrom, LISTEN } from './own-rule.ts';

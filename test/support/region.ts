@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
-import type { RunReport } from '../../functions/run/attempts/report.ts';
+import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
 export const PYTHON = process.env['TIDEWHEEL_PYTHON'] ?? join(PROJECT_FOLDER, '.venv/bin/python');

@@ -1,32 +1,18 @@
-import { list, usd } from '@tidewheel/kit/fields.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
-import { type AttemptRecord, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { readStepSpeed } from '../../records/evidence-files.ts';
+import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
-import { readStepSpeed } from '../../records/step-speeds.ts';
-import { compareMeasuredRuns as sideBySide } from '../../run/attempts/doctor/compare-runs.ts';
+import {
+  comparisonSchema,
+  compareMeasuredRuns as sideBySide,
+} from '../../run/attempts/doctor/compare-runs.ts';
 import { gangHourlyUsd } from '../../run/attempts/stop-rules.ts';
 import { noRun, ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { namesText } from '../shared/query-text.ts';
 
 const MOST_RUNS = 20;
-
-const share = z.number().describe('Share of 1.');
-
-const row = z.object({
-  runId: z.string(),
-  status: runStatusSchema,
-  strategy: z.string().optional(),
-  topology: z.string().optional().describe('Of the longest measured one, such as 2 x g5.xlarge.'),
-  samplesPerSecond: z.number().optional(),
-  usdPerMillionSamples: usd.optional(),
-  stepSeconds: z.object({ median: z.number(), p95: z.number() }).optional(),
-  cpuBusy: share.optional(),
-  gpuBusy: share.optional(),
-  costUsd: usd,
-  costToMetricUsd: usd.optional().describe('Paid when the run first reached the value of the metric.'),
-});
 
 export const compareRuns = defineOperation(
   {
@@ -44,13 +30,7 @@ export const compareRuns = defineOperation(
         .optional()
         .describe('A series; absent: one that all runs have, a loss first.'),
     }),
-    answer: z.object({
-      rows: list(row),
-      metric: z
-        .object({ name: z.string(), value: z.number() })
-        .optional()
-        .describe('What every run that logged it has reached; absent without such a metric.'),
-    }),
+    answer: comparisonSchema,
     refusals: [404],
   },
   async ({ runs, attempts, store }, { query }) => {

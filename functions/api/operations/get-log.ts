@@ -1,6 +1,6 @@
-import { list, time } from '@tidewheel/kit/fields.ts';
+import { list } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { positionIn, readRunLog, tokenOfPosition } from '../../records/run-log.ts';
+import { logEntrySchema, positionIn, readRunLog, tokenOfPosition } from '../../records/run-log.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { moment, numberText, wholeNumber } from '../shared/query-text.ts';
@@ -11,20 +11,6 @@ const token = z.string().transform((text, context) => {
   const message = 'which no page of a log gave out: use the nextToken of the page before, or none to begin';
   context.addIssue({ code: 'custom', message, input: text });
   return z.NEVER;
-});
-
-const mark = z.object({
-  kind: z.enum(['began', 'ended']),
-  attempt: z.number().int(),
-  at: time,
-  text: z.string(),
-});
-const line = z.object({
-  kind: z.literal('line'),
-  attempt: z.number().int(),
-  at: time,
-  host: z.string(),
-  text: z.string().describe('As it was printed: it may hold control characters.'),
 });
 
 export const getLog = defineRunOperation(
@@ -41,7 +27,7 @@ export const getLog = defineRunOperation(
       nextToken: token.optional().describe('Of the page before; absent to begin.'),
     }),
     answer: z.object({
-      entries: list(z.union([mark, line])),
+      entries: list(logEntrySchema),
       nextToken: z
         .string()
         .optional()

@@ -4,6 +4,7 @@ import { list, time, usd } from '@tidewheel/kit/fields.ts';
 import { typesOf } from '@tidewheel/placement/estimate.ts';
 import type { MarketSample, PoolOutcome } from '@tidewheel/placement/market.ts';
 import * as z from 'zod';
+import { thinned } from '../../records/series.ts';
 import { declaredCompute } from '../../run/ingest/register-pipeline.ts';
 import { ok } from '../shared/answers.ts';
 import { type ApiDeps, defineOperation, READS } from '../shared/operation.ts';
@@ -139,7 +140,7 @@ function poolsOfZone(
       spotUsd: seen.findLast(({ spotUsd }) => spotUsd !== undefined)?.spotUsd,
       onDemandUsd: seen.findLast(({ onDemandUsd }) => onDemandUsd !== undefined)?.onDemandUsd,
       readAt: samples.at(-1)?.readAt,
-      history: evenly(history, MOST_POINTS),
+      history: thinned(history, MOST_POINTS),
       luck: luckOf(outcomes, instanceType),
     };
   });
@@ -157,12 +158,4 @@ function luckOf(outcomes: readonly PoolOutcome[], instanceType: string): PoolVie
   const own = outcomes.filter((each) => each.instanceType === instanceType && each.purchaseOption === 'spot');
   const count = (end: PoolOutcome['end']): number => own.filter((each) => each.end === end).length;
   return { kept: count('kept'), lost: count('lost'), refused: count('capacityError') };
-}
-
-function evenly<T>(items: readonly T[], most: number): readonly T[] {
-  if (items.length <= most) return items;
-  const stride = (items.length - 1) / (most - 1);
-  return Array.from({ length: most }, (_, place) => items[Math.round(place * stride)]).filter(
-    (item) => item !== undefined,
-  );
 }

@@ -1,7 +1,7 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { FINISHED, type RunRecord } from '../../records/run-records.ts';
-import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/report.ts';
+import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/make-report.ts';
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { leftOut, steppedOver, unreadable } from '../shared/paging.ts';

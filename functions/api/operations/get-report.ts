@@ -1,6 +1,6 @@
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { FINISHED, type RunRecord } from '../../records/run-records.ts';
-import { type RunReport, readReport, reportSchema } from '../../run/attempts/report.ts';
+import { type RunReport, readReport, reportSchema } from '../../run/attempts/make-report.ts';
 import { isOpenAgain } from '../../run/attempts/retry-run.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';

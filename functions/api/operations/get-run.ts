@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { writtenPipeline } from '@tidewheel/declaration/pipeline.ts';
-import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { list, time } from '@tidewheel/kit/fields.ts';
 import { attemptCost, type Progress } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { readProgress } from '../../records/progress.ts';
@@ -13,8 +13,8 @@ import {
   type TimelineEntry,
   timelineEntrySchema,
 } from '../../records/run-records.ts';
-import { moneyOf } from '../../run/attempts/money.ts';
-import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/report.ts';
+import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/make-report.ts';
+import { moneyOf, moneySchema } from '../../run/attempts/money.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { moment } from '../shared/query-text.ts';
@@ -29,28 +29,6 @@ const LONGEST_TEXT = 300;
 const OVERLAP_MILLISECONDS = 10_000;
 /** What is expected changes by the clock alone. */
 const MOMENT_MILLISECONDS = 60_000;
-
-const interval = z.object({ low: z.number(), expected: z.number(), high: z.number() });
-
-const money = z.object({
-  asOf: time,
-  usd: usd.describe('So far.'),
-  usdPerSecond: z.number().describe('By how much it grows while hosts are held.'),
-  byPurchaseOption: list(z.object({ purchaseOption: z.enum(['spot', 'on-demand']), seconds, usd })),
-  lost: z.object({ seconds, usd }).describe('Work that was not saved, or was done again.'),
-  onDemandUsd: usd.describe('What the useful work so far would have cost on On-Demand instances.'),
-  expected: z
-    .object({
-      usd: interval.describe('Of the whole run; 90 % interval.'),
-      finishAt: z.object({ low: time, expected: time, high: time }).describe('90 % interval.'),
-      onDemandUsd: usd,
-      basis: z.enum(['measured', 'declared']).describe('declared: from former runs.'),
-    })
-    .optional()
-    .describe('Absent for an ended run, and while nothing says how much is left.'),
-  deadlineAt: time.optional(),
-  budgetUsd: usd.optional(),
-});
 
 const shownReport = reportSchema
   .omit({ timeline: true, generations: true, rejected: true, attempts: true, speeds: true })
@@ -80,7 +58,7 @@ export const getRun = defineRunOperation(
       timeline: list(timelineEntrySchema).describe('The newest 100 entries, oldest first.'),
       timelineCount: z.number().int().describe('How many entries there are.'),
       progress: progress.optional().describe('The newest checkpoint that is whole.'),
-      money,
+      money: moneySchema,
       report: shownReport
         .optional()
         .describe('What an ended run came to; the whole report has a route of its own.'),

@@ -1,18 +1,11 @@
-import { list, time } from '@tidewheel/kit/fields.ts';
+import { list } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { readSeries, thinned } from '../../records/series.ts';
+import { readSeries, seriesSchema, thinned } from '../../records/series.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { wholeNumber } from '../shared/query-text.ts';
 
 const MOST_POINTS = 20_000;
-
-const seriesPoint = z.object({
-  position: z.number().describe('In the unit of its series.'),
-  value: z.number().describe('null where the script gave infinity or no number.').nullable(),
-  at: time,
-  attempt: z.number().int(),
-});
 
 export const getSeries = defineRunOperation(
   {
@@ -24,20 +17,7 @@ export const getSeries = defineRunOperation(
       name: z.string().optional().describe('One series; absent: all of them.'),
       points: wholeNumber(2, MOST_POINTS, 500).describe('The most points of each series.'),
     }),
-    answer: z.object({
-      series: list(
-        z.object({
-          name: z.string(),
-          source: z.string().describe('How the script gave it, such as log or tensorboard.'),
-          unit: z.enum(['step', 'epoch']),
-          pointCount: z.number().int().describe('Before they were thinned.'),
-          points: list(seriesPoint),
-          lost: list(seriesPoint).describe(
-            'What an attempt did past its last checkpoint, before it was lost.',
-          ),
-        }),
-      ),
-    }),
+    answer: z.object({ series: list(seriesSchema) }),
     refusals: [404],
   },
   async ({ store }, { run, query }) => {

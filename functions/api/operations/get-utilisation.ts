@@ -1,21 +1,10 @@
 import { shownVerdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { readUtilisation } from '../../records/utilisation.ts';
+import { readUtilisation, utilisationSchema } from '../../records/utilisation.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { wholeNumber } from '../shared/query-text.ts';
-
-const share = z.number().describe('Share of 1, the mean over the hosts.');
-
-const point = z.object({
-  at: time.describe('The end of the time that it stands for.'),
-  attempt: z.number().int(),
-  hosts: z.number().int().describe('How many measured.'),
-  cpuBusy: share,
-  gpuBusy: share.optional().describe('Absent without an accelerator.'),
-  waiting: share.describe('Of the wall time, how long the processes waited for their next batch.'),
-});
 
 export const getUtilisation = defineRunOperation(
   {
@@ -26,11 +15,7 @@ export const getUtilisation = defineRunOperation(
     query: z.strictObject({
       points: wholeNumber(2, 2_000, 300).describe('The most points, and one more an attempt.'),
     }),
-    answer: z.object({
-      points: list(point).describe(
-        'In order of time. Empty where no host measured, or checkpoints are deleted.',
-      ),
-      hostsLeftOut: z.number().int().describe('Hosts of all attempts that were too many to read.'),
+    answer: utilisationSchema.extend({
       verdicts: list(
         z.object({
           attempt: z.number().int(),

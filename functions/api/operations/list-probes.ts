@@ -2,8 +2,8 @@ import { writtenPipeline, writtenSchema } from '@tidewheel/declaration/pipeline.
 import { list, time, usd } from '@tidewheel/kit/fields.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { readStepSpeed } from '../../records/evidence-files.ts';
 import { type RunRecord, runStatusSchema } from '../../records/run-records.ts';
-import { readStepSpeed } from '../../records/step-speeds.ts';
 import { nameOfTopology } from '../../run/attempts/doctor/topology-speed.ts';
 import { gangHourlyUsd } from '../../run/attempts/stop-rules.ts';
 import { noPipeline, ok } from '../shared/answers.ts';

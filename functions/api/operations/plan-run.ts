@@ -1,6 +1,8 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { findingSchema } from '../../check/finding.ts';
+import { intervalSchema, timesSchema } from '../../run/attempts/forecast.ts';
 import { READS } from '../shared/operation.ts';
 
 /** Sizes of samples are held in memory. */
@@ -23,18 +25,7 @@ const planBody = z.strictObject({
     .describe('New data, in place of what is in incoming/; each file counts as a sample.'),
 });
 
-const interval = z
-  .object({ low: z.number(), expected: z.number(), high: z.number() })
-  .describe('90 % interval.');
-
-const trouble = { message: z.string(), remedy: z.string() };
-const place = { check: z.string(), field: z.string() };
-const finding = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('passed'), ...place, value: z.string() }),
-  z.object({ kind: z.literal('limited'), ...place, value: z.string(), ...trouble }),
-  z.object({ kind: z.literal('fails'), ...place, value: z.string(), ...trouble }),
-  z.object({ kind: z.literal('notSeen'), ...place, ...trouble }),
-]);
+const interval = intervalSchema.describe('90 % interval.');
 
 /** A function of its own answers it (functions/api/plan): it looks at the account, where the others have no business. */
 export const planRun = {
@@ -71,12 +62,12 @@ export const planRun = {
         seconds: interval.describe('From the decision to the end; 90 % interval.'),
         usd: interval.describe('US dollars; 90 % interval.'),
         onDemandUsd: usd.describe('The same work at the On-Demand price, without an interruption.'),
-        finishAt: z.object({ low: time, expected: time, high: time }).describe('90 % interval.'),
+        finishAt: timesSchema,
       })
       .optional()
       .describe('Absent where nothing would be launched now.'),
     deadlineAt: time.optional(),
-    findings: list(finding).describe('Quotas, roles, networks, images and secrets of the account.'),
+    findings: list(findingSchema).describe('Quotas, roles, networks, images and secrets of the account.'),
     notes: list(z.string()).describe('What is not known.'),
   }),
   refusals: [404, 409],

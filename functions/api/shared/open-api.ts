@@ -11,7 +11,7 @@ import {
 import * as z from 'zod';
 import { pipelineRecordSchema } from '../../records/batches.ts';
 import { runStatusSchema, timelineEntrySchema } from '../../records/run-records.ts';
-import { reportSchema } from '../../run/attempts/report.ts';
+import { reportSchema } from '../../run/attempts/make-report.ts';
 import { refusalSchema } from './answers.ts';
 import type { Described, RequestBody } from './operation.ts';
 import * as shown from './shown.ts';

@@ -5,16 +5,16 @@ import { shownVerdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
 import { outcomeSchema, placementSchema, provenSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { diagnosisSchema } from '../../records/diagnosis.ts';
 import { shownRun } from '../../records/requests.ts';
 import {
   type AttemptRecord,
   attemptRecordSchema,
+  diagnosisSchema,
   type RunRecord,
   runRecordSchema,
   runRequestSchema,
 } from '../../records/run-records.ts';
-import { deadlineAt } from '../../run/attempts/report.ts';
+import { deadlineAt } from '../../run/attempts/make-report.ts';
 import { nextToken, unreadable } from './paging.ts';
 
 export const placement = placementSchema.omit({ considered: true });

@@ -13,19 +13,3 @@ export async function look<T>(action: string, call: () => Promise<T>): Promise<A
     return { kind: 'refused', action, isDenied, why: describeError(error) };
   }
 }
-
-/** What a call gives, or undefined where AWS answers that there is no such thing. */
-export async function unlessMissing<T>(call: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await call();
-  } catch (error: unknown) {
-    if (awsErrorClass(error) === 'notFound' || isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** IAM, ECR, SSM and EC2 have names of their own for it. */
-const MISSING =
-  /^(NoSuchEntity(Exception)?|ParameterNotFound|(Repository|Image)NotFoundException|InvalidAMIID\.\w+|InvalidSubnetID\.\w+|InvalidGroup\.NotFound|InvalidGroupId\.Malformed)$/;
-
-const isMissing = (error: unknown): boolean => error instanceof Error && MISSING.test(error.name);

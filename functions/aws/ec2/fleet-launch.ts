@@ -11,6 +11,7 @@ import {
 import { isEc2Type } from '@tidewheel/declaration/instance-types.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { FleetPlan } from '../../launch/ec2/fleet.ts';
+import type { FleetRequest } from '../../launch/ec2/fleet-request.ts';
 import {
   createFleetResult,
   explainedError,
@@ -18,10 +19,9 @@ import {
   type RequestedGang,
 } from '../../launch/ec2/fleet-result.ts';
 import { refusalFiles } from '../../launch/ec2/host-requests.ts';
-import type { FleetRequest } from '../../launch/ec2/request.ts';
 import { type CreateOutcome, refusalOf } from '../../launch/job/training-service.ts';
 import { awsErrorClass } from '../../records/aws-error-class.ts';
-import { describeError, isAnswer } from '../shared/aws-errors.ts';
+import { describeError, isAnswer, unlessThere } from '../shared/aws-errors.ts';
 import { fleetHosts, terminateHosts } from './fleet-hosts.ts';
 import { folderOf } from './fleet-memory.ts';
 
@@ -102,15 +102,6 @@ const isInstanceType = (type: string): type is _InstanceType => isEc2Type(type);
 /** @returns undefined for a type that EC2 does not have */
 export const instanceTypeOf = (type = ''): _InstanceType | undefined =>
   isInstanceType(type) ? type : undefined;
-
-/** A resource of an earlier try is correct, because the same plan creates the same resource. */
-async function unlessThere(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    if (awsErrorClass(error) !== 'conflict') throw error;
-  }
-}
 
 export function launchFailure(error: unknown, gang: RequestedGang): CreateOutcome {
   const kind = awsErrorClass(error);

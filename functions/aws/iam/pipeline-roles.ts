@@ -5,13 +5,11 @@ import {
   AttachRolePolicyCommand,
   CreateInstanceProfileCommand,
   CreateRoleCommand,
-  EntityAlreadyExistsException,
   GetInstanceProfileCommand,
   GetRoleCommand,
   type IAMClient,
   LimitExceededException,
   ListAttachedRolePoliciesCommand,
-  NoSuchEntityException,
 } from '@aws-sdk/client-iam';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
@@ -23,7 +21,7 @@ import {
   type RoleNames,
   roleNames,
 } from '../../launch/pipeline-role.ts';
-import { rethrow } from '../shared/aws-errors.ts';
+import { rethrow, unlessMissing, unlessThere } from '../shared/aws-errors.ts';
 
 interface RoleDeps {
   readonly iam: IAMClient;
@@ -85,7 +83,7 @@ async function ensured(
 
 /** When a whole role was created; undefined if it is missing or has not its policy yet. */
 async function attachedSince({ iam, kind }: RoleDeps, { name }: RoleNames): Promise<Date | undefined> {
-  const found = await unlessMissing(iam.send(new GetRoleCommand({ RoleName: name })));
+  const found = await unlessMissing(() => iam.send(new GetRoleCommand({ RoleName: name })));
   if (found === undefined) return undefined;
   const { AttachedPolicies = [] } = await iam.send(new ListAttachedRolePoliciesCommand({ RoleName: name }));
   const isWhole = AttachedPolicies.some(({ PolicyArn }) => PolicyArn === kind.policyArn);
@@ -94,7 +92,9 @@ async function attachedSince({ iam, kind }: RoleDeps, { name }: RoleNames): Prom
 
 /** The role enters the profile last, so a profile that has one is whole. */
 async function profileSince({ iam }: RoleDeps, { name }: RoleNames): Promise<Date | undefined> {
-  const found = await unlessMissing(iam.send(new GetInstanceProfileCommand({ InstanceProfileName: name })));
+  const found = await unlessMissing(() =>
+    iam.send(new GetInstanceProfileCommand({ InstanceProfileName: name })),
+  );
   return found?.InstanceProfile?.Roles?.length ? found.InstanceProfile.CreateDate : undefined;
 }
 
@@ -139,20 +139,3 @@ const sageMakerTrust = ({ account }: RoleNames) => ({
   Condition: { StringEquals: { 'aws:SourceAccount': account } },
 });
 const EC2_TRUST = { Effect: 'Allow', Principal: { Service: 'ec2.amazonaws.com' }, Action: 'sts:AssumeRole' };
-
-async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof NoSuchEntityException) return undefined;
-    throw error;
-  }
-}
-
-async function unlessThere(call: Promise<unknown>): Promise<void> {
-  try {
-    await call;
-  } catch (error) {
-    if (!(error instanceof EntityAlreadyExistsException)) throw error;
-  }
-}

@@ -1,4 +1,5 @@
 /** Wraps every handler with logger, metrics, input checks, and errors whose class the state machine can act on. */
+
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -7,9 +8,10 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import { InvalidInputError, TransientError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import type { Context } from 'aws-lambda';
-import type * as z from 'zod';
-import type { Diagnosis } from '../../records/diagnosis.ts';
-import { isRetryableAwsError } from '../shared/aws-errors.ts';
+import * as z from 'zod';
+import { isRetryableAwsError } from '../../records/aws-error-class.ts';
+import type { Diagnosis } from '../../records/run-records.ts';
+import type { QueueMessage, Taken } from '../../run/queue-messages.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });
 const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
@@ -30,6 +32,20 @@ export function lambdaHandler<Input, Output>(
     .use(errorClasses(name))
     .handler(async (event: unknown, context: Context) => handle(parse(name, input, event), context));
 }
+
+const queueEvent = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+
+/** For a function that a queue invokes: the messages that failed are delivered again. @param title of the line in the log */
+export const queueHandler = (
+  name: string,
+  title: string,
+  take: (messages: readonly QueueMessage[]) => Promise<Taken>,
+) =>
+  lambdaHandler(name, queueEvent, async ({ Records }) => {
+    const { failed, notes } = await take(Records);
+    logger.info(title, { messages: Records.length, notes, failed });
+    return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  });
 
 function parse<Input>(name: string, schema: z.ZodType<Input>, event: unknown): Input {
   const checked = check(schema, event, 'hidden');

@@ -2,20 +2,14 @@
 
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import type { MarketAnswer, MarketFailure } from '@tidewheel/placement/market.ts';
-
-const THROTTLES = new Set([
-  'RequestLimitExceeded',
-  'Throttling',
-  'ThrottlingException',
-  'TooManyRequestsException',
-]);
-const FORBIDDEN = new Set(['UnauthorizedOperation', 'AccessDenied', 'AccessDeniedException', 'AuthFailure']);
+import { awsErrorClass } from '../../records/aws-error-class.ts';
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-spot-placement-score.html: the limit is per 24 hours */
 function failureOf(error: Error): MarketFailure {
   if (error.name === 'MaxConfigLimitExceeded') return 'configurationLimit';
-  if (THROTTLES.has(error.name)) return 'throttled';
-  return FORBIDDEN.has(error.name) ? 'notAuthorised' : 'unavailable';
+  const kind = awsErrorClass(error);
+  if (kind === 'throttle') return 'throttled';
+  return kind === 'access' || kind === 'credentials' ? 'notAuthorised' : 'unavailable';
 }
 
 const REMEDY: Readonly<Record<MarketFailure, string>> = {

@@ -12,8 +12,7 @@ import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import type { NoticeQueue } from '../../notices/drain-notices.ts';
-import type { Delivery, NoticeChannels } from '../../notices/send-notices.ts';
+import type { Delivery, NoticeChannels, NoticeQueue } from '../../notices/send-notices.ts';
 
 export interface ChannelClients {
   readonly sns: SNSClient;

@@ -9,7 +9,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import type { ObjectToCopy, RegionBucket } from '../../launch/regions/region-bucket.ts';
+import type { ObjectToCopy, RegionBucket } from '../../launch/regions/region-copy.ts';
 import { s3ObjectStore } from './object-store.ts';
 
 /** CopyObject takes 5 GB. A larger object is copied part by part. */

@@ -3,8 +3,6 @@
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { awsErrorClass, isRetryableAwsError } from '../../records/aws-error-class.ts';
 
-export { isRetryableAwsError };
-
 /** Only name, message and request id of an SDK error are kept, so that credentials do not reach a log. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -36,4 +34,29 @@ function requestIdOf(error: Error): string | undefined {
       ? metadata.requestId
       : undefined;
   return typeof id === 'string' ? id : undefined;
+}
+
+/** What a call gives, or undefined where AWS answers that there is no such thing. */
+export async function unlessMissing<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error: unknown) {
+    if (awsErrorClass(error) === 'notFound' || isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** IAM, ECR, SSM and EC2 have names of their own for it. */
+const MISSING =
+  /^(NoSuchEntity(Exception)?|ParameterNotFound|(Repository|Image)NotFoundException|InvalidAMIID\.\w+|InvalidSubnetID\.\w+|InvalidGroup\.NotFound|InvalidGroupId\.Malformed)$/;
+
+const isMissing = (error: unknown): boolean => error instanceof Error && MISSING.test(error.name);
+
+/** Creates a resource. That of an earlier try is correct, because the same plan creates the same resource. */
+export async function unlessThere(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (awsErrorClass(error) !== 'conflict') throw error;
+  }
 }

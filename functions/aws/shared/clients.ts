@@ -3,7 +3,10 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SchedulerClient } from '@aws-sdk/client-scheduler';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
+import { SNSClient } from '@aws-sdk/client-sns';
+import { SQSClient } from '@aws-sdk/client-sqs';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { once } from '@tidewheel/kit/once.ts';
 
@@ -41,3 +44,10 @@ export const stepFunctions = /* @__PURE__ */ once(() => new SFNClient(retry));
 function needsPathStyle(): boolean {
   return (process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL']) !== undefined;
 }
+
+// Clients of the services that only notices need.
+
+export const sns = /* @__PURE__ */ once(() => new SNSClient(retry));
+/** The client warns where a queue's URL names another host than the endpoint, as in the local region. */
+export const sqs = /* @__PURE__ */ once(() => new SQSClient({ ...retry, useQueueUrlAsEndpoint: false }));
+export const secretsManager = /* @__PURE__ */ once(() => new SecretsManagerClient(retry));

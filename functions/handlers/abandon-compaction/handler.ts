@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
-import { announceCompaction } from '../../run/attempts/announce-compaction.ts';
+import { announceCompaction } from '../../run/attempts/seal-run-compaction.ts';
 import { clock, tableStores } from '../../wiring/services.ts';
 
 /** What a Catch of the state machine keeps of a failed state. */

@@ -2,7 +2,7 @@ import { priceListRegion } from '@tidewheel/catalog/prices.ts';
 import { collectScores } from '@tidewheel/placement/market.ts';
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
-import { describeHardware } from '../../aws/market/instance-types.ts';
+import { describeHardware } from '../../aws/market/ec2-market.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../aws/market/price-list.ts';
 import * as compute from '../../aws/shared/compute-clients.ts';
 import { config } from '../../aws/shared/config.ts';

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
 import { noticeChannels, noticeQueue } from '../../aws/notices/notice-channels.ts';
+import * as clients from '../../aws/shared/clients.ts';
 import { config } from '../../aws/shared/config.ts';
-import * as clients from '../../aws/shared/notice-clients.ts';
-import { drainNotices } from '../../notices/drain-notices.ts';
+import { drainNotices } from '../../notices/send-notices.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
 export const handler = lambdaHandler('send-notices', z.object({}), async () => {

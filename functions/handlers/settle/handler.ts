@@ -2,19 +2,11 @@ import * as z from 'zod';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { inParallel } from '../../aws/s3/parallel-lists.ts';
 import { config } from '../../aws/shared/config.ts';
+import { incomingLookSchema } from '../../run/ingest/settle.ts';
 import { settleRun } from '../../run/ingest/settle-run.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
-const observation = z.object({
-  objects: z.number(),
-  bytes: z.number(),
-  fingerprint: z.string(),
-  marker: z.boolean(),
-  undated: z.string(),
-  unchangedSince: z.string(),
-});
-
-const input = z.object({ runId: z.string(), observation: observation.nullish() });
+const input = z.object({ runId: z.string(), observation: incomingLookSchema.nullish() });
 
 export const handler = lambdaHandler('settle', input, async ({ runId, observation }) => {
   return settleRun(

@@ -21,14 +21,16 @@ import type { Placement } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
-import { fleetRequest, jobTags, tagged } from './fleet-request.ts';
-import type {
-  FleetRequest,
-  LaunchTemplateRequest,
-  NetworkInterfaceRequest,
-  PlacementGroupRequest,
-  Tag,
-} from './request.ts';
+import {
+  type FleetRequest,
+  fleetRequest,
+  jobTags,
+  type LaunchTemplateRequest,
+  type NetworkInterfaceRequest,
+  type PlacementGroupRequest,
+  type Tag,
+  tagged,
+} from './fleet-request.ts';
 import { encodeUserData, MAXIMUM_USER_DATA, type UserDataInput, userData } from './user-data.ts';
 
 export interface FleetInput extends JobInput {

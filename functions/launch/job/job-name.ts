@@ -2,8 +2,6 @@
 import { createHash } from 'node:crypto';
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 
-/** SageMaker's limit for TrainingJobName. */
-export const MAXIMUM_JOB_NAME = 63;
 const SALT_DIGITS = 6;
 const JOB_NAME = /^(.+)-a([1-9]\d*)-([0-9a-f]{6})$/;
 

@@ -17,13 +17,17 @@ import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts'
 import { neededChannels, SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
-import type { GenerationShards } from '../../records/dataset.ts';
-import { declaredChannelProblems, declaredChannels } from './declared-channels.ts';
-import { encodeHyperparameters } from './hyperparameters.ts';
-import { generationProblems, jobChannels, type PreparedObject } from './job-channels.ts';
+import type { GenerationShards } from '../../records/run-dataset.ts';
+import { encodeHyperparameters, scriptParameters } from './hyperparameters.ts';
+import {
+  declaredChannelProblems,
+  declaredChannels,
+  generationProblems,
+  jobChannels,
+  type PreparedObject,
+} from './job-channels.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
-import { scriptParameters } from './script-document.ts';
 
 /** A launcher's input for an attempt's job. */
 export interface JobInput {

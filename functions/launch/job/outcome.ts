@@ -7,9 +7,6 @@ import { hasStarted, interruptionsOf, isTerminal, startUpOf } from './job-state.
 import { platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
-export { isTerminal } from './job-state.ts';
-export { recallReason } from './recall.ts';
-
 /** @param job one that has ended: ask `isTerminal` first */
 export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
   if (!isTerminal(job)) {

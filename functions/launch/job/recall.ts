@@ -10,8 +10,6 @@ export interface Patience {
   readonly patienceSeconds: number;
   /** The same while the service's message says that it prepares instances. The default is patienceSeconds. */
   readonly preparationSeconds?: number | undefined;
-  /** How long SageMaker may try to restart the job in place after an interruption. The default is 0. */
-  readonly afterInterruptionSeconds?: number | undefined;
 }
 
 /** In these statuses nothing proves that the job holds capacity. On-Demand accelerator jobs wait in Pending. */
@@ -39,19 +37,16 @@ export function waitsForCapacity(job: TrainingJobDescription, now: Date): boolea
   return (now.getTime() - since.getTime()) / MILLISECONDS >= LAUNCH_SECONDS;
 }
 
-/** Why to recall the job, or undefined to leave it alone. */
-export function recallReason(job: TrainingJobDescription, now: Date, patience: Patience): string | undefined {
+/** Whether the job has waited too long. After an interruption no wait in place is short enough. */
+export function mustRecall(job: TrainingJobDescription, now: Date, patience: Patience): boolean {
   if (isTerminal(job) || job.TrainingJobStatus === 'Stopping' || !WAITING.has(job.SecondaryStatus))
-    return undefined;
+    return false;
   const waits = currentWait(job);
+  if (job.SecondaryStatus === 'Interrupted' || waits.some(({ Status }) => Status === 'Interrupted'))
+    return true;
   const since = waits[0]?.StartTime ?? job.CreationTime;
   const waitedSeconds = Math.max(0, (now.getTime() - since.getTime()) / MILLISECONDS);
-  const interrupted =
-    job.SecondaryStatus === 'Interrupted' || waits.some(({ Status }) => Status === 'Interrupted');
-  const limitSeconds = interrupted ? (patience.afterInterruptionSeconds ?? 0) : firstWait(waits, patience);
-  if (waitedSeconds < limitSeconds) return undefined;
-  const cause = interrupted ? 'AWS reclaimed its capacity' : 'it found no capacity';
-  return `${cause} and it has waited ${Math.round(waitedSeconds)} s in ${job.SecondaryStatus}`;
+  return waitedSeconds >= firstWait(waits, patience);
 }
 
 function firstWait(

@@ -3,14 +3,12 @@
  * so shards, code and the newest checkpoint are copied there before the job starts. Its results are copied home after it
  * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
  */
-
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { MOST_NOTE_BYTES } from '../../records/host-files.ts';
 import { readProgress } from '../../records/progress.ts';
-import type { RegionBucket } from './region-bucket.ts';
 
 export interface RegionCopy {
   readonly pipeline: string;
@@ -102,4 +100,19 @@ async function copyAll(
     }
   };
   await Promise.all(Array.from({ length: Math.min(CONCURRENT_COPIES, waiting.length) }, work));
+}
+
+// The port to another region's bucket. The adapter is functions/aws/s3/region-buckets.ts.
+
+export interface ObjectToCopy {
+  readonly key: string;
+  readonly size: number;
+}
+
+export interface RegionBucket {
+  readonly name: string;
+  /** The bucket of this region, with the data bucket's layout. */
+  readonly store: ObjectStore;
+  /** Copies between two buckets of the account in any regions, whole or not at all. No byte passes through the caller. */
+  copy(object: ObjectToCopy, from: ObjectStore, to: ObjectStore): Promise<void>;
 }

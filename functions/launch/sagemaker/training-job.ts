@@ -2,19 +2,22 @@
  * Builds the request of a training job from a run, its placement and its declaration. Pure: the same input gives the
  * same request, so a repeated launch requests the same job.
  */
-
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { chooseInput, type InputChoice } from '@tidewheel/catalog/data-on-hosts.ts';
 import { imageFor } from '@tidewheel/catalog/images.ts';
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { knownSizes, type TrainingType, trainingType } from '@tidewheel/declaration/instance-types.ts';
+import { type Pipeline, TRAINING_GROUP } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
-import type { CreateTrainingJobRequest } from '../job/request.ts';
+import type {
+  CreateTrainingJobRequest,
+  InstanceGroupRequest,
+  ResourceConfigRequest,
+} from '../job/request.ts';
 import { requestProblems } from './request-problems.ts';
-import { type Resources, resourcesOf } from './resources.ts';
 
 export interface TrainingJobInput extends JobInput {
   /** The job's execution role. */
@@ -225,4 +228,67 @@ function chosenSubnets(
     .filter((subnet) => subnet.zoneId === zoneId)
     .slice(0, 1)
     .map(({ id }) => id);
+}
+
+// The ResourceConfig of a training job: its instances and their volumes.
+
+interface Resources {
+  readonly config: ResourceConfigRequest;
+  /** The device that the image must support. One image serves all groups, and a GPU image also runs without a GPU. */
+  readonly device: TrainingType['device'];
+  /** All group names, the training group first; undefined for one kind of nodes. */
+  readonly groups?: readonly string[] | undefined;
+}
+
+function resourcesOf(
+  { pool, topology }: Placement,
+  { volumeGigabytes, helpers }: Pipeline['compute'],
+): Resources | { readonly problem: Problem } {
+  const type = trainingType(pool.instanceType);
+  if (type === undefined) return { problem: unknownType('compute.instanceTypes', pool.instanceType) };
+  if (helpers === undefined) {
+    const config = {
+      InstanceType: type.name,
+      InstanceCount: topology.nodes,
+      ...volume([type], volumeGigabytes),
+    };
+    return { device: type.device, config };
+  }
+  const types = [type];
+  const groups = [group(TRAINING_GROUP, type, topology.nodes)];
+  for (const [index, helper] of helpers.entries()) {
+    const helperType = trainingType(helper.instanceType);
+    if (helperType === undefined) {
+      return { problem: unknownType(`compute.helpers[${index}].instanceType`, helper.instanceType) };
+    }
+    types.push(helperType);
+    groups.push(group(helper.name, helperType, helper.nodes));
+  }
+  return {
+    device: type.device,
+    config: { InstanceGroups: groups, ...volume(types, volumeGigabytes) },
+    groups: groups.map(({ InstanceGroupName }) => InstanceGroupName),
+  };
+}
+
+const group = (name: string, type: TrainingType, nodes: number): InstanceGroupRequest => ({
+  InstanceGroupName: name,
+  InstanceType: type.name,
+  InstanceCount: nodes,
+});
+
+/**
+ * SageMaker refuses a volume size for a type with NVMe unless it equals the NVMe's, so the size is sent only if a group
+ * needs an EBS volume. VolumeKmsKeyId is not sent, because types with NVMe refuse it and EBS is encrypted without it.
+ */
+const volume = (types: readonly TrainingType[], gigabytes: number): { readonly VolumeSizeInGB?: number } =>
+  types.every(({ localStorage }) => localStorage) ? {} : { VolumeSizeInGB: gigabytes };
+
+function unknownType(path: string, instanceType: string): Problem {
+  const sizes = knownSizes(instanceType);
+  const remedy =
+    sizes.length > 0
+      ? `use ${sizes.join(', ')}`
+      : 'use a type of a training family such as c5, m5, g5, g6, p4d or p5';
+  return { path, message: `SageMaker does not train on "${instanceType}": ${remedy}` };
 }

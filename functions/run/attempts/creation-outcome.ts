@@ -9,7 +9,7 @@ import { type Change, remedyOf } from '@tidewheel/doctor/verdict.ts';
 import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
 import type { CreateOutcome } from '../../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../../launch/launcher.ts';
-import type { Dataset } from '../../records/dataset.ts';
+import type { Dataset } from '../../records/run-dataset.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 

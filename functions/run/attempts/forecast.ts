@@ -3,16 +3,17 @@
  * the script, and how often Spot capacity is lost. Interruptions are taken as Poisson, the pace as lognormal. Pure.
  */
 
+import { time } from '@tidewheel/kit/fields.ts';
 import { estimateWork, measuredThroughputs } from '@tidewheel/placement/estimate.ts';
 import { furthestProgress, type Progress, samePool } from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import { isUp, secondsSinceSave } from './unsaved.ts';
 
-export interface ForecastInterval {
-  readonly low: number;
-  readonly expected: number;
-  readonly high: number;
-}
+export const intervalSchema = z.object({ low: z.number(), expected: z.number(), high: z.number() });
+export type ForecastInterval = Readonly<z.output<typeof intervalSchema>>;
+
+export const timesSchema = z.object({ low: time, expected: time, high: time }).describe('90 % interval.');
 
 export interface Forecast {
   /** Seconds until the end, with restarts. */

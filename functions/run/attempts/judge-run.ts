@@ -13,15 +13,14 @@ import {
 } from '@tidewheel/packing/dataset.ts';
 import { attemptTimeoutSeconds } from '@tidewheel/placement/records.ts';
 import { jobOf, portOf } from '../../launch/launcher.ts';
-import type { RegionBucket } from '../../launch/regions/region-bucket.ts';
-import { copyResultsBack, homeUri } from '../../launch/regions/region-copy.ts';
+import { copyResultsBack, homeUri, type RegionBucket } from '../../launch/regions/region-copy.ts';
 import { tellAutomatic } from '../../records/automatic.ts';
+import { restoreAttempts } from '../../records/kept-records.ts';
 import { readProgress } from '../../records/progress.ts';
-import { restoreAttempts } from '../../records/restore-attempts.ts';
 import type { AttemptRecord, RunRecord, StopRequest } from '../../records/run-records.ts';
 import { type Judgement, judge } from './judge.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
-import { watchResume } from './watch/watch-resume.ts';
+import { watchResume } from './watch-attempt.ts';
 
 export type NextStep =
   | { readonly kind: 'place'; readonly reason: string }

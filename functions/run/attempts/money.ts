@@ -1,45 +1,34 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
-import {
-  attemptCost,
-  fileSystemsUsd,
-  hoursCost,
-  type Pool,
-  type Progress,
-} from '@tidewheel/placement/records.ts';
+import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { attemptCost, fileSystemsUsd, hoursCost, type Progress } from '@tidewheel/placement/records.ts';
+import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
-import { type Forecast, type ForecastInterval, forecast } from './forecast.ts';
-import { deadlineAt, lostTraining, usefulOnDemandUsd } from './report.ts';
+import { type ForecastInterval, forecast, intervalSchema, timesSchema } from './forecast.ts';
+import { deadlineAt, lostTraining, usefulOnDemandUsd } from './make-report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';
 import { isUp } from './unsaved.ts';
 
-export interface Money {
-  readonly asOf: string;
-  readonly usd: number;
-  /** By how much `usd` grows while hosts are held; 0 while none are. */
-  readonly usdPerSecond: number;
-  readonly byPurchaseOption: readonly {
-    readonly purchaseOption: Pool['purchaseOption'];
-    /** In which hosts were held. */
-    readonly seconds: number;
-    readonly usd: number;
-  }[];
-  /** Of the ended attempts. */
-  readonly lost: { readonly seconds: number; readonly usd: number };
-  /** What the useful work so far would have cost on On-Demand instances of the same types. */
-  readonly onDemandUsd: number;
-  /** Absent for an ended run, and while nothing says how much is left. */
-  readonly expected?: ExpectedMoney | undefined;
-  readonly deadlineAt?: string | undefined;
-  readonly budgetUsd?: number | undefined;
-}
-
-interface ExpectedMoney {
-  /** Of the whole run. 90 % intervals. */
-  readonly usd: ForecastInterval;
-  readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };
-  readonly onDemandUsd: number;
-  readonly basis: Forecast['basis'];
-}
+export const moneySchema = z.object({
+  asOf: time,
+  usd: usd.describe('So far.'),
+  usdPerSecond: z.number().describe('By how much it grows while hosts are held.'),
+  byPurchaseOption: list(z.object({ purchaseOption: z.enum(['spot', 'on-demand']), seconds, usd })),
+  lost: z.object({ seconds, usd }).describe('Work that was not saved, or was done again.'),
+  onDemandUsd: usd.describe('What the useful work so far would have cost on On-Demand instances.'),
+  expected: z
+    .object({
+      usd: intervalSchema.describe('Of the whole run; 90 % interval.'),
+      finishAt: timesSchema,
+      onDemandUsd: usd,
+      basis: z.enum(['measured', 'declared']).describe('declared: from former runs.'),
+    })
+    .optional()
+    .describe('Absent for an ended run, and while nothing says how much is left.'),
+  deadlineAt: time.optional(),
+  budgetUsd: usd.optional(),
+});
+export type Money = z.output<typeof moneySchema>;
+type ExpectedMoney = NonNullable<Money['expected']>;
 
 export interface MoneyQuestion {
   readonly run: RunRecord;

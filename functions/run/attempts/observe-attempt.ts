@@ -1,17 +1,17 @@
 /** Records the state of an attempt's job, and reports its end to the waiting execution. Safe to repeat at any time. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@tidewheel/kit/clock.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { AttemptOutcome, StopReason } from '@tidewheel/placement/records.ts';
-import { startUpOf } from '../../launch/job/job-state.ts';
-import { isTerminal, outcomeOf } from '../../launch/job/outcome.ts';
+import { isTerminal, startUpOf } from '../../launch/job/job-state.ts';
+import { outcomeOf } from '../../launch/job/outcome.ts';
 import { waitsForCapacity } from '../../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import { jobOf, type Launchers, portOf } from '../../launch/launcher.ts';
 import type { Executions, Notifier } from '../../records/ports.ts';
 import type { AttemptRecord, RunRecord, StopMode } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { deadlineAt } from './report.ts';
+import { deadlineAt } from './make-report.ts';
 import { whyStop } from './stop-rules.ts';
 
 export interface ObserveDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
@@ -186,7 +186,7 @@ export async function endWithoutJob(
 }
 
 /** Id of the timeline's entry for an attempt's end. The entry follows the notice, so where it is, both are. */
-export const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
+const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
 
 /** Answers the waiting execution last: after a crash, the next look repeats the announcements. */
 async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
@@ -224,4 +224,42 @@ function statusOf(outcome: AttemptOutcome): AttemptRecord['status'] {
     case 'userError':
       return 'failed';
   }
+}
+
+// A run that ends leaves no job behind: it stops a running job and waits for the job's figures.
+
+/**
+ * Usually the last attempt has its outcome and every end is announced, so there is nothing to do.
+ * @throws TransientError while a job is being stopped, because a report needs the costs of all attempts
+ */
+export async function endOpenAttempts(deps: ObserveDeps, runId: string): Promise<void> {
+  const attempts = await deps.attempts.list(runId);
+  await announceEnds(deps, runId, attempts);
+  for (const attempt of attempts) if (attempt.outcome === undefined) await endAttempt(deps, attempt);
+}
+
+async function endAttempt(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
+  const seen = await observeAttempt(deps, attempt);
+  if (seen.kind === 'ended') return;
+  if (seen.kind === 'absent') {
+    const message = 'the run ended before the job was created';
+    await endWithoutJob(deps, attempt, { kind: 'stopped', message });
+    return;
+  }
+  await portOf(deps.launchers, attempt).stop(jobOf(attempt));
+  throw new TransientError(
+    `${attempt.jobName} is being stopped because its run has ended: the next try reports the run`,
+  );
+}
+
+/** A process may have died between recording an end and announcing it, and no later state of the run looked again. */
+async function announceEnds(
+  deps: ObserveDeps,
+  runId: string,
+  attempts: readonly AttemptRecord[],
+): Promise<void> {
+  const announced = new Set((await deps.timeline.list(runId)).map(({ id }) => id));
+  for (const attempt of attempts)
+    if (attempt.outcome !== undefined && !announced.has(endEntryOf(attempt)))
+      await observeAttempt(deps, attempt);
 }

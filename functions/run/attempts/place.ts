@@ -10,7 +10,7 @@ import {
 } from '@tidewheel/placement/choose.ts';
 import { poolOutcomeOf } from '@tidewheel/placement/market.ts';
 import { attemptTimeoutSeconds, type PlacementDecision } from '@tidewheel/placement/records.ts';
-import { datasetSize } from '../../records/dataset.ts';
+import { datasetSize } from '../../records/run-dataset.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import { safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
 import type { Stores } from '../../records/stores.ts';

@@ -17,16 +17,13 @@ import type { Stores, Tell } from '../../records/stores.ts';
 import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { startExecution } from '../ingest/start-execution.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
-import { endOpenAttempts } from './end-attempt.ts';
 import { continueRun } from './next-execution.ts';
-import { observeAttempt } from './observe-attempt.ts';
+import { endOpenAttempts, observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { endWaiting } from './stop-run.ts';
-import { watchCheckpoints } from './watch/watch-checkpoints.ts';
-import { watchHangs } from './watch/watch-hangs.ts';
-import { watchResume } from './watch/watch-resume.ts';
+import { watchCheckpoints, watchHangs, watchResume } from './watch-attempt.ts';
 import { watchLimits } from './watch-limits.ts';
 
 export type ReconcileDeps = ReviseDeps &

@@ -7,9 +7,8 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Notice } from '../../records/ports.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
-import { endOpenAttempts } from './end-attempt.ts';
-import type { ObserveDeps } from './observe-attempt.ts';
-import { makeReport, type RunReport } from './report.ts';
+import { makeReport, type RunReport } from './make-report.ts';
+import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 
 export interface ReportDeps extends ObserveDeps {
   readonly store: ObjectStore;

@@ -29,6 +29,7 @@ import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { advanced } from './judge.ts';
 import { type ObserveDeps, recallAttempt } from './observe-attempt.ts';
+import { trainingSinceOf } from './watch-attempt.ts';
 
 export interface ReviseDeps
   extends ObserveDeps,
@@ -163,13 +164,3 @@ async function questionNow(
   );
   return (newer) => ({ ...question, market: home(newer), elsewhere: away });
 }
-
-/** Start of the current status, if that is Training. */
-const trainingSinceOf = ({
-  TrainingJobStatus,
-  SecondaryStatus,
-  SecondaryStatusTransitions,
-}: TrainingJobDescription): Date | undefined =>
-  TrainingJobStatus === 'InProgress' && SecondaryStatus === 'Training'
-    ? SecondaryStatusTransitions.findLast(({ Status }) => Status === 'Training')?.StartTime
-    : undefined;

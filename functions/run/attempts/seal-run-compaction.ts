@@ -1,6 +1,10 @@
-/** The SealCompaction state: seals the joined generation and announces it. */
-import { sealCompaction } from '@tidewheel/packing/compact.ts';
-import { announceCompaction } from './announce-compaction.ts';
+/**
+ * The SealCompaction state: seals the joined generation, and writes the result of a compaction to the run's timeline. Where it
+ * failed, the run trains on the generations as they are, or is refused if one of them replaces samples. Safe to repeat.
+ */
+
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { type CompactionResult, sealCompaction } from '@tidewheel/packing/compact.ts';
 import type { AnnounceDeps } from './announce-seal.ts';
 import type { WithPacking } from './seal-run.ts';
 
@@ -12,4 +16,50 @@ export async function sealRunCompaction(
     sealCompaction(store, { pipeline, packing, generation }),
   );
   return announceCompaction(deps, { runId }, sealed);
+}
+
+/** The error as Step Functions passes it. */
+export interface CompactionFailure {
+  readonly status: 'failed';
+  readonly Error: string;
+  readonly Cause: string;
+}
+
+export async function announceCompaction(
+  deps: Pick<AnnounceDeps, 'timeline' | 'clock'>,
+  { runId }: { readonly runId: string },
+  result: CompactionResult | CompactionFailure,
+): Promise<{ readonly status: string }> {
+  const at = deps.clock.now().toISOString();
+  await deps.timeline.add(runId, {
+    id: 'compacted',
+    at,
+    kind: TITLES[result.status],
+    text: textOf(result),
+  });
+  return { status: result.status };
+}
+
+const TITLES = {
+  compacted: 'DatasetCompacted',
+  superseded: 'DatasetNotCompacted',
+  failed: 'DatasetNotCompacted',
+} as const;
+
+const LONGEST_CAUSE = 1_000;
+
+function textOf(result: CompactionResult | CompactionFailure): string {
+  if (result.status === 'failed')
+    return `generations stay separate: ${result.Error} ${messageOf(result.Cause)}`.trimEnd();
+  const { generation, of, shards, samples } = result;
+  if (result.status === 'superseded')
+    return `${generation} was not needed: another compaction or a prune was first`;
+  return `${of.length} generation${of.length === 1 ? '' : 's'} joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+}
+
+/** Lambda's error is JSON with a message, which the Map may have cut off. Any other text is kept as it is. */
+function messageOf(cause: string): string {
+  const literal = /"errorMessage":\s*("(?:[^"\\]|\\.)*")/.exec(cause)?.[1];
+  const message = parseJson(literal ?? '');
+  return (typeof message === 'string' ? message : cause).slice(0, LONGEST_CAUSE).toWellFormed();
 }

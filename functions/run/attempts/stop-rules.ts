@@ -15,7 +15,7 @@ import {
   type Topology,
 } from '@tidewheel/placement/records.ts';
 import { isTerminal } from '../../launch/job/job-state.ts';
-import { type Patience, recallReason } from '../../launch/job/recall.ts';
+import { mustRecall, type Patience } from '../../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
 import { type AttemptRecord } from '../../records/run-records.ts';
 
@@ -37,13 +37,13 @@ export function whyStop(question: RunningQuestion): StopReason {
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
   const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
-  if (recallReason(job, now, patienceOf(question)) !== undefined)
+  if (mustRecall(job, now, patienceOf(question)))
     return withoutCapacity(
       job.TrainingStartTime === undefined
         ? `found no capacity in ${place}: recalled`
         : `lost its capacity in ${place}: recalled`,
     );
-  const waits = recallReason(job, now, { patienceSeconds: 0 }) !== undefined;
+  const waits = mustRecall(job, now, { patienceSeconds: 0 });
   if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
     return withoutCapacity(
       `has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`,

@@ -2,6 +2,7 @@
 
 import { PIPELINES_PREFIX, pipelineOfArrival, testObjectId } from '@tidewheel/contract/bucket-keys.ts';
 import { pipelineName } from '@tidewheel/declaration/pipeline.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import type { Wake } from './wake.ts';
 
@@ -44,7 +45,7 @@ export type ArrivalEvent =
 
 /** @param body of one SQS message. It may hold several records, although S3 sends one. */
 export function readArrivals(body: string): readonly ArrivalEvent[] {
-  const message = parse(body);
+  const message = parseJson(body);
   if (message === undefined) return [{ kind: 'malformed' }];
   const notified = notification.safeParse(message);
   if (notified.success) return notified.data.Records.map(readRecord);
@@ -108,14 +109,6 @@ export function newestWakes(arrivals: readonly ArrivalEvent[]): ReadonlySet<numb
 function decodeKey(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
   } catch {
     return undefined;
   }

@@ -6,19 +6,21 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { ListedObject } from '@tidewheel/kit/object-store.ts';
+import * as z from 'zod';
 
 /** What one look at the incoming prefix saw. Small: it travels through the state machine from look to look. */
-export interface IncomingLook {
-  readonly objects: number;
-  readonly bytes: number;
+export const incomingLookSchema = z.object({
+  objects: z.number(),
+  bytes: z.number(),
   /** Changes whenever an object appears, changes or goes. */
-  readonly fingerprint: string;
-  readonly marker: boolean;
+  fingerprint: z.string(),
+  marker: z.boolean(),
   /** The fingerprint of those objects whose arrival S3 does not date. */
-  readonly undated: string;
+  undated: z.string(),
   /** Since when the fingerprint has been this one, ISO 8601. */
-  readonly unchangedSince: string;
-}
+  unchangedSince: z.string(),
+});
+export type IncomingLook = Readonly<z.output<typeof incomingLookSchema>>;
 
 export type SettleDecision =
   | { readonly kind: 'settled'; readonly reason: 'quiet' | 'marker' | 'maximumWait' }

@@ -2,23 +2,13 @@
 
 import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
 import type { Stores } from '../../records/stores.ts';
+import type { QueueMessage, Taken } from '../queue-messages.ts';
 import { type ArrivalEvent, newestWakes, readArrivals } from './arrivals.ts';
 import { noteArrivals } from './notified.ts';
 import { type RegisterDeps, registerPipeline } from './register-pipeline.ts';
 import { wakeRun } from './wake.ts';
 
 type ArrivalDeps = RegisterDeps & Pick<Stores, 'testObjects'>;
-
-export interface QueueMessage {
-  readonly messageId: string;
-  readonly body: string;
-}
-
-export interface Taken {
-  /** Messages to be delivered again. */
-  readonly failed: readonly { readonly messageId: string; readonly reason: string }[];
-  readonly notes: readonly string[];
-}
 
 /** A batch may hold thousands of messages that are ignored for reasons of their own. */
 const MOST_NOTES = 20;

@@ -1,7 +1,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { datasetOf } from '../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../functions/records/run-dataset.ts';
 import { compactAll } from '../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../test/support/builders/control-view.ts';
 import { incoming, PIPELINE, packAll, settings } from '../../../test/support/builders/packing.ts';

@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { openImageEngine } from '../../../functions/aws/images/image-engine.ts';
-import { datasetOf } from '../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../functions/records/run-dataset.ts';
 import {
   now,
   PIPELINE,

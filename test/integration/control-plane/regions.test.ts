@@ -6,10 +6,10 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
-import type { RegionBucket } from '../../../functions/launch/regions/region-bucket.ts';
 import {
   copyInputsToRegion,
   copyResultsBack,
+  type RegionBucket,
   type RegionCopy,
 } from '../../../functions/launch/regions/region-copy.ts';
 import { readProgress } from '../../../functions/records/progress.ts';

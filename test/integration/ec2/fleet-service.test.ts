@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
-import { STOP_GRACE_SECONDS } from '../../../functions/launch/ec2/fleet-state.ts';
+import { STOP_GRACE_SECONDS } from '../../../functions/launch/ec2/fleet-view.ts';
 import { hostRequests } from '../../../functions/launch/ec2/host-requests.ts';
 import type { HostReport } from '../../../functions/launch/job/job-document.ts';
 import { outcomeOf } from '../../../functions/launch/job/outcome.ts';

@@ -15,7 +15,7 @@ import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
-import { datasetOf } from '../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../functions/records/run-dataset.ts';
 import { packAll, packPipeline, planAndPack, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import { differences, documentedShapes } from '../../support/documented.ts';

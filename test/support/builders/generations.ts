@@ -1,5 +1,5 @@
 /** Sealed generations, as training sees them. */
-import type { GenerationShards } from '../../../functions/records/dataset.ts';
+import type { GenerationShards } from '../../../functions/records/run-dataset.ts';
 
 export const generationAt = (
   shardsPrefix: string,

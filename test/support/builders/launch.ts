@@ -2,7 +2,8 @@
 
 import { type Pipeline, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
-import type { TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
+import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
+import { buildTrainingJob, type TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
 import { generationAt } from './generations.ts';
 
 type Raw = Record<string, unknown>;
@@ -43,3 +44,15 @@ export const launch = (over: Partial<TrainingJobInput> = {}): TrainingJobInput =
   checkpointSeconds: 30,
   ...over,
 });
+
+export function requestOf(input: TrainingJobInput): CreateTrainingJobRequest {
+  const job = buildTrainingJob(input);
+  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
+  return job.request;
+}
+
+/** @returns paths */
+export function problemsOf(input: TrainingJobInput): readonly string[] {
+  const job = buildTrainingJob(input);
+  return job.kind === 'problems' ? job.problems.map(({ path }) => path) : [];
+}

@@ -3,13 +3,13 @@
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
 import type { FleetService } from '../../../functions/launch/ec2/fleet-service.ts';
+import { describeFleet } from '../../../functions/launch/ec2/fleet-state.ts';
 import {
-  describeFleet,
+  currentHosts,
   type FleetInstance,
   type FleetView,
   STOP_GRACE_SECONDS,
-} from '../../../functions/launch/ec2/fleet-state.ts';
-import { currentHosts } from '../../../functions/launch/ec2/fleet-view.ts';
+} from '../../../functions/launch/ec2/fleet-view.ts';
 import type { Round, RoundState } from '../../../functions/launch/ec2/host-requests.ts';
 import { nextRefillStep } from '../../../functions/launch/ec2/refill.ts';
 import { type HostReport, type JobDocument } from '../../../functions/launch/job/job-document.ts';

@@ -7,7 +7,7 @@ import {
   type PipelineRecord,
   pipelineRecordSchema,
 } from '../../../functions/records/batches.ts';
-import { requestToRecord } from '../../../functions/records/requests.ts';
+import { reopened, requestToRecord, stopToRecord } from '../../../functions/records/requests.ts';
 import {
   attemptRecordSchema,
   FINISHED,
@@ -15,7 +15,6 @@ import {
   runRecordSchema,
   type TimelineEntry,
 } from '../../../functions/records/run-records.ts';
-import { reopened, stopToRecord } from '../../../functions/records/steering.ts';
 import type { Item } from '../../../functions/records/stored-records.ts';
 import type {
   AttemptStore,

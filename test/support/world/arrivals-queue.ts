@@ -1,7 +1,9 @@
 /** The arrivals queue with its event source mapping, by a virtual clock: batches as Lambda's pollers gather them. */
+
 import * as z from 'zod';
 import { onArrival } from '../../../functions/handlers/on-arrival/function.ts';
-import { type QueueMessage, takeArrivals } from '../../../functions/run/ingest/take-arrivals.ts';
+import { takeArrivals } from '../../../functions/run/ingest/take-arrivals.ts';
+import type { QueueMessage } from '../../../functions/run/queue-messages.ts';
 import { type Ground, message } from './ground.ts';
 
 /** What S3 takes under one prefix. https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html */

@@ -4,7 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import type { Notice } from '../../../functions/records/ports.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/records/run-records.ts';
-import { deadlineAt, type RunReport } from '../../../functions/run/attempts/report.ts';
+import { deadlineAt, type RunReport } from '../../../functions/run/attempts/make-report.ts';
 import type { ChangedRequest, History } from './history.ts';
 import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
 import { AT, attemptOf, runOf } from '../../support/builders/records.ts';
-import { expectAsDescribed } from '../../support/described.ts';
+import { askDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -15,11 +15,7 @@ beforeEach(() => {
   at = ground();
 });
 
-async function ask(route: string, over: Partial<ApiRequest> = {}) {
-  const response = await answer(at, { route, parameters: {}, query: {}, body: '', ...over });
-  expectAsDescribed(route, response);
-  return response;
-}
+const ask = (route: string, over?: Partial<ApiRequest>) => askDescribed(at, route, over);
 const named = (route: string, name = 'digits', over: Partial<ApiRequest> = {}) =>
   ask(route, { parameters: { name }, ...over });
 

@@ -2,10 +2,9 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { answer } from '../../../functions/api/answer.ts';
 import { getMoney } from '../../../functions/api/operations/get-money.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
-import { makeReport } from '../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../functions/run/attempts/make-report.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import {
   AT,
@@ -16,7 +15,7 @@ import {
   runOf,
   secondsAfter,
 } from '../../support/builders/records.ts';
-import { expectAsDescribed } from '../../support/described.ts';
+import { askDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -30,11 +29,7 @@ beforeEach(() => {
   at = ground();
 });
 
-async function ask(route: string, over: Partial<ApiRequest> = {}) {
-  const response = await answer(at, { route, parameters: {}, query: {}, body: '', ...over });
-  expectAsDescribed(route, response);
-  return response;
-}
+const ask = (route: string, over?: Partial<ApiRequest>) => askDescribed(at, route, over);
 const ofDataset = (rest: string, query: Record<string, string> = {}, generation = RUN) =>
   ask(`GET /pipelines/{name}/dataset${rest}`, { parameters: { name: 'digits', generation }, query });
 

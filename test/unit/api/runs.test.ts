@@ -3,10 +3,9 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PoolAssessment } from '@tidewheel/placement/records.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { answer } from '../../../functions/api/answer.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
 import type { RunRecord } from '../../../functions/records/run-records.ts';
-import { makeReport } from '../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../functions/run/attempts/make-report.ts';
 import {
   AT,
   attemptOf,
@@ -19,7 +18,7 @@ import {
   secondsAfter,
   waitOf,
 } from '../../support/builders/records.ts';
-import { expectAsDescribed } from '../../support/described.ts';
+import { askDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
@@ -27,11 +26,7 @@ beforeEach(() => {
   at = ground();
 });
 
-async function ask(route: string, over: Partial<ApiRequest> = {}) {
-  const response = await answer(at, { route, parameters: {}, query: {}, body: '', ...over });
-  expectAsDescribed(route, response);
-  return response;
-}
+const ask = (route: string, over?: Partial<ApiRequest>) => askDescribed(at, route, over);
 const of = (part = '', over: Partial<ApiRequest> & { readonly runId?: string } = {}) =>
   ask(`GET /runs/{runId}${part}`, { parameters: { runId: over.runId ?? 'digits-000001' }, ...over });
 

@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
-import { declaration, launch } from '../../support/builders/launch.ts';
-
-function request(input: TrainingJobInput): CreateTrainingJobRequest {
-  const job = buildTrainingJob(input);
-  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
-  return job.request;
-}
-
-function problems(input: TrainingJobInput): readonly string[] {
-  const job = buildTrainingJob(input);
-  return job.kind === 'problems' ? job.problems.map(({ path }) => path) : [];
-}
+import {
+  declaration,
+  launch,
+  problemsOf as problems,
+  requestOf as request,
+} from '../../support/builders/launch.ts';
 
 describe('channels beside the shards', () => {
   const vpc = {

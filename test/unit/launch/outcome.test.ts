@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTerminal, outcomeOf, recallReason } from '../../../functions/launch/job/outcome.ts';
-import { waitsForCapacity } from '../../../functions/launch/job/recall.ts';
+import { isTerminal } from '../../../functions/launch/job/job-state.ts';
+import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
+import { mustRecall, waitsForCapacity } from '../../../functions/launch/job/recall.ts';
 import type {
   StatusTransition,
   TrainingJobDescription,
@@ -269,34 +270,27 @@ describe('a wait for capacity', () => {
   });
 });
 
-describe('recallReason', () => {
+describe('mustRecall', () => {
   const patience = { patienceSeconds: 600 };
   it('leaves a job alone that works', () => {
     for (const status of ['Downloading', 'Training', 'Uploading', 'Restarting', 'Updating', 'SomethingNew']) {
-      expect(recallReason(open(status, 'Starting'), at(90_000), patience)).toBeUndefined();
+      expect(mustRecall(open(status, 'Starting'), at(90_000), patience)).toBe(false);
     }
   });
 
   it('takes an interrupted job at once', () => {
     const lost = open('Interrupted', 'Starting', 'Training');
-    expect(recallReason(lost, at(200), patience)).toMatch(/reclaimed/);
+    expect(mustRecall(lost, at(200), patience)).toBe(true);
   });
 
   it('recalls a job that restarts in its own pool', () => {
     const restarting = open('Starting', 'Starting', 'Training', 'Interrupted');
-    expect(recallReason(restarting, at(310), patience)).toMatch(/reclaimed/);
-  });
-
-  it('can leave time for a restart in place', () => {
-    const lost = open('Interrupted', 'Starting', 'Training');
-    const lenient = { ...patience, afterInterruptionSeconds: 60 };
-    expect(recallReason(lost, at(259), lenient)).toBeUndefined();
-    expect(recallReason(lost, at(260), lenient)).toBeDefined();
+    expect(mustRecall(restarting, at(310), patience)).toBe(true);
   });
 
   it.each(['Starting', 'Pending'])('recalls a job without capacity in %s after patience', (status) => {
-    expect(recallReason(open(status), at(599), patience)).toBeUndefined();
-    expect(recallReason(open(status), at(600), patience)).toMatch(/no capacity/);
+    expect(mustRecall(open(status), at(599), patience)).toBe(false);
+    expect(mustRecall(open(status), at(600), patience)).toBe(true);
   });
 
   it.each(['Preparing the instances for training.', 'Launched instance was unhealthy, replacing it!'])(
@@ -307,44 +301,36 @@ describe('recallReason', () => {
         SecondaryStatusTransitions: [{ Status: 'Starting', StartTime: at(0), StatusMessage }],
       });
       const longer = { ...patience, preparationSeconds: 1_800 };
-      expect(recallReason(held, at(1_799), longer)).toBeUndefined();
-      expect(recallReason(held, at(1_800), longer)).toMatch(/no capacity/);
-      expect(recallReason(open('Starting'), at(600), longer)).toMatch(/no capacity/);
+      expect(mustRecall(held, at(1_799), longer)).toBe(false);
+      expect(mustRecall(held, at(1_800), longer)).toBe(true);
+      expect(mustRecall(open('Starting'), at(600), longer)).toBe(true);
     },
   );
 
   it('counts the wait from the first waiting status', () => {
-    expect(recallReason(open('Pending', 'Starting'), at(600), patience)).toMatch(/600 s/);
+    expect(mustRecall(open('Pending', 'Starting'), at(600), patience)).toBe(true);
   });
 
   it('counts from the creation when there are no transitions', () => {
-    expect(recallReason(job({ SecondaryStatus: 'Starting' }), at(600), patience)).toBeDefined();
+    expect(mustRecall(job({ SecondaryStatus: 'Starting' }), at(600), patience)).toBe(true);
   });
 
   it('forgives an interruption that was overcome', () => {
     expect(
-      recallReason(open('Training', 'Starting', 'Training', 'Interrupted', 'Starting'), at(9_000), patience),
-    ).toBeUndefined();
+      mustRecall(open('Training', 'Starting', 'Training', 'Interrupted', 'Starting'), at(9_000), patience),
+    ).toBe(false);
   });
 
   it('leaves a job that ends to its end', () => {
     expect(
-      recallReason(
-        job({ TrainingJobStatus: 'Stopping', SecondaryStatus: 'Interrupted' }),
-        at(9_000),
-        patience,
-      ),
-    ).toBeUndefined();
+      mustRecall(job({ TrainingJobStatus: 'Stopping', SecondaryStatus: 'Interrupted' }), at(9_000), patience),
+    ).toBe(false);
     expect(
-      recallReason(
-        job({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'Interrupted' }),
-        at(9_000),
-        patience,
-      ),
-    ).toBeUndefined();
+      mustRecall(job({ TrainingJobStatus: 'Stopped', SecondaryStatus: 'Interrupted' }), at(9_000), patience),
+    ).toBe(false);
   });
 
   it('is not misled by a clock that runs behind', () => {
-    expect(recallReason(open('Starting'), at(-50), patience)).toBeUndefined();
+    expect(mustRecall(open('Starting'), at(-50), patience)).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { belongsToSource } from '@tidewheel/declaration/script.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packedSourceProblems, packSource } from '../../../functions/launch/source/packed-source.ts';
+import { packedSourceProblems, packSource } from '../../../functions/launch/source/pin-source.ts';
 
 const WHERE = { where: 's3://b/digits/source/', entryPoint: 'train.py' };
 const problemsOf = (...names: string[]): string[] =>

@@ -2,10 +2,10 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { RegionBucket } from '../../../functions/launch/regions/region-bucket.ts';
+import type { RegionBucket } from '../../../functions/launch/regions/region-copy.ts';
 import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
-import { makeReport } from '../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../functions/run/attempts/make-report.ts';
 import { launchersOver } from '../../support/builders/launchers.ts';
 import { declarationOf, launchOf, placementOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';

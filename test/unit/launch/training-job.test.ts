@@ -1,19 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
-import { buildTrainingJob, type TrainingJobInput } from '../../../functions/launch/sagemaker/training-job.ts';
+import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-job.ts';
 import { generationAt } from '../../support/builders/generations.ts';
-import { declaration, launch, placement } from '../../support/builders/launch.ts';
-
-function request(input: TrainingJobInput): CreateTrainingJobRequest {
-  const job = buildTrainingJob(input);
-  if (job.kind !== 'request') throw new Error(JSON.stringify(job.problems));
-  return job.request;
-}
-
-function problems(input: TrainingJobInput): readonly string[] {
-  const job = buildTrainingJob(input);
-  return job.kind === 'problems' ? job.problems.map(({ path }) => path) : [];
-}
+import {
+  declaration,
+  launch,
+  placement,
+  problemsOf as problems,
+  requestOf as request,
+} from '../../support/builders/launch.ts';
 
 const channel = (made: CreateTrainingJobRequest, name: string) =>
   made.InputDataConfig.find(({ ChannelName }) => ChannelName === name)?.DataSource.S3DataSource;
@@ -244,9 +239,7 @@ describe('buildTrainingJob', () => {
       declaration: { ...declared, training: { ...declared.training, source: '../other/', hyperparameters } },
       placement: placement({
         pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
-        maximumWaitSeconds: 60,
       }),
-      roleArn: 'no-arn',
       generations: [{ shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } }],
     });
     expect(new Set(problems(input))).toEqual(
@@ -256,8 +249,6 @@ describe('buildTrainingJob', () => {
         'training.source',
         'training.hyperparameters.tidewheel_strategy',
         'training.hyperparameters.long',
-        'placement.maximumWaitSeconds',
-        'roleArn',
         'generations',
       ]),
     );
@@ -308,12 +299,6 @@ describe('buildTrainingJob', () => {
       kind: 'problems',
       problems: [{ message: expect.stringContaining('p5.4xlarge, p5.48xlarge') }],
     });
-  });
-
-  it('refuses Spot without a wait limit', () => {
-    expect(problems(launch({ placement: placement({ maximumWaitSeconds: undefined }) }))).toEqual([
-      'placement.maximumWaitSeconds',
-    ]);
   });
 
   it('refuses generations of another pipeline and unlisted shards', () => {

@@ -6,9 +6,14 @@ import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
-import { drainNotices, type NoticeQueue } from '../../../functions/notices/drain-notices.ts';
 import { noticeEvent } from '../../../functions/notices/notice-event.ts';
-import { type Delivery, type NoticeDeps, sendNotices } from '../../../functions/notices/send-notices.ts';
+import {
+  type Delivery,
+  drainNotices,
+  type NoticeDeps,
+  type NoticeQueue,
+  sendNotices,
+} from '../../../functions/notices/send-notices.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';

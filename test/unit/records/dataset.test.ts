@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { datasetOf } from '../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../functions/records/run-dataset.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';

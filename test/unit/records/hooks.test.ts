@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { expect, it } from 'vitest';
-import { tellHooks } from '../../../functions/records/hooks.ts';
+import { tellHooks } from '../../../functions/records/evidence-files.ts';
 import { attemptOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';

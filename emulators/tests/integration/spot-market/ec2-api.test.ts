@@ -16,8 +16,7 @@ import {
 import { catalogTypes, offeredZoneIds } from '@tidewheel/catalog/catalog.ts';
 import { readAnswer } from '@tidewheel/catalog/hardware.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
-import { describeHardware } from '../../../../functions/aws/market/instance-types.ts';
+import { describeHardware, ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { keyVariables } from '../../../access/access-key.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';

@@ -1,8 +1,10 @@
 /** Runs side by side: how fast they trained, how busy they were, and what they paid, also until the same metric. */
 
 import type { StepSpeed } from '@tidewheel/doctor/probe.ts';
+import { list, usd } from '@tidewheel/kit/fields.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
-import type { AttemptRecord, RunRecord } from '../../../records/run-records.ts';
+import * as z from 'zod';
+import { type AttemptRecord, type RunRecord, runStatusSchema } from '../../../records/run-records.ts';
 import type { Series as SeriesOfRun } from '../../../records/series.ts';
 import { nameOfTopology, speedsOf } from './topology-speed.ts';
 
@@ -16,28 +18,33 @@ export interface ComparedRun {
   readonly probed?: { readonly speed: StepSpeed; readonly usdPerHour: number } | undefined;
 }
 
-interface ComparisonRow {
-  readonly runId: string;
-  readonly status: RunRecord['status'];
-  readonly strategy?: string | undefined;
-  /** Of the longest measured one, such as `2 x g5.xlarge`; several topologies of a run are not mixed. */
-  readonly topology?: string | undefined;
-  readonly samplesPerSecond?: number | undefined;
-  readonly usdPerMillionSamples?: number | undefined;
-  readonly stepSeconds?: { readonly median: number; readonly p95: number } | undefined;
-  /** Shares of 1. */
-  readonly cpuBusy?: number | undefined;
-  readonly gpuBusy?: number | undefined;
-  readonly costUsd: number;
-  /** Absent where the run did not log the metric. */
-  readonly costToMetricUsd?: number | undefined;
-}
+const share = z.number().describe('Share of 1.');
 
-interface Comparison {
-  readonly rows: readonly ComparisonRow[];
-  /** What every run that logged the metric has reached; absent without such a metric. */
-  readonly metric?: { readonly name: string; readonly value: number } | undefined;
-}
+const comparisonRowSchema = z.object({
+  runId: z.string(),
+  status: runStatusSchema,
+  strategy: z.string().optional(),
+  /** Several topologies of a run are not mixed. */
+  topology: z.string().optional().describe('Of the longest measured one, such as 2 x g5.xlarge.'),
+  samplesPerSecond: z.number().optional(),
+  usdPerMillionSamples: usd.optional(),
+  stepSeconds: z.object({ median: z.number(), p95: z.number() }).optional(),
+  cpuBusy: share.optional(),
+  gpuBusy: share.optional(),
+  costUsd: usd,
+  /** Absent where the run did not log the metric. */
+  costToMetricUsd: usd.optional().describe('Paid when the run first reached the value of the metric.'),
+});
+type ComparisonRow = z.output<typeof comparisonRowSchema>;
+
+export const comparisonSchema = z.object({
+  rows: list(comparisonRowSchema),
+  metric: z
+    .object({ name: z.string(), value: z.number() })
+    .optional()
+    .describe('What every run that logged it has reached; absent without such a metric.'),
+});
+type Comparison = z.output<typeof comparisonSchema>;
 
 /** @param metric name of a series; default: the first that all runs logged, a loss before others */
 export function compareMeasuredRuns(runs: readonly ComparedRun[], metric?: string): Comparison {
@@ -49,10 +56,7 @@ export function compareMeasuredRuns(runs: readonly ComparedRun[], metric?: strin
   };
 }
 
-interface Target {
-  readonly name: string;
-  readonly value: number;
-}
+type Target = NonNullable<Comparison['metric']>;
 
 function rowOf(compared: ComparedRun, target: Target | undefined): ComparisonRow {
   const { run, attempts, series } = compared;

@@ -5,15 +5,20 @@
 
 import { diagnose } from '@tidewheel/doctor/diagnose.ts';
 import { readingOf, savedText, speedOf, type Verdict } from '@tidewheel/doctor/verdict.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import type { Diagnosis } from '../../../records/diagnosis.ts';
-import { tellHooks } from '../../../records/hooks.ts';
-import type { AttemptRecord } from '../../../records/run-records.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { tellHooks } from '../../../records/evidence-files.ts';
+import type { Notifier } from '../../../records/ports.ts';
+import type { AttemptRecord, Diagnosis } from '../../../records/run-records.ts';
 import type { Stores } from '../../../records/stores.ts';
-import type { WatchDeps } from '../watch/training-since.ts';
 import { evidenceOfAttempt, runsPerMonth } from './attempt-evidence.ts';
 
-type DoctorDeps = WatchDeps & Pick<Stores, 'runs'>;
+interface DoctorDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
+  readonly store: ObjectStore;
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+}
 
 /** Steps before this are warm-up: kernels are tuned, caches are filled. */
 const FIRST_VERDICT_SECONDS = 120;

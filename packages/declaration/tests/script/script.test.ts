@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { MAXIMUM_VALUE } from '../../../../functions/launch/job/hyperparameters.ts';
-import { scriptParameters } from '../../../../functions/launch/job/script-document.ts';
+import { MAXIMUM_VALUE, scriptParameters } from '../../../../functions/launch/job/hyperparameters.ts';
 import { readDeclaration } from '../../schema/declaration.ts';
 
 const declared = (training: string) =>

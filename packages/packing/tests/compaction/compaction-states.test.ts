@@ -1,8 +1,8 @@
 /** The state machine of a compaction, with the real steps. */
 import { datasetSchema } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { announceCompaction } from '../../../../functions/run/attempts/announce-compaction.ts';
 import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
+import { announceCompaction } from '../../../../functions/run/attempts/seal-run-compaction.ts';
 import {
   type Arrivals,
   contents,

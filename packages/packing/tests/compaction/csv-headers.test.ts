@@ -1,6 +1,6 @@
 /** Drops whose CSV headers differ. */
 import { beforeEach, expect, it } from 'vitest';
-import { datasetOf } from '../../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../../functions/records/run-dataset.ts';
 import { current, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../../test/support/builders/control-view.ts';
 import { now, PIPELINE, packPipeline, settings } from '../../../../test/support/builders/packing.ts';

@@ -1,7 +1,7 @@
 /** `dataset.onDelete: retract`: what its owner deletes from incoming/ leaves the next version. */
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import { datasetOf } from '../../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../../functions/records/run-dataset.ts';
 import { seedBundle } from '../../../../test/support/builders/bundles.ts';
 import { accounts, current, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../../test/support/builders/control-view.ts';

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { datasetOf } from '../../../../functions/records/dataset.ts';
+import { datasetOf } from '../../../../functions/records/run-dataset.ts';
 import { accounts, current, incoming, linesIn, runOf } from '../../../../test/support/builders/compaction.ts';
 import { controlView } from '../../../../test/support/builders/control-view.ts';
 import { DatasetWorld } from '../../../../test/support/builders/dataset-world.ts';

@@ -4,7 +4,7 @@ import { lustreGigabytesFor } from '@tidewheel/catalog/prices.ts';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { expectedEnd } from '../../../../functions/api/plan/expected-end.ts';
-import { makeReport } from '../../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../../functions/run/attempts/make-report.ts';
 import { launched, market, onDemand, question } from '../../../../test/support/builders/placement.ts';
 import {
   attemptOf,

@@ -1,7 +1,7 @@
 /** Pipelines that give patience or a value of time instead of a deadline; and what is said where a deadline cannot be promised. */
 import { deadlineHoursOf, limitsSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import { deadlineAt } from '../../../../functions/run/attempts/report.ts';
+import { deadlineAt } from '../../../../functions/run/attempts/make-report.ts';
 import {
   attempt,
   CLOSED_AT,

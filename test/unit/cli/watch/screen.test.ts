@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { WatchedRun, WatchedSeries } from '../../../../cli/watch/view.ts';
-import { makeReport } from '../../../../functions/run/attempts/report.ts';
+import { makeReport } from '../../../../functions/run/attempts/make-report.ts';
 import { AT, declarationOf, runOf, secondsAfter } from '../../../support/builders/records.ts';
 
 const NOW = Date.parse(secondsAfter(5_000));

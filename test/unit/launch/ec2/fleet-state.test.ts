@@ -1,13 +1,12 @@
 import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  describeFleet,
-  type FleetInstance,
-  type FleetView,
-} from '../../../../functions/launch/ec2/fleet-state.ts';
+import { describeFleet } from '../../../../functions/launch/ec2/fleet-state.ts';
+import type { FleetInstance, FleetView } from '../../../../functions/launch/ec2/fleet-view.ts';
 import type { HostReport } from '../../../../functions/launch/job/job-document.ts';
-import { isTerminal, outcomeOf, recallReason } from '../../../../functions/launch/job/outcome.ts';
+import { isTerminal } from '../../../../functions/launch/job/job-state.ts';
+import { outcomeOf } from '../../../../functions/launch/job/outcome.ts';
+import { mustRecall } from '../../../../functions/launch/job/recall.ts';
 
 const at = (seconds: number): Date => new Date(1_790_000_000_000 + seconds * 1_000);
 const instance = (instanceId: string, state: string, reasonCode?: string): FleetInstance => ({
@@ -101,7 +100,7 @@ describe('describeFleet', () => {
     ] as const) {
       const job = describeFleet(view({ instances, reports, now }));
       expect(job && isTerminal(job)).toBe(false);
-      expect(job && recallReason(job, now, { patienceSeconds: 0 })).toBeUndefined();
+      expect(job && mustRecall(job, now, { patienceSeconds: 0 })).toBe(false);
     }
   });
 
@@ -231,7 +230,7 @@ describe('describeFleet', () => {
       instance('i-2', 'running'),
     ];
     const job = describeFleet(view({ instances, reports: [report('i-1'), report('i-2')] }));
-    expect(job && recallReason(job, at(1_000), { patienceSeconds: 600 })).toBeDefined();
+    expect(job && mustRecall(job, at(1_000), { patienceSeconds: 600 })).toBe(true);
   });
 
   describe('with silent hosts', () => {

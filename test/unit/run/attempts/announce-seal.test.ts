@@ -1,8 +1,8 @@
 /** What a person reads of a seal: how much was packed, and what was not, with its reason. */
 import type { SealResult } from '@tidewheel/packing/seal.ts';
 import { describe, expect, it } from 'vitest';
-import { announceCompaction } from '../../../../functions/run/attempts/announce-compaction.ts';
 import { announceSeal, rejectedText } from '../../../../functions/run/attempts/announce-seal.ts';
+import { announceCompaction } from '../../../../functions/run/attempts/seal-run-compaction.ts';
 import { runOf } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryNotifier } from '../../../support/fakes/notifier.ts';

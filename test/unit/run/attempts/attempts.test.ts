@@ -9,7 +9,7 @@ import { type LaunchDeps, launchAttempt } from '../../../../functions/run/attemp
 import { observeAttempt } from '../../../../functions/run/attempts/observe-attempt.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
 import { reportRun } from '../../../../functions/run/attempts/report-run.ts';
-import { takeTrainingEvents } from '../../../../functions/run/attempts/training-events.ts';
+import { takeTrainingEvents } from '../../../../functions/run/attempts/take-events.ts';
 import { launchersOver } from '../../../support/builders/launchers.ts';
 import {
   AT,

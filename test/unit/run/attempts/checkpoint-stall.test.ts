@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  checkpointStall,
-  type StallQuestion,
-} from '../../../../functions/run/attempts/watch/watch-checkpoints.ts';
+import { checkpointStall, type StallQuestion } from '../../../../functions/run/attempts/watch-attempt.ts';
 import { progressOf } from '../../../support/builders/records.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 10, 21) + seconds * 1_000);

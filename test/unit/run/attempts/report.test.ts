@@ -1,7 +1,7 @@
 /** What a run cost: every figure here was worked out by hand. */
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
-import { makeReport, type ReportInput } from '../../../../functions/run/attempts/report.ts';
+import { makeReport, type ReportInput } from '../../../../functions/run/attempts/make-report.ts';
 import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
 import {
   AT,

@@ -6,7 +6,7 @@ import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
 import { launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../../functions/run/attempts/observe-attempt.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
-import { takeSpotWarnings } from '../../../../functions/run/attempts/spot-warnings.ts';
+import { takeSpotWarnings } from '../../../../functions/run/attempts/take-events.ts';
 import { declarationOf, launchOf, placementOf, runOf } from '../../../support/builders/records.ts';
 import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
 import { type Ground, ground, message } from '../../../support/world/ground.ts';

@@ -1,6 +1,6 @@
 """What the pipeline declares of its script: command line, variables, folder, checkpoints.
 
-The service sends one JSON document (functions/launch/job/script-document.ts) in the
+The service sends one JSON document (functions/launch/job/hyperparameters.ts) in the
 hyperparameters `tidewheel_script`, `tidewheel_script_2` and so on.
 """
 

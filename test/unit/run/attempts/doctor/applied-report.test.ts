@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../../../functions/records/run-records.ts';
-import { broughtBy } from '../../../../../functions/run/attempts/report.ts';
+import { broughtBy } from '../../../../../functions/run/attempts/make-report.ts';
 import { AT, attemptOf } from '../../../../support/builders/records.ts';
 
 const FAST_FILE = { kind: 'input-mode', inputMode: 'FastFile' } as const;

@@ -1,20 +1,35 @@
 /**
- * Handles a batch of EC2's events about instances. After an interruption warning the hosts save within EC2's two minutes
+ * Handles batches of events about training jobs and instances. Instances and jobs of others are ignored.
+ *
+ * An event of a job only triggers a look at it. After an interruption warning of EC2 the hosts save within its two minutes,
  * and the lost host is replaced if possible. A rebalance recommendation requests a checkpoint while training continues.
- * Every other event only triggers a look at the attempt. Instances of others are ignored. A message that is no such event
- * fails, so that it ends in the dead-letter queue, which has an alarm. `instance-id` names the instance, because the ARN
- * in a warning holds the zone instead of the region.
+ * Every other event of an instance only triggers a look at the attempt. A message that is no such event fails, so that it
+ * ends in the dead-letter queue, which has an alarm. `instance-id` names the instance, because the ARN in a warning holds
+ * the zone instead of the region.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
  */
-
-import { messageOf } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
 import { portOf } from '../../launch/launcher.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
-import type { QueueMessage, Taken } from '../ingest/take-arrivals.ts';
-import type { ObserveDeps } from './observe-attempt.ts';
+import { type QueueMessage, type Taken, takeEach } from '../queue-messages.ts';
+import { type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
+
+const stateChange = z.object({ detail: z.object({ TrainingJobName: z.string().min(1).max(63) }) });
+
+export const takeTrainingEvents = (deps: ObserveDeps, messages: readonly QueueMessage[]): Promise<Taken> =>
+  takeEach(messages, ({ body }) => takeTrainingEvent(deps, body));
+
+async function takeTrainingEvent(deps: ObserveDeps, body: string): Promise<string> {
+  // A message that is no JSON goes to the dead letters, where an alarm finds it.
+  const event = stateChange.safeParse(JSON.parse(body));
+  if (!event.success) return 'ignored: not a state change of a training job';
+  const { TrainingJobName: jobName } = event.data.detail;
+  const attempt = await deps.attempts.findByJob(jobName);
+  if (attempt === undefined) return `ignored: ${jobName} is not a job of this installation`;
+  return `${jobName}: ${(await observeAttempt(deps, attempt)).kind}`;
+}
 
 const instanceEvent = z.object({
   'detail-type': z.string(),
@@ -27,27 +42,15 @@ const WARNING = 'EC2 Spot Instance Interruption Warning';
 const REBALANCE = 'EC2 Instance Rebalance Recommendation';
 
 export async function takeSpotWarnings(deps: ObserveDeps, messages: readonly QueueMessage[]): Promise<Taken> {
-  const parsed = messages.map(({ messageId, body }) => ({
-    messageId,
-    event: instanceEvent.safeParse(parseJson(body)).data,
+  const parsed = messages.map((message) => ({
+    ...message,
+    event: instanceEvent.safeParse(parseJson(message.body)).data,
   }));
   const ids = parsed.flatMap(({ event }) => event?.detail['instance-id'] ?? []);
-  const failed: { messageId: string; reason: string }[] = [];
-  const notes: string[] = [];
-  let jobs: ReadonlyMap<string, string>;
-  try {
-    jobs = await jobsOf(deps, [...new Set(ids)]);
-  } catch (error: unknown) {
-    return { failed: messages.map(({ messageId }) => ({ messageId, reason: messageOf(error) })), notes };
-  }
-  for (const { messageId, event } of parsed) {
-    try {
-      notes.push(await take(deps, event, jobs));
-    } catch (error: unknown) {
-      failed.push({ messageId, reason: messageOf(error) });
-    }
-  }
-  return { failed, notes };
+  // Where the jobs are not known, every message fails.
+  const jobs = jobsOf(deps, [...new Set(ids)]);
+  jobs.catch(() => undefined);
+  return takeEach(parsed, async ({ event }) => takeInstanceEvent(deps, event, await jobs));
 }
 
 /** Asks every launcher with a host port: an instance belongs to at most one of them. */
@@ -60,7 +63,7 @@ async function jobsOf(
   return new Map(found.flatMap((jobs) => [...jobs]));
 }
 
-async function take(
+async function takeInstanceEvent(
   deps: ObserveDeps,
   event: InstanceEvent | undefined,
   jobs: ReadonlyMap<string, string>,
