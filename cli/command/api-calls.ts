@@ -1,4 +1,5 @@
 /** Calls of the HTTP API, signed with the person's credentials of AWS, or with a token of the deployment's issuer. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { messageOf } from '@tidewheel/kit/errors.ts';
@@ -11,8 +12,8 @@ import {
   type SendCall,
 } from '../../client/client.ts';
 import type { Operations } from '../../client/operations.ts';
+import type { ChosenDeployment } from '../deployment/chosen-deployment.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
-import type { ChosenDeployment } from './deployment.ts';
 import { NotAllowedError } from './exit.ts';
 
 /** An answer that says no, in the API's own words. */

@@ -1,9 +1,11 @@
 /** What a verb has of its surroundings: the terminal, the folder, and the deployment that its words name. */
+
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { once } from '@tidewheel/kit/once.ts';
 import * as z from 'zod';
+import type { ChosenDeployment } from '../deployment/chosen-deployment.ts';
 import { type Api, apiOf, apiWithToken, type TokenAccess } from './api-calls.ts';
-import { type ChosenDeployment, type DeploymentName, findDeployment } from './deployment.ts';
+import { type DeploymentName, findDeployment } from './deployment.ts';
 import { EXIT } from './exit.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -22,7 +24,7 @@ export interface Context extends Surroundings {
   readonly json: boolean;
   /**
    * Prints the document for JSON, else the text for a person.
-   * @returns the exit code of a command that did what it was asked
+   * @returns the exit code of a command that did what was requested
    */
   readonly answer: (document: unknown, text: () => string) => number;
   readonly place: DeploymentName;

@@ -12,6 +12,7 @@ import { readStack, stackNames } from '../../functions/aws/account/stack.ts';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import type { StackView } from '../../functions/check/account-view.ts';
 import { awsErrorClass } from '../../functions/records/aws-error-class.ts';
+import type { ChosenDeployment } from '../deployment/chosen-deployment.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
 import { NotAllowedError } from './exit.ts';
 
@@ -20,21 +21,6 @@ export interface DeploymentName {
   readonly stage?: string | undefined;
   readonly region?: string | undefined;
   readonly state?: string | undefined;
-}
-
-export interface ChosenDeployment {
-  readonly kind: 'local' | 'aws';
-  /** How it is named to a person. */
-  readonly title: string;
-  readonly stage: string;
-  readonly region: string;
-  readonly bucket: string;
-  readonly table: string;
-  /** Without a slash at its end. */
-  readonly apiUrl: string;
-  readonly stack: StackView;
-  /** Of a local region. */
-  readonly stateDirectory?: string | undefined;
 }
 
 interface Where {

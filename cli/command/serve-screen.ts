@@ -1,10 +1,11 @@
 /** Serves the page on this machine until Ctrl-C, from `tidewheel page` and the verbs' `--web`. */
+
 import { once } from 'node:events';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import type { ChosenDeployment } from '../deployment/chosen-deployment.ts';
 import { buildPage } from '../page/page-files.ts';
 import { servePage } from '../page/page-server.ts';
-import type { ChosenDeployment } from './deployment.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Served {

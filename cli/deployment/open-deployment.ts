@@ -12,7 +12,7 @@ import type { TestObjectDeps } from '../../functions/check/arrivals.ts';
 import type { CheckDeps } from '../../functions/check/check-deployment.ts';
 import { deploymentOf, readDeclarations } from '../../functions/check/declarations.ts';
 import type { DeploymentRules as AllowedDeployment } from '../../functions/run/ingest/allowed.ts';
-import type { ChosenDeployment } from '../command/deployment.ts';
+import type { ChosenDeployment } from './chosen-deployment.ts';
 
 export interface OpenDeployment extends Omit<CheckDeps, 'testObject'>, AllowedDeployment {
   readonly testObject: TestObjectDeps;

@@ -1,4 +1,4 @@
-/** Buttons of which one is pressed. What is chosen is a word of the address. */
+/** Buttons of which one is pressed. The choice is a word of the address. */
 import { setQuery } from '../state/address.ts';
 
 interface ChoiceProps<Value extends string | number> {
