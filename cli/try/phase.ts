@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProgressNote, progressNote } from '@tidewheel/contract/checkpoints.ts';
+import { type ProgressNote, progressNote } from '@tidewheel/contract/progress.ts';
 import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';

@@ -2,14 +2,14 @@
 
 import { hash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import {
   completionMarker,
   type FileSizes,
   progressNote,
   type SavedCheckpoint,
-} from '@tidewheel/contract/checkpoints.ts';
-import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
-import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
+} from '@tidewheel/contract/progress.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';
 import { MOST_LISTED, MOST_NOTE_BYTES, readNote } from './host-files.ts';

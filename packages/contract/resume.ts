@@ -5,8 +5,8 @@
  * Errors: none. `runs/resume.ts` reads it, and the bench of scripts.
  */
 import * as z from 'zod';
-import { progressUnit } from './checkpoints.ts';
 import { absent, amount, type HostDocument, whereKnown } from './document.ts';
+import { progressUnit } from './progress.ts';
 
 const text = z.string().max(500);
 

@@ -4,7 +4,7 @@ import { choosePlacement } from '@tidewheel/placement/choose.ts';
 import { questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
 import { type PlacementDecision, placementDecisionSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { keepChangedClose } from '../../records/kept-records.ts';
+import { keepChangedClose } from '../../records/record-copies.ts';
 import { FINISHED, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineRunOperation } from '../shared/operation.ts';

@@ -13,8 +13,8 @@ import { type PreparedJob, portOf, type Starters } from '../../launch/launcher.t
 import { copyInputsToRegion, type RegionBucket } from '../../launch/regions/region-copy.ts';
 import { pinnedSourceOf } from '../../launch/source/pin-source.ts';
 import { listChannelFiles } from '../../records/channel-files.ts';
-import { keepAttempt, restoreAttempts } from '../../records/kept-records.ts';
 import { readProgress } from '../../records/progress.ts';
+import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
 import { type Dataset, datasetOf } from '../../records/run-dataset.ts';
 import { type AttemptRecord, type RunRecord } from '../../records/run-records.ts';
 import { safeRemedies, withRemedies } from '../../records/safe-remedies.ts';

@@ -7,7 +7,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { keepChangedClose } from '../../records/kept-records.ts';
+import { keepChangedClose } from '../../records/record-copies.ts';
 import { FINISHED, type Retry, type RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { startExecution } from '../ingest/start-execution.ts';

@@ -1,10 +1,10 @@
 /** Announces once what a look at a running attempt finds: stalled checkpoints, a hanging script, how it went on from its checkpoint. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { progressNote } from '@tidewheel/contract/checkpoints.ts';
 import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
 import { namePartsOf } from '@tidewheel/contract/files.ts';
 import { hangNote } from '@tidewheel/contract/hangs.ts';
+import { progressNote } from '@tidewheel/contract/progress.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';

@@ -4,7 +4,7 @@
  */
 import { withParts } from '@tidewheel/declaration/pipeline.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { type KeptClose, keepClose } from '../../records/kept-records.ts';
+import { type KeptClose, keepClose } from '../../records/record-copies.ts';
 import { closedRequest } from '../../records/requests.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { RunStore } from '../../records/stores.ts';

@@ -9,7 +9,7 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { belongsToSource } from '@tidewheel/declaration/script.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { keptClose } from '../../records/kept-records.ts';
+import { keptClose } from '../../records/record-copies.ts';
 import { isChanged } from '../../records/requests.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { RunStore } from '../../records/stores.ts';

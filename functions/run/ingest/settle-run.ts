@@ -7,7 +7,7 @@ import type { Clock } from '@tidewheel/kit/clock.ts';
 import { InvalidPipelineError, RunNotFoundError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { PipelineRecord } from '../../records/batches.ts';
-import { type KeptClose, keepClose, keptClose } from '../../records/kept-records.ts';
+import { type KeptClose, keepClose, keptClose } from '../../records/record-copies.ts';
 import { closedRequest } from '../../records/requests.ts';
 import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';

@@ -6,7 +6,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { OnChange, OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
-import { hasDeclaredRejections, rejectingRules } from '../arrivals/declared-rejections.ts';
+import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';

@@ -6,9 +6,9 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { ignoredFiles, lapsedUnder, rejectingRules } from '../arrivals/declared-rejections.ts';
 import { type Bundles, openBundles } from '../arrivals/open-bundles.ts';
 import { readArrival } from '../arrivals/read-arrival.ts';
+import { ignoredFiles, lapsedUnder, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type BlobStore, joinChunks, type ListedBlob } from '../documents/blob-store.ts';
 import type { Plan } from '../documents/documents.ts';
 import { type HeldSamples, NOTHING_HELD } from '../documents/held-samples.ts';

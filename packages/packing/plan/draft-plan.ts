@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { GrowingNumbers } from '@tidewheel/kit/growing-numbers.ts';
-import { type IsIgnored, isAccepted } from '../arrivals/declared-rejections.ts';
+import { type IsIgnored, keyRejection } from '../arrivals/rejected-keys.ts';
 import type { ListedBlob } from '../documents/blob-store.ts';
 import { CompressedLines } from '../documents/compressed-lines.ts';
 import { type ArrivalLine, type Dots, parseArrival } from '../documents/documents.ts';
@@ -52,20 +52,6 @@ const MOST_COLUMNS = 1_000;
 
 /** Some of them may be unreadable. */
 const MOST_FIRST = 16;
-
-/** A larger object cannot be packed within a Lambda's 15 minutes. */
-const LARGEST_OBJECT_BYTES = 40e9;
-
-/** As people's programs leave it in a bucket: S3's console `a/`, and Hadoop and EMR `a_$folder$`. */
-const isFolder = (key: string): boolean => key.endsWith('/') || key.endsWith('_$folder$');
-
-function refusal(key: string, object: ListedBlob, rules: AcceptRules): Rejection | undefined {
-  if (object.refused !== undefined) return object.refused;
-  if (rules.isIgnored?.(key) === true) return 'ignored';
-  if (object.size === 0 && isFolder(key)) return 'folderPlaceholder';
-  if (!isAccepted(key, rules.settings)) return 'suffixNotAccepted';
-  return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
-}
 
 function labelNumberOf({ format, settings }: AcceptRules): LabelNumber | undefined {
   const of = format.takes === 'samples' ? format.labelNumber : undefined;
@@ -369,7 +355,7 @@ export class DraftPlan {
   }
 
   #place(key: string, object: ListedBlob, isKnown: boolean): ArrivalLine {
-    const reason = refusal(key, object, this.#rules);
+    const reason = keyRejection(key, object, this.#rules);
     if (reason !== undefined) {
       this.rejected += 1;
       return [object.key, object.size, object.etag, reason];

@@ -1,7 +1,7 @@
 /** A walk through what one generation packed or rejected, in the order of the bucket's listing. */
 import type { OnChange } from '@tidewheel/declaration/pipeline.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
-import type { IsLapsed } from '../arrivals/declared-rejections.ts';
+import type { IsLapsed } from '../arrivals/rejected-keys.ts';
 import { keysRetracted, type Retraction } from '../arrivals/retractions.ts';
 import type { BlobReader } from '../documents/blob-store.ts';
 import { linesOf } from '../documents/compressed-lines.ts';

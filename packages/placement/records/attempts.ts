@@ -3,7 +3,7 @@
  * UTC, durations are seconds, and money is USD.
  */
 
-import { progressUnit, savedCheckpoint } from '@tidewheel/contract/checkpoints.ts';
+import { progressUnit, savedCheckpoint } from '@tidewheel/contract/progress.ts';
 import type { LauncherName } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';

@@ -48,7 +48,6 @@ const BEHIND_DOORS: ReadonlySet<string> = new Set([
   'bench/sim/world.ts',
   'bench/sim/write-lattice.ts',
   'packages/catalog/tests/price-list.test.ts',
-  'packages/kit/tests/bounded-search.test.ts',
   'packages/placement/tests/candidates/topologies.test.ts',
   'test/histories/history.ts',
   'test/integration/packing/readers.test.ts',

@@ -24,7 +24,7 @@ from tidewheel._checkpoint_folder import (
     write_synced,
 )
 from tidewheel_contract.documents import CompletionMarker, CompletionMarkerFile
-from tidewheel_contract.keep import superseded
+from tidewheel_contract.keep_last import superseded
 from tidewheel_contract.reading import parse, text_of
 
 _KEPT = 2

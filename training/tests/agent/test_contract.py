@@ -9,7 +9,7 @@ import pytest
 
 from tidewheel_agent.files import change_document, read_document
 from tidewheel_contract.documents import AutomaticNote, AutomaticNoteOffer, HangNote
-from tidewheel_contract.keep import superseded
+from tidewheel_contract.keep_last import superseded
 from tidewheel_contract.reading import path_in
 
 

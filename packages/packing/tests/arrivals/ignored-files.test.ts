@@ -15,7 +15,7 @@ import {
   settings,
 } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
-import { ignoredFiles } from '../../arrivals/declared-rejections.ts';
+import { ignoredFiles } from '../../arrivals/rejected-keys.ts';
 import { planShards } from '../../plan/plan-shards.ts';
 import { writeQualityReport } from '../../quality/quality-report.ts';
 import { sealDataset } from '../../seal/seal-dataset.ts';

@@ -3,7 +3,7 @@
 import { partsOf } from '@tidewheel/declaration/pipeline.ts';
 import { InvalidPipelineError, TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { keptClose } from '../../../../functions/records/kept-records.ts';
+import { keptClose } from '../../../../functions/records/record-copies.ts';
 import type { RunRequest } from '../../../../functions/records/run-records.ts';
 import { requestRun } from '../../../../functions/run/ingest/request-run.ts';
 import { restoreRuns } from '../../../../functions/run/ingest/restore-runs.ts';

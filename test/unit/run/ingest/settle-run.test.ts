@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { keepClose } from '../../../../functions/records/kept-records.ts';
+import { keepClose } from '../../../../functions/records/record-copies.ts';
 import { settleRun } from '../../../../functions/run/ingest/settle-run.ts';
 import { wakeRun } from '../../../../functions/run/ingest/wake.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidewheel_contract.documents import CompletionMarker, CompletionMarkerFile
-from tidewheel_contract.keep import superseded
+from tidewheel_contract.keep_last import superseded
 from tidewheel_contract.reading import parse, text_of
 
 MARKER = CompletionMarker.FILE

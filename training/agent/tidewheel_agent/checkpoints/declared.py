@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tidewheel_contract.keep import superseded
+from tidewheel_contract.keep_last import superseded
 
 from ..configuration.settings import CheckpointRules
 from ..log import log

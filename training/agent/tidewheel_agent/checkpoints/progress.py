@@ -18,8 +18,8 @@ from .checkpoint import Checkpoint, find_last_checkpoint
 from .checksums import Checksums
 from .declared import remove
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from .kept.copier import GenerationKeeper
 from .kept.generation import KEPT_FOLDER, Generation
-from .kept.keeper import GenerationKeeper
 from .log_progress import LogProgress
 from .note import files_given, read_note
 from .save_duration import save_duration

@@ -4,6 +4,7 @@
  */
 
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import type { ListedBlob } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
 import type { Rejection } from '../documents/rejections.ts';
 
@@ -80,7 +81,7 @@ export function ignoredFiles({ ignore = [] }: Pick<PackingSettings, 'ignore'>): 
 
 const DECLARED = ['ignored', 'suffixNotAccepted', 'labelNotAnInteger'] as const;
 
-export const isAccepted = (key: string, { accept }: Pick<PackingSettings, 'accept'>): boolean =>
+const isAccepted = (key: string, { accept }: Pick<PackingSettings, 'accept'>): boolean =>
   accept?.some((suffix) => key.toLowerCase().endsWith(suffix.toLowerCase())) ?? true;
 
 /** Whether a rejection of an earlier run does not hold under the present declaration. */
@@ -107,3 +108,25 @@ export const rejectingRules = ({ accept, ignore, labelType }: PackingSettings): 
 
 export const hasDeclaredRejections = (manifests: readonly Manifest[]): boolean =>
   manifests.some(({ rejections }) => DECLARED.some((reason) => rejections.byReason[reason] !== undefined));
+
+/** A larger object cannot be packed within a Lambda's 15 minutes. */
+const LARGEST_OBJECT_BYTES = 40e9;
+
+/** As people's programs leave it in a bucket: S3's console `a/`, and Hadoop and EMR `a_$folder$`. */
+const isFolder = (key: string): boolean => key.endsWith('/') || key.endsWith('_$folder$');
+
+/** Why an arrival is rejected as soon as it is listed, by its key and size alone. */
+export function keyRejection(
+  key: string,
+  object: ListedBlob,
+  {
+    settings,
+    isIgnored,
+  }: { readonly settings: Pick<PackingSettings, 'accept'>; readonly isIgnored?: IsIgnored | undefined },
+): Rejection | undefined {
+  if (object.refused !== undefined) return object.refused;
+  if (isIgnored?.(key) === true) return 'ignored';
+  if (object.size === 0 && isFolder(key)) return 'folderPlaceholder';
+  if (!isAccepted(key, settings)) return 'suffixNotAccepted';
+  return object.size > LARGEST_OBJECT_BYTES ? 'tooLarge' : undefined;
+}

@@ -1,12 +1,12 @@
 /** No pattern of a declaration takes for ever, on any key or line. */
 
-import { labelOfKey } from '@tidewheel/packing/bundles.ts';
+import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { outputReader } from '../../../cli/try/output.ts';
-import { ignoredFiles } from '../../packing/arrivals/declared-rejections.ts';
-import { SplitRule } from '../../packing/splits/split-rule.ts';
-import { boundedSearch } from '../bounded-search.ts';
+import { ignoredFiles } from '../arrivals/rejected-keys.ts';
+import { labelOfKey } from '../bundles.ts';
+import { SplitRule } from '../splits/split-rule.ts';
 
 const KEY = `${'a'.repeat(900)}/${'b'.repeat(100)}.png`;
 
