@@ -2,7 +2,7 @@
 
 import type { Outlook } from '../belief/beliefs.ts';
 import type { Candidate } from '../candidates/pools.ts';
-import { PATIENCE_SECONDS } from '../model/timings.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import type { Assessed, AssessInput } from './assessment.ts';
 import { type CapacityErrors, isLimited } from './capacity-errors.ts';
 import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';

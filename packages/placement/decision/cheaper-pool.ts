@@ -9,7 +9,7 @@ import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';
 import { unitUsd } from '../candidates/pools.ts';
-import { PATIENCE_SECONDS } from '../model/timings.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import { SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { zoneChoice } from '../policy/zone-choice.ts';

@@ -1,8 +1,9 @@
 /** Why a run is given up: its attempts, time or money cannot suffice, or no pool may be used. */
+
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { dollars, hours } from '../model/amounts.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
 import type { Assessed } from './assessment.ts';
 import { quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';

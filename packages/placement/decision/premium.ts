@@ -7,7 +7,7 @@
 import { once } from '@tidewheel/kit/once.ts';
 import type { Outlook } from '../belief/beliefs.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { SAVE_SECONDS } from '../model/timings.ts';
+import { SAVE_SECONDS } from '../model/next-look.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { costUsd, gangUsd } from './gang-cost.ts';
 import { restartSecondsIn, type WorkEstimate } from './work.ts';

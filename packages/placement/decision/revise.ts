@@ -6,7 +6,7 @@
 
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { hours } from '../model/amounts.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/timings.ts';
+import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
 import { ON_DEMAND } from '../policy/actions.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
 import { nameOfPool, samePool } from '../records/placement-records.ts';

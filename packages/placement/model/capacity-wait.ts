@@ -1,4 +1,4 @@
-/** The times that placement and the look at a running attempt share. */
+/** How long a job may wait for capacity before it counts as refused. */
 
 /** A Spot job that waits longer than this for capacity is worth more elsewhere. */
 export const PATIENCE_SECONDS = 600;
@@ -8,6 +8,3 @@ export const PATIENCE_SECONDS = 600;
  * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_StoppingCondition.html
  */
 export const QUEUE_SECONDS = 7_200;
-/** Until the next look (reconcile's schedule), and for the save after the stop. Both are paid. */
-export const NEXT_LOOK_SECONDS = 300;
-export const SAVE_SECONDS = 120;
