@@ -1,6 +1,7 @@
 /** A data loader of one host: workers that fetch and prepare batches ahead, and hand them over in order or as they come. */
-import type { Clock, Server } from './clock.ts';
+
 import type { Recorder } from './recorder.ts';
+import type { Clock, Server } from './simulated-clock.ts';
 import type { Workload } from './workload.ts';
 
 /** As PyTorch's prefetch_factor. */

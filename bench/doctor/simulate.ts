@@ -5,9 +5,9 @@ import { acceleratorSpeed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
 import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import type { Evidence, PricedType } from '@tidewheel/doctor/diagnose.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import { Clock, Server } from './clock.ts';
 import { Loader } from './loader.ts';
 import { pointsOf, Recorder } from './recorder.ts';
+import { Clock, Server } from './simulated-clock.ts';
 import type { Workload } from './workload.ts';
 
 export interface Played {

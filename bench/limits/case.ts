@@ -3,7 +3,7 @@ import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import * as z from 'zod';
 import { type FunctionName, functions } from '../../functions/handlers/functions.ts';
 import type { FunctionDescription } from '../../serverless/describe/function-description.ts';
-import type { PricedRequests } from './prices.ts';
+import type { PricedRequests } from './lambda-prices.ts';
 
 export interface CaseOptions {
   readonly profile: LimitProfile;

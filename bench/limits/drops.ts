@@ -3,8 +3,8 @@ import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { type FunctionName, functions } from '../../functions/handlers/functions.ts';
 import { type Drop, trainDrops } from '../../test/support/world/drops.ts';
 import { type CaseOptions, type CaseResult, describedAs } from './case.ts';
+import { addRequests, priced, type RequestKind, type Requests } from './lambda-prices.ts';
 import { type ItemFiles, requestsOfOneItem } from './one-item.ts';
-import { addRequests, priced, type RequestKind, type Requests } from './prices.ts';
 
 export interface DropCase {
   readonly drops: readonly Drop[];

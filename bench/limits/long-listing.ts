@@ -20,8 +20,8 @@ import {
   spentSchema,
 } from './case.ts';
 import { keptArrivals, notesOf } from './kept-arrivals.ts';
+import { addRequests, priced, type RequestKind } from './lambda-prices.ts';
 import { inClasses } from './one-item.ts';
-import { addRequests, priced, type RequestKind } from './prices.ts';
 
 const DECLARATION = `
 name: ${PIPELINE}

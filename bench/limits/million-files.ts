@@ -8,7 +8,7 @@ import { PUTS_A_SECOND, passArrivals, STEP_SECONDS } from '../../test/support/wo
 import { created, type Ground, ground } from '../../test/support/world/ground.ts';
 import type { CaseOptions, CaseResult } from './case.ts';
 import { runDrops } from './drops.ts';
-import { addRequests, type RequestKind, type Requests } from './prices.ts';
+import { addRequests, type RequestKind, type Requests } from './lambda-prices.ts';
 
 const PIPELINE = 'digits';
 const FILE_BYTES = 10_000;

@@ -10,7 +10,7 @@ import { readText } from '@tidewheel/packing/store.ts';
 import { openBenchStore } from '../bench-store.ts';
 import { regularCorpus } from '../packing/listing.ts';
 import { startMemoryS3 } from '../packing/memory-s3.ts';
-import { addRequests, type RequestKind, type Requests } from './prices.ts';
+import { addRequests, type RequestKind, type Requests } from './lambda-prices.ts';
 
 export interface ItemFiles {
   readonly files: number;

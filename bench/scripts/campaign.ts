@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Trial } from '../../cli/try/host.ts';
 import { drawKill, type Kill } from './kills.ts';
 import type { Outcome } from './outcome.ts';
-import { originText, type Script } from './script.ts';
+import { originText, type Script } from './own-script.ts';
 import { playStart, type Start } from './start.ts';
 
 export interface CampaignOptions {

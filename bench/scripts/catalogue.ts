@@ -1,5 +1,5 @@
 /** The scripts that are tried; packages are pinned by version and by the hash of the source archive. */
-import type { Release, Script } from './script.ts';
+import type { Release, Script } from './own-script.ts';
 
 const AVALANCHE: Release = {
   package: 'avalanche-lib',

@@ -14,7 +14,7 @@ import { type CampaignOptions, playCampaign, type Trials, unprepared } from './c
 import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
-import { requirementsOf, type Script } from './script.ts';
+import { requirementsOf, type Script } from './own-script.ts';
 import { layOutSource, type Source } from './source.ts';
 
 const root = join(import.meta.dirname, '../..');

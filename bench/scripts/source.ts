@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pip } from './environment.ts';
-import type { Origin, Release, Script } from './script.ts';
+import type { Origin, Release, Script } from './own-script.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;

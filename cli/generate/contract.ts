@@ -1,11 +1,11 @@
 /** The contract between agent and service in the agent's language, from zod by way of JSON Schema. */
 import { automaticNote } from '@tidewheel/contract/automatic.ts';
-import { completionMarker, keptManifest, progressNote } from '@tidewheel/contract/progress.ts';
 import type { HostDocument } from '@tidewheel/contract/document.ts';
 import { evidencePoint, hostStart, stepBlocks } from '@tidewheel/contract/evidence.ts';
 import { DISK_FULL_EXIT_CODE, HOST_FAULTS, PLATFORM_FAILURE } from '@tidewheel/contract/failure.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { hangNote } from '@tidewheel/contract/hangs.ts';
+import { completionMarker, keptManifest, progressNote } from '@tidewheel/contract/progress.ts';
 import { resumeNote } from '@tidewheel/contract/resume.ts';
 import { seriesPoint, seriesStart } from '@tidewheel/contract/series.ts';
 import * as z from 'zod';

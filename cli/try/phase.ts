@@ -2,9 +2,9 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProgressNote, progressNote } from '@tidewheel/contract/progress.ts';
 import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
+import { type ProgressNote, progressNote } from '@tidewheel/contract/progress.ts';
 import { readLines } from '@tidewheel/emulators/sagemaker/hosts/lines.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { startOnMachine, type Trial, type TrialHost } from './host.ts';

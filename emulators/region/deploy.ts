@@ -10,7 +10,7 @@ import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
-import { highest, withProgress } from './progress.ts';
+import { highest, withProgress } from './start-progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;

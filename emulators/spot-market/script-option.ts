@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { REGIONS, zonesOf } from './model/offers.ts';
-import type { MarketScript } from './scripts/script.ts';
+import type { MarketScript } from './scripts/market-script.ts';
 import { readTrace } from './scripts/trace.ts';
 import type { Trace } from './scripts/trace-file.ts';
 

@@ -12,9 +12,9 @@ import { type Leases, makeLeases } from './model/leases.ts';
 import { type MarketTime, startMarketTime } from './model/market-time.ts';
 import { REGIONS, zoneOf, zonesOffering } from './model/offers.ts';
 import { makePrices, type SpotPrices, steadyPrices } from './model/prices.ts';
-import { type MarketScript, planOf } from './scripts/script.ts';
+import { type MarketScript, planOf } from './scripts/market-script.ts';
 
-export type { MarketScript } from './scripts/script.ts';
+export type { MarketScript } from './scripts/market-script.ts';
 
 export interface LocalMarketOptions {
   /** The key that clients sign with. */

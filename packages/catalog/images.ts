@@ -13,4 +13,4 @@ export {
   refresh,
   TRAINING_REPOSITORIES,
 } from './facts/image-catalogue.ts';
-export { imageFor } from './facts/images.ts';
+export { imageFor } from './facts/training-images.ts';

@@ -11,7 +11,7 @@ export {
   LAUNCHERS,
   type LauncherName,
   launchersOf,
-} from './schema/launchers.ts';
+} from './schema/launcher-names.ts';
 export {
   STRATEGIES,
   type Strategy,

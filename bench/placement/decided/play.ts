@@ -9,7 +9,7 @@ import type { Setting } from '../../../test/support/market/job.ts';
 import { drawTraces, TICK_SECONDS, type Trace } from '../../../test/support/market/traces.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';
 import { simulate } from '../../sim/world.ts';
-import { campaign, HOUR, type Lived, type Scores, ZONE_IDS } from './campaign.ts';
+import { campaign, HOUR, type Lived, type Scores, ZONE_IDS } from './decided-campaign.ts';
 
 /** 16 of 24 hours, five minutes a start; Spot and On-Demand in USD an hour. */
 export const SETTING: Setting = {

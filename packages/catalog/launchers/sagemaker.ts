@@ -2,7 +2,7 @@
 import { trainingType } from '@tidewheel/declaration/instance-types.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { instanceFacts } from '../facts/catalog.ts';
-import { type ImageQuestion, imageFor } from '../facts/images.ts';
+import { type ImageQuestion, imageFor } from '../facts/training-images.ts';
 import { inputDownload } from './input-mode.ts';
 import {
   ASSUMED_SPOT_NOTE,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imageFor } from '../facts/images.ts';
+import { imageFor } from '../facts/training-images.ts';
 
 const ask = (
   version: string,

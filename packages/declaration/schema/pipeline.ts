@@ -16,7 +16,13 @@ import {
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema, deletionProblems } from './dataset.ts';
-import { choosesImage, launcherField, launcherProblems, launcherSections, typeProblem } from './launchers.ts';
+import {
+  choosesImage,
+  launcherField,
+  launcherProblems,
+  launcherSections,
+  typeProblem,
+} from './launcher-names.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
 import { heldForClasses } from './packing-parts.ts';

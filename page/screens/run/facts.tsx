@@ -4,7 +4,7 @@ import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts
 import { elapsedText, percentText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
-import { useClock } from '../../state/clock.ts';
+import { useClock } from '../../state/minute-clock.ts';
 
 type View = AnswerOf<'getRun'>;
 type Report = NonNullable<View['report']>;

@@ -8,7 +8,7 @@ import { lifeLineOf, type RunView } from '../../model/life-line.ts';
 import { type UtilisationView, verdictMarks } from '../../model/utilisation-rows.ts';
 import { numbers, Table } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
-import { useClock } from '../../state/clock.ts';
+import { useClock } from '../../state/minute-clock.ts';
 import { useReading } from '../../state/readings.ts';
 
 const SERIES_POLL_SECONDS = 5;

@@ -137,6 +137,14 @@ describe('the rooms', () => {
     expect(foreign).toEqual([]);
   });
 
+  it('give no basename to three files', () => {
+    const product = code.filter((file) => !/(^|\/)tests?\/|^training\//.test(file));
+    // Each Lambda has a handler and a description, and each program its main file.
+    const byName = Map.groupBy(product, (file) => path.basename(file));
+    for (const name of ['handler.ts', 'function.ts', 'main.ts']) byName.delete(name);
+    expect([...byName.values()].filter((files) => files.length > 2)).toEqual([]);
+  });
+
   it('keep small files with their only importer', () => {
     const isProduct = (file: string) => !/(^|\/)tests?\//.test(file);
     const importers = new Map<string, Set<string>>();

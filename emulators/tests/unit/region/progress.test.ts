@@ -1,6 +1,6 @@
 /** Progress tells how far the work has come, and never goes back. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { highest, withProgress } from '../../../region/progress.ts';
+import { highest, withProgress } from '../../../region/start-progress.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

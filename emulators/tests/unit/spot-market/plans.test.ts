@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type CapacityPlan, PLENTY } from '../../../spot-market/model/capacity-plan.ts';
 import { runOf } from '../../../spot-market/model/run-name.ts';
 import { demoPlan } from '../../../spot-market/scripts/demo.ts';
-import { planOf } from '../../../spot-market/scripts/script.ts';
+import { planOf } from '../../../spot-market/scripts/market-script.ts';
 import { seedPlan } from '../../../spot-market/scripts/seed.ts';
 import { tracePlan } from '../../../spot-market/scripts/trace.ts';
 

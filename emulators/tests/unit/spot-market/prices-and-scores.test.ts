@@ -6,7 +6,7 @@ import { startMarketTime } from '../../../spot-market/model/market-time.ts';
 import { listPrice, zonesOf, zonesOffering } from '../../../spot-market/model/offers.ts';
 import { makePrices } from '../../../spot-market/model/prices.ts';
 import { zoneScore } from '../../../spot-market/model/scores.ts';
-import { planOf } from '../../../spot-market/scripts/script.ts';
+import { planOf } from '../../../spot-market/scripts/market-script.ts';
 import { seedPlan } from '../../../spot-market/scripts/seed.ts';
 
 const HOUR = 3_600;

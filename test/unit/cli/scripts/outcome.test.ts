@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../bench/scripts/catalogue.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from '../../../../bench/scripts/outcome.ts';
-import type { Script } from '../../../../bench/scripts/script.ts';
+import type { Script } from '../../../../bench/scripts/own-script.ts';
 
 const held: Outcome = {
   name: 'mnist',
