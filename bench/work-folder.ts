@@ -1,6 +1,6 @@
 /** A folder for what a bench starts on this machine: removed at its end, which Ctrl-C brings about too. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** @param work gets the folder, and a signal that is aborted when a person ends the bench */
@@ -10,7 +10,13 @@ export async function inWorkFolder<Result>(
 ): Promise<Result> {
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => stopping.abort(new Error(`ended by ${signal}`)));
+    process.once(signal, () => {
+      stopping.abort(new Error(`ended by ${signal}`));
+      // Whatever the error makes of it, a shell hears of the signal.
+      process.once('exit', () => {
+        process.exitCode = 128 + constants.signals[signal];
+      });
+    });
   const folder = await mkdtemp(join(tmpdir(), `tidewheel-${name}-`));
   try {
     return await work(folder, stopping.signal);

@@ -9,8 +9,12 @@ import { packaged } from './packaged.ts';
 const run = promisify(execFile);
 const PYTHON = path.join('.venv', process.platform === 'win32' ? 'Scripts' : 'bin', 'python');
 const LARGEST_BYTES = 2 ** 20;
-/** plan asks IAM and SSM beside all that placement asks; reconcile reads every kind of record. */
-const LARGER: Readonly<Record<string, number>> = { plan: 1.25 * 2 ** 20, reconcile: 1.05 * 2 ** 20 };
+/** plan asks IAM and SSM beside all that placement asks; reconcile reads every kind of record; api has the OpenAPI document. */
+const LARGER: Readonly<Record<string, number>> = {
+  plan: 1.25 * 2 ** 20,
+  reconcile: 1.05 * 2 ** 20,
+  api: 1.15 * 2 ** 20,
+};
 
 const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
 /** The file of each function, by its name. */
@@ -27,7 +31,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it('no bundle but two exceeds 1 MiB', () => {
+it('no bundle but three exceeds 1 MiB', () => {
   const sizes = [...bundles].map(([name, file]) => ({ name, bytes: statSync(file).size }));
   expect(sizes.length).toBeGreaterThan(15);
   expect(sizes.filter(({ name, bytes }) => bytes > (LARGER[name] ?? LARGEST_BYTES))).toEqual([]);

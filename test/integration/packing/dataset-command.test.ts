@@ -145,7 +145,7 @@ describe('tidewheel data', () => {
         /nothing is sealed .* no pipeline has a dataset in this bucket/,
       ) as string,
     });
-    expect((await dataset('pin', ADDRESS, runOf(1))).errors).toContain('available: none');
+    expect((await dataset('pin', ADDRESS, runOf(1))).errors).toContain('nothing is sealed under');
     expect((await dataset('prune', ADDRESS, runOf(1))).errors).toContain('no sealed generation yet');
     expect((await dataset('compact', ADDRESS)).errors).toContain('put the declaration there first');
     expect((await dataset('list', 's3://nobodys-bucket/digits')).errors).toMatch(
