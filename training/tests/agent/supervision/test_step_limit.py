@@ -6,7 +6,7 @@ import json
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import median
 from typing import Any
 
 import pytest
@@ -97,8 +97,8 @@ def test_steps_are_measured_by_the_clock_of_the_host(tmp_path: Path) -> None:
     code, log = run(by_machine)
     assert code == 0, log
     assert blocks(by_machine)["clock"] == "machine"
-    # A single block may look short: the agent reads several lines at once. The next one is longer.
-    assert fmean(blocks(by_machine)["blockSeconds"]) >= 0.045 > max(blocks(base)["blockSeconds"])
+    # Single blocks may look short or long: the agent reads several lines at once.
+    assert median(blocks(by_machine)["blockSeconds"]) >= 0.045 > max(blocks(base)["blockSeconds"])
 
 
 def test_a_clock_that_failed_measures_nothing(tmp_path: Path) -> None:
