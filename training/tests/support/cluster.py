@@ -80,10 +80,15 @@ class Cluster:
             agent.send_signal(number)
 
     def lose_host(self, host: int) -> None:
-        """Kills everything on the host at once."""
-        for pid in processes_below(self.bases[host]):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """Kills everything on the host at once, and what was just being started there, too."""
+        for _look in range(50):
+            there = processes_below(self.bases[host])
+            if not there:
+                return
+            for pid in there:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
 
     def close(self) -> None:
         for host, _ in enumerate(self.bases):
