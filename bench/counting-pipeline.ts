@@ -11,7 +11,7 @@ import { stringify } from 'yaml';
 export interface Counting {
   readonly name: string;
   readonly quietSeconds: number;
-  /** Of a second each. */
+  /** Each takes a second. */
   readonly steps: number;
   readonly stepsBetweenSaves: number;
 }

@@ -49,7 +49,7 @@ export const PIPELINE = 'tide';
 /** What function.ts prints. */
 export const spentSchema = z.object({
   outcome: z.string(),
-  /** Of the longest invocation. */
+  /** The longest invocation took them. */
   seconds: z.number(),
   cpuSeconds: z.number(),
   peakMegabytes: z.number(),

@@ -13,6 +13,6 @@ export interface ChosenDeployment {
   /** Without a slash at its end. */
   readonly apiUrl: string;
   readonly stack: StackView;
-  /** Of a local region. */
+  /** Only a local region has one. */
   readonly stateDirectory?: string | undefined;
 }

@@ -72,9 +72,9 @@ from typing import ClassVar, Literal
 `;
 
 interface Written {
-  /** Of the class, after those of the objects in it. */
+  /** The class, after the classes of the objects in it. */
   readonly text: string;
-  /** Of fields: in Python, and in the document. */
+  /** Each field: its name in Python, and in the document. */
   readonly names: readonly (readonly [string, string])[];
 }
 

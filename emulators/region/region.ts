@@ -216,7 +216,7 @@ interface Beside extends Omit<Place, 'port'> {
   readonly market: LocalMarket;
 }
 
-/** Of the two that run hosts. */
+/** Options of the two servers that run hosts. */
 const hostServer = (options: RegionOptions, at: Beside) => ({
   ...at.time.hosts,
   ...(options.graceSeconds !== undefined && { graceSeconds: options.graceSeconds }),
