@@ -15,25 +15,48 @@ from hosts import TRAINING, processes_below
 from sagemaker_host import make_host
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
+# On a busy machine all 88 steps would pass before a test sees step 40.
+SLOW_FROM_STEP_40 = """
+import runpy, time
+from pathlib import Path
+import tidewheel
+
+save_due, steps = tidewheel.save_due, 0
+
+def slow_save_due():
+    global steps
+    steps += 1
+    time.sleep(0.3 if steps >= 40 else 0)
+    return save_due()
+
+tidewheel.save_due = slow_save_due
+runpy.run_path(str(Path(__file__).with_name("train.py")), run_name="__main__")
+"""
 pytestmark = pytest.mark.slow
 MakeHosts = Callable[..., list[Path]]
 
 
-def hosts_below(root: Path, shards: Path, hosts: tuple[str, ...], **more: object) -> list[Path]:
+def hosts_below(
+    root: Path, shards: Path, hosts: tuple[str, ...], *, is_slow: bool = False, **more: object
+) -> list[Path]:
+    source = TRAINING / "recipes" / "ddp"
+    if is_slow:
+        source = Path(shutil.copytree(source, root / "source"))
+        (source / "slow.py").write_text(SLOW_FROM_STEP_40)
     return [
         make_host(
             root / host,
             host=host,
             hosts=hosts,
             hyperparameters={
-                "sagemaker_program": "train.py",
+                "sagemaker_program": "slow.py" if is_slow else "train.py",
                 "sagemaker_job_name": root.name,
                 "tidewheel_strategy": "ddp",
                 "epochs": 4,
                 "checkpoint_steps": 20,
                 **more,
             },
-            source=TRAINING / "recipes" / "ddp",
+            source=source,
             channels={"train": shards},
         )
         for host in hosts
@@ -43,9 +66,14 @@ def hosts_below(root: Path, shards: Path, hosts: tuple[str, ...], **more: object
 @pytest.fixture
 def make_hosts(tmp_path: Path, digit_shards: Path) -> MakeHosts:
     def make(
-        attempt: str, saved: Path | None = None, hosts: tuple[str, ...] = HOSTS, **more: object
+        attempt: str,
+        saved: Path | None = None,
+        hosts: tuple[str, ...] = HOSTS,
+        *,
+        is_slow: bool = False,
+        **more: object,
     ) -> list[Path]:
-        bases = hosts_below(tmp_path / attempt, digit_shards, hosts, **more)
+        bases = hosts_below(tmp_path / attempt, digit_shards, hosts, is_slow=is_slow, **more)
         for base in bases if saved else []:
             # As from S3, every host of the next job gets all checkpoints.
             shutil.copytree(saved or base, base / "checkpoints", dirs_exist_ok=True)
@@ -78,7 +106,7 @@ def test_an_uninterrupted_run_recognises_the_digits(uninterrupted: Path) -> None
 
 
 def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrupted: Path) -> None:
-    first = make_hosts("first")
+    first = make_hosts("first", is_slow=True)
     with running(first) as cluster:
         cluster.await_step(40)
         # One of them gets it, and all of them save.
@@ -107,7 +135,7 @@ def test_a_warned_run_resumes_to_the_same_bits(make_hosts: MakeHosts, uninterrup
 def test_after_a_lost_host_the_bits_are_the_same(
     make_hosts: MakeHosts, uninterrupted: Path, lost: int
 ) -> None:
-    first = make_hosts("first")
+    first = make_hosts("first", is_slow=True)
     with running(first) as cluster:
         cluster.await_step(40)
         cluster.lose_host(lost)
@@ -138,7 +166,7 @@ def test_ddp_resumes_with_another_number_of_hosts(
     make_hosts: MakeHosts, uninterrupted: Path
 ) -> None:
     """It computes the same steps on the same samples, with other rounding."""
-    first = make_hosts("two")
+    first = make_hosts("two", is_slow=True)
     with running(first) as cluster:
         cluster.await_step(40)
         cluster.signal_all(signal.SIGTERM)

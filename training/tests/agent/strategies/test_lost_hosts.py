@@ -14,7 +14,7 @@ import pytest
 
 from heavy import recipe_of, undisturbed
 from hosts import Attempt, processes_below
-from interrupted import Recipe, RecipeError, bucket_of, run_whole, same_result
+from interrupted import Recipe, RecipeError, bucket_of, run_whole, same_result, slowed
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(3600)]
 # The agent gives a script ten seconds to end by itself and three more after SIGTERM. The rest is
@@ -52,7 +52,7 @@ class Loss:
 
 def lose_host(recipe: Recipe, root: Path, host: int, *, step: int, within: float) -> Loss:
     """Kills everything on one host with -9 once `step` is saved."""
-    attempt = Attempt(root, recipe.job)
+    attempt = Attempt(root, slowed(recipe.job))
     try:
         attempt.start()
         if not attempt.await_step(step, recipe.limit_seconds):
