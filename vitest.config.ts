@@ -8,7 +8,7 @@ import { defineConfig } from 'vitest/config';
 const project = (
   name: string,
   timeoutMs: number,
-  more: { isolate?: false; unstubEnvs?: true; fileParallelism?: false } = {},
+  more: { isolate?: false; unstubEnvs?: true; fileParallelism?: false; maxWorkers?: number } = {},
 ) => ({
   test: {
     name,
@@ -30,7 +30,8 @@ export default defineConfig({
       project('unit', 10_000, { isolate: false, unstubEnvs: true }),
       project('contract', 60_000),
       project('integration', 120_000, { fileParallelism: false }),
-      project('e2e', 600_000, { fileParallelism: false }),
+      // A file of these has a region of its own and waits for most of its time.
+      project('e2e', 600_000, { maxWorkers: 2 }),
       project('heavy', 600_000, { fileParallelism: false }),
     ],
   },

@@ -4,11 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { bucketKeys, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
@@ -16,14 +13,11 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { demoDeclaration, dropDigits, uploadSource } from '../../cli/demo/demo.ts';
-import { STEPS } from '../../cli/first-day/steps.ts';
 import type { AttemptReport, RunReport } from '../../functions/run/attempts/make-report.ts';
 import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion } from '../support/region.ts';
-import { FIRST_DAY_REPORT, playShort } from './first-day.ts';
 import { hearFrom, LISTEN } from './own-rule.ts';
 import { HOSTILE, type OpenPage, openPage } from './page-of-region.ts';
 import { probed, probedStrategies, RUNS } from './probe.ts';
-import { GOT, putTyped, TYPED } from './typed.ts';
 
 const run = promisify(execFile);
 
@@ -257,79 +251,6 @@ print(json.dumps(sm.list_training_jobs(NameContains='${runId}', StatusEquals='In
   }, 300_000);
 });
 
-describe('a script that starts as typed', () => {
-  it('gets its arguments, and later its checkpoint', async () => {
-    const { clients, stack, endpoints, credentials } = test.region;
-    const digits = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
-    const declared = await api.call(
-      'PUT',
-      `/pipelines/${TYPED}`,
-      await putTyped(clients.s3, stack.bucket, digits),
-    );
-    expect(declared).toMatchObject({ status: 200 });
-    await api.call('POST', `/pipelines/${TYPED}/runs`);
-    const { status, attempts } = await finishedRun(api, `${TYPED}-000001`);
-    expect({ status, attempts: attempts.map(({ outcome }) => outcome) }).toEqual({
-      status: 'succeeded',
-      attempts: ['interrupted', 'completed'],
-    });
-
-    const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
-    const env = { PATH: process.env['PATH'], ...environment };
-    const { stdout } = await run(process.execPath, ['cli/tidewheel.ts', 'logs', `${TYPED}-000001`], {
-      cwd: PROJECT_FOLDER,
-      env,
-    });
-    expect(stdout.match(/^── attempt \d(?: ended \(\w+\)| completed)?/gm)).toEqual([
-      '── attempt 1',
-      '── attempt 1 ended (interrupted)',
-      '── attempt 2',
-      '── attempt 2 completed',
-    ]);
-    const got = [...stdout.matchAll(/^\S+ GOT (.+)$/gm)].map(([, json = '']): unknown => JSON.parse(json));
-    expect(got).toEqual(GOT);
-  }, 240_000);
-});
-
-describe('small drops', () => {
-  it('are joined into one generation after sealing', async () => {
-    const { clients, stack } = test.region;
-    const put = (Key: string, Body: string | Uint8Array) =>
-      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
-    const declaration = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
-    // Nothing is to be trained: no attempt is as cheap as that.
-    const crumbs = declaration
-      .replace('name: digits', 'name: crumbs')
-      .replace('quietSeconds: 4', 'quietSeconds: 1')
-      .replace('budgetUsd: 5', 'budgetUsd: 0.000001')
-      .replace('tuning:', 'tuning:\n  dataset: { compactAfter: 2 }');
-    await put('pipelines/crumbs.yaml', crumbs);
-    let last: RunReport | undefined;
-    for (const batch of [1, 2]) {
-      for (const index of [1, 2, 3])
-        await put(
-          `crumbs/incoming/${index}/${batch}.png`,
-          Buffer.concat([PNG, Buffer.from(`${batch}${index}`)]),
-        );
-      last = await finishedRun(api, `crumbs-00000${batch}`);
-    }
-    const compacted = last?.timeline.find(({ kind }) => kind === 'DatasetCompacted');
-    expect(compacted?.text).toMatch(
-      /^2 generations joined into crumbs-000002-c[0-9a-f]{8}: 6 samples in 1 shard$/,
-    );
-    const Key = 'crumbs/dataset/versions/00000003.json';
-    const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
-    const version = JSON.parse((await Body?.transformToString()) ?? '') as { generations: string[] };
-    expect(version).toMatchObject({
-      change: { kind: 'compacted', replaced: ['crumbs-000001', 'crumbs-000002'] },
-      generations: [expect.stringMatching(/^crumbs-000002-c/) as string],
-    });
-  }, 240_000);
-});
-
-/** As far as packing looks into an image. */
-const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-
 describe('a schedule', () => {
   it('starts a run, empty without arrivals', async () => {
     const run = { trigger: 'schedule', status: 'empty' };
@@ -340,60 +261,4 @@ describe('a schedule', () => {
       })
       .toMatchObject({ runs: expect.arrayContaining([expect.objectContaining(run)]) });
   }, 130_000);
-});
-
-describe('the first day', () => {
-  it('is played and reported', async () => {
-    const { endpoints, credentials, stack } = test.region;
-    const environment = environmentFor(endpoints, credentials);
-    const folder = await mkdtemp(join(tmpdir(), 'first-day-'));
-    const words = 'check --trial --yes --only 1,3,5,6,7,8,9'.split(' ');
-    const command = ['cli/tidewheel.ts', ...words, '--folder', folder];
-    const options = { cwd: PROJECT_FOLDER, env: { PATH: process.env['PATH'], ...environment } };
-    try {
-      const [{ stdout }, short] = await Promise.all([
-        run(process.execPath, command, options),
-        playShort(environment),
-      ]);
-      expect(stdout).toContain(`report: ${join(folder, 'report.md')}`);
-      const found = await readFile(join(folder, 'report.json'), 'utf8');
-      const { results } = FIRST_DAY_REPORT.parse(JSON.parse(found));
-      expect(results.map(({ number, outcome }) => [number, outcome])).toEqual([
-        [1, 'asExpected'],
-        [3, 'notPossibleHere'],
-        [5, 'notPossibleHere'],
-        [6, 'notPossibleHere'],
-        [7, 'byHand'],
-        [8, 'asExpected'],
-        [9, 'byHand'],
-      ]);
-      const report = await readFile(join(folder, 'report.md'), 'utf8');
-      expect(report.match(/^\| \d\. /gm)).toHaveLength(STEPS.length);
-      expect(report).not.toContain(stack.bucket);
-      expect(short.lines[0]).toContain('samples sealed: 20, attempts: 1, interruptions: 0');
-      expect(short).toMatchObject({ number: 2, outcome: 'asExpected' });
-      const kept = join(folder, 'results.json');
-      await writeFile(kept, (await readFile(kept, 'utf8')).replace('"stage": "dev"', '"stage": "other"'));
-      const refused = {
-        code: 8,
-        stderr: expect.stringMatching(/^✗ --folder is ".+stage other in us-east-1/m),
-      };
-      await expect(run(process.execPath, command, options)).rejects.toMatchObject(refused);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  }, 180_000);
-});
-
-describe('a declaration that cannot be used', () => {
-  it('fails its run and keeps the data', async () => {
-    const { clients, stack } = test.region;
-    const put = (Key: string, Body: string) =>
-      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
-    await put('pipelines/broken.yaml', 'name: broken\nsettle: {quietSeconds: 1}\n');
-    await put('broken/incoming/a.txt', 'data');
-    const failed = await finishedRun(api, 'broken-000001');
-    expect(failed).toMatchObject({ status: 'failed' });
-    expect(failed.failure).toMatch(/training/);
-  }, 120_000);
 });
