@@ -22,8 +22,9 @@ import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { endWaiting } from './stop-run.ts';
-import { watchCheckpoints, watchHangs, watchResume } from './watch-attempt.ts';
+import { watchCheckpoints, watchHangs } from './watch-attempt.ts';
 import { watchLimits } from './watch-limits.ts';
+import { watchResume } from './watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
