@@ -2,8 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { ListedObject } from '@tidewheel/kit/object-store.ts';
-import { type IncomingLook } from '../../functions/run/ingest/settle.ts';
-import { settleRun } from '../../functions/run/ingest/settle-run.ts';
+import { type IncomingLook, settleRun } from '../../functions/run/ingest/settle-run.ts';
 import { PUTS_A_SECOND, passArrivals, STEP_SECONDS } from '../../test/support/world/arrivals-queue.ts';
 import { created, type Ground, ground } from '../../test/support/world/ground.ts';
 import type { CaseOptions, CaseResult } from './case.ts';

@@ -51,9 +51,6 @@ export const openRun = (pipeline: PipelineRecord): RunName => ({
   batch: pipeline.openBatch,
 });
 
-/** Tolerance between S3's clock and ours. An arrival this close to the close starts a run that may find nothing. */
-const CLOCK_SKEW_MILLISECONDS = 2_000;
-
 /** Since when the keys are noted around which the run of this close lists; undefined where it lists the whole folder. */
 export const notifiedSinceOf = ({
   closedAt,
@@ -64,16 +61,6 @@ export const notifiedSinceOf = ({
 /** Whether the run that closed the last batch did not list the whole folder. */
 export const isPartlyListed = (pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>): boolean =>
   notifiedSinceOf(pipeline) !== undefined;
-
-/**
- * An object older than the last listing is in that batch, because S3's listings are strongly consistent. So a late or
- * repeated event of it starts no run.
- */
-export function wakes(pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>, eventTime: Date): boolean {
-  const listedAt = isPartlyListed(pipeline) ? pipeline.notified?.listedAt : pipeline.closedAt;
-  if (listedAt === undefined) return true;
-  return eventTime.getTime() > new Date(listedAt).getTime() - CLOCK_SKEW_MILLISECONDS;
-}
 
 /** Name of a run's execution: valid for SageMaker, always unique, the same for every trigger. */
 export const executionName = (runId: string, execution: number): string => `${runId}-x${execution}`;

@@ -1,12 +1,20 @@
 /** What the rules ask of the world. Adapters are in functions/aws, fakes in test/support/fakes; a contract suite checks both. */
 
+import type { RunRecord } from './run-records.ts';
+
 /** `retriesExhausted`: it has ended because AWS throttled it or could not be reached for too long. */
 export type ExecutionStatus = 'running' | 'ended' | 'retriesExhausted';
 
+/** What names an execution (`executionName`), and the two names that are its input. */
+export type StartedRun = Pick<RunRecord, 'runId' | 'pipeline' | 'execution'>;
+
 /** Starts executions of the run state machine and knows how they ended. */
 export interface Executions {
-  /** Idempotent by name: 'running' when this very execution runs already, 'closed' when one of the name has ended. */
-  start(name: string, input: unknown): Promise<'started' | 'running' | 'closed'>;
+  /**
+   * Idempotent: 'running' when this very execution runs already, 'closed' when one of the name has ended. The input is the
+   * same for every trigger, so Step Functions knows a repeated start for what it is.
+   */
+  start(run: StartedRun): Promise<'started' | 'running' | 'closed'>;
   /** undefined when there is no execution of the name. */
   status(name: string): Promise<ExecutionStatus | undefined>;
   /** Ends it between two states; a function that runs goes on. Also when it has ended or does not exist. */

@@ -34,6 +34,10 @@ export async function readProgress(
   return provenByMarker(store, folder, { ...progress, files, trusted });
 }
 
+/** The first checkpoint is progress whatever its step: many scripts count their epochs from 0. */
+export const advanced = (before: Progress | undefined, after: Progress | undefined): boolean =>
+  after !== undefined && (before === undefined || after.step > before.step);
+
 /** Of Tidewheel's own layout: the marker lists all files. */
 async function provenByMarker(
   store: ObjectStore,

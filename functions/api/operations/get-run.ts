@@ -5,7 +5,6 @@ import { attemptCost, type Progress } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { readProgress } from '../../records/progress.ts';
 import { shownRun } from '../../records/requests.ts';
-import { beganAt } from '../../records/resume.ts';
 import {
   type AttemptRecord,
   FINISHED,
@@ -15,6 +14,7 @@ import {
 } from '../../records/run-records.ts';
 import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/make-report.ts';
 import { moneyOf, moneySchema } from '../../run/attempts/money.ts';
+import { beganAt } from '../../run/attempts/watch-resume.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
 import { moment } from '../shared/query-text.ts';

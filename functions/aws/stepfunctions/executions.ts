@@ -11,6 +11,7 @@ import {
   TaskDoesNotExist,
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
+import { executionName } from '../../records/batches.ts';
 import type { Executions } from '../../records/ports.ts';
 
 /** Error of the Fail state of this name, in statemachines/run.asl.json. */
@@ -30,9 +31,11 @@ export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string)
   };
   return {
     status,
-    start: async (name, input) => {
+    start: async ({ runId, pipeline, execution }) => {
+      const name = executionName(runId, execution);
+      const input = JSON.stringify({ runId, pipeline });
       try {
-        await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input: JSON.stringify(input) }));
+        await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
         return 'started';
       } catch (error: unknown) {
         // The execution has ended, or it runs and Step Functions did not recognise the equal input.

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { inParallel } from '../../aws/s3/parallel-lists.ts';
 import { config } from '../../aws/shared/config.ts';
-import { incomingLookSchema } from '../../run/ingest/settle.ts';
-import { settleRun } from '../../run/ingest/settle-run.ts';
+import { incomingLookSchema, settleRun } from '../../run/ingest/settle-run.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
 const input = z.object({ runId: z.string(), observation: incomingLookSchema.nullish() });

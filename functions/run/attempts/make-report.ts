@@ -19,7 +19,7 @@ import {
   poolSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { beganAt, startedOver } from '../../records/resume.ts';
+import { advanced } from '../../records/progress.ts';
 import {
   type AttemptRecord,
   jobLogSchema,
@@ -33,8 +33,8 @@ import {
 } from '../../records/run-records.ts';
 import { lastValues, type Series } from '../../records/series.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
-import { advanced } from './judge.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
+import { beganAt, startedOver } from './watch-resume.ts';
 
 const measured = z.object({
   /** The newest earlier one without all of the changes; of the run before, if this run has none. */

@@ -4,7 +4,6 @@ import { executionName } from '../../records/batches.ts';
 import type { Executions } from '../../records/ports.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { startExecution } from '../ingest/start-execution.ts';
 
 export interface NextExecutionDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly executions: Executions;
@@ -36,5 +35,5 @@ export async function continueRun(deps: NextExecutionDeps, run: RunRecord): Prom
     kind: 'Resumed',
     text: `the run continues in execution ${execution}`,
   });
-  await startExecution(deps.executions, next);
+  await deps.executions.start(next);
 }

@@ -15,7 +15,6 @@ import {
 } from '../../records/run-records.ts';
 import type { Stores, Tell } from '../../records/stores.ts';
 import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
-import { startExecution } from '../ingest/start-execution.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
 import { continueRun } from './next-execution.ts';
 import { endOpenAttempts, observeAttempt } from './observe-attempt.ts';
@@ -23,8 +22,9 @@ import { refillAttempt } from './refill-attempt.ts';
 import { decidedVerdict, reportRun } from './report-run.ts';
 import { type ReviseDeps, reviseAttempt } from './revise-attempt.ts';
 import { endWaiting } from './stop-run.ts';
-import { watchCheckpoints, watchHangs, watchResume } from './watch-attempt.ts';
+import { watchCheckpoints, watchHangs } from './watch-attempt.ts';
 import { watchLimits } from './watch-limits.ts';
+import { watchResume } from './watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines'> &
@@ -181,7 +181,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     const ageSeconds = (deps.clock.now().getTime() - new Date(run.updatedAt).getTime()) / 1000;
     if (ageSeconds < START_GRACE_SECONDS) return false;
     // Step Functions keeps a name for 90 days, which a state machine of a removed stack may have taken.
-    if ((await startExecution(deps.executions, run)) === 'closed') await continueRun(deps, run);
+    if ((await deps.executions.start(run)) === 'closed') await continueRun(deps, run);
     return true;
   }
   // A run of which this release cannot read everything is held: no execution could go on, and none may end it.

@@ -10,7 +10,6 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { keepChangedClose } from '../../records/record-copies.ts';
 import { FINISHED, type Retry, type RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { startExecution } from '../ingest/start-execution.ts';
 import type { NextExecutionDeps } from './next-execution.ts';
 
 export interface RetryDeps extends NextExecutionDeps, Pick<Stores, 'attempts'> {
@@ -97,7 +96,7 @@ export async function continueRetry(
     kind: 'RetryRequested',
     text: `retry requested by ${retry.requestedBy}${fields}`,
   });
-  await startExecution(deps.executions, run);
+  await deps.executions.start(run);
 }
 
 export const isOpenAgain = ({ status, retry }: RunRecord): boolean =>

@@ -24,10 +24,9 @@ import {
 } from '@tidewheel/placement/market.ts';
 import type { Progress, StopReason } from '@tidewheel/placement/records.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
-import { readProgress } from '../../records/progress.ts';
+import { advanced, readProgress } from '../../records/progress.ts';
 import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { advanced } from './judge.ts';
 import { type ObserveDeps, recallAttempt } from './observe-attempt.ts';
 import { trainingSinceOf } from './watch-attempt.ts';
 

@@ -1,4 +1,4 @@
-/** Announces once what a look at a running attempt finds: stalled checkpoints, a hanging script, how it went on from its checkpoint. */
+/** Announces once what a look at a running attempt finds: stalled checkpoints, a hanging script. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
@@ -13,7 +13,6 @@ import type { TrainingJobDescription } from '../../launch/job/training-service.t
 import { readHostFiles } from '../../records/host-files.ts';
 import type { Notifier } from '../../records/ports.ts';
 import { newerNoteVersion, readProgress } from '../../records/progress.ts';
-import { describeResume, readResume } from '../../records/resume.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 
@@ -158,33 +157,4 @@ async function readHangs(store: ObjectStore, prefix: string): Promise<readonly H
     const since = valueOf(readDocument(hangNote, text))?.hangsSince ?? undefined;
     return since === undefined ? [] : [{ host, since }];
   });
-}
-
-/** Safe to repeat: the agent's note grows with what it sees. */
-export async function watchResume(
-  deps: Omit<WatchDeps, 'notifier'>,
-  attempt: AttemptRecord,
-): Promise<AttemptRecord> {
-  const isSettled = attempt.resume?.verdict !== undefined && attempt.outcome === undefined;
-  const resume = isSettled ? undefined : await readResume(deps.store, attempt);
-  if (resume === undefined) return attempt;
-  const at = deps.clock.now().toISOString();
-  const { runId, attempt: number } = attempt;
-  for (const [index, { name, problem, instead }] of resume.repairs.entries())
-    await deps.timeline.add(runId, {
-      id: `replaced-${number}-${index}`,
-      at,
-      kind: 'CheckpointReplaced',
-      text: `attempt ${number}: ${name} is damaged (${problem}); it goes on from ${instead}`,
-    });
-  const text = describeResume(number, resume);
-  if (text !== undefined)
-    await deps.timeline.add(runId, {
-      id: `resumed-${number}`,
-      at,
-      kind: resume.verdict?.kind === 'beganAgain' ? 'BeganAgain' : 'Resumed',
-      text,
-    });
-  if (JSON.stringify(resume) === JSON.stringify(attempt.resume)) return attempt;
-  return deps.attempts.update(runId, number, { resume, updatedAt: at });
 }

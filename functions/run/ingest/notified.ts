@@ -3,28 +3,15 @@
  * around them. The whole folder is listed once a day, because a notification may be lost.
  */
 
-import { hash } from 'node:crypto';
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { Clock } from '@tidewheel/kit/clock.ts';
-import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { NotifiedFolder, PipelineRecord } from '../../records/batches.ts';
 import type { RunRecord } from '../../records/run-records.ts';
-import { FEW_OBJECTS } from './settle.ts';
+
+/** Up to this many objects are listed for $0.0005, an hourly look costs $0.36 a month. */
+export const FEW_OBJECTS = 100_000;
 
 /** Between two listings of the whole folder at least. */
 export const WHOLE_LISTING_SECONDS = 24 * 3_600;
-
-/** Notes keys before the record says which batch is open: the plan of a closed batch then finds them, or the next does. */
-export async function noteArrivals(
-  { store, clock }: { readonly store: ObjectStore; readonly clock: Clock },
-  pipeline: string,
-  keys: readonly string[],
-): Promise<void> {
-  const text = JSON.stringify(keys);
-  const name = `${clock.now().toISOString()}-${hash('sha256', text).slice(0, 16)}.json`;
-  await store.writeText(`${bucketKeys.notified(pipeline)}${name}`, text);
-}
 
 /** Whether the run lists only around what was notified of. A person or a schedule looks at the whole folder. */
 export function listsNotified(

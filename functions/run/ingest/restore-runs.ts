@@ -12,7 +12,6 @@ import { type KeptClose, keptClose, restoreAttempts } from '../../records/record
 import type { Retry, RunRecord } from '../../records/run-records.ts';
 import type { FirstBatch, Stores } from '../../records/stores.ts';
 import { closeAgain } from './close-again.ts';
-import { startExecution } from './start-execution.ts';
 
 export interface RestoreRunsDeps extends Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'timeline'> {
   readonly store: ObjectStore;
@@ -88,7 +87,7 @@ async function continueExecutions(
   first: RunRecord,
 ): Promise<void> {
   let run = first;
-  while ((await startExecution(executions, run)) === 'closed') {
+  while ((await executions.start(run)) === 'closed') {
     const updatedAt = clock.now().toISOString();
     run = await runs.update(run.runId, { execution: run.execution + 1, updatedAt });
   }

@@ -10,7 +10,6 @@ import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import type { Executions } from '../../records/ports.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { startExecution } from './start-execution.ts';
 
 export interface ProbeDeps extends Pick<Stores, 'runs' | 'timeline'> {
   readonly executions: Executions;
@@ -55,7 +54,7 @@ export async function beginProbe(
     kind: 'ProbeRequested',
     text: `a probe of ${declaration.limits.steps ?? 'all'} steps, requested by ${requestedBy}`,
   });
-  const started = await startExecution(deps.executions, run);
+  const started = await deps.executions.start(run);
   return { kind: started === 'started' ? 'started' : 'running', runId };
 }
 

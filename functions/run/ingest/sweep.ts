@@ -1,11 +1,11 @@
 /** Finds arrivals whose event was lost, by a listing. An idle pipeline is listed ever more rarely, so keeping data is free. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { isPartlyListed, type PipelineRecord, wakes } from '../../records/batches.ts';
-import { WHOLE_LISTING_SECONDS } from './notified.ts';
+import { isPartlyListed, type PipelineRecord } from '../../records/batches.ts';
+import { FEW_OBJECTS, WHOLE_LISTING_SECONDS } from './notified.ts';
 import { restoreRuns } from './restore-runs.ts';
-import { FEW_OBJECTS, lookAtIncoming } from './settle.ts';
-import { type WakeDeps, type Woken, wakeRun } from './wake.ts';
+import { lookAtIncoming } from './settle-run.ts';
+import { type WakeDeps, type Woken, wakeRun, wakes } from './wake.ts';
 
 /** @returns undefined if it is not yet time for a look, or if the look found nothing new */
 export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): Promise<Woken | undefined> {

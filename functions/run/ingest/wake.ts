@@ -1,10 +1,9 @@
 /** From "something arrived" (or a schedule) to one running execution. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { openRun, type PipelineRecord, wakes } from '../../records/batches.ts';
+import { isPartlyListed, openRun, type PipelineRecord } from '../../records/batches.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import { type RestoreRunsDeps, restoreRuns } from './restore-runs.ts';
-import { startExecution } from './start-execution.ts';
 
 export type WakeDeps = RestoreRunsDeps;
 
@@ -22,6 +21,19 @@ interface Started {
 }
 
 export type Woken = Started | { readonly kind: 'ignored'; readonly reason: string };
+
+/** Tolerance between S3's clock and ours. An arrival this close to the close starts a run that may find nothing. */
+const CLOCK_SKEW_MILLISECONDS = 2_000;
+
+/**
+ * An object older than the last listing is in that batch, because S3's listings are strongly consistent. So a late or
+ * repeated event of it starts no run.
+ */
+export function wakes(pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>, eventTime: Date): boolean {
+  const listedAt = isPartlyListed(pipeline) ? pipeline.notified?.listedAt : pipeline.closedAt;
+  if (listedAt === undefined) return true;
+  return eventTime.getTime() > new Date(listedAt).getTime() - CLOCK_SKEW_MILLISECONDS;
+}
 
 /** Safe to call ten thousand times: the run's name is the open batch's, and a name starts once. */
 export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
@@ -59,7 +71,7 @@ export const undeclared = (name: string): Woken => ({
 });
 
 export async function started({ executions }: WakeDeps, run: RunRecord): Promise<Started> {
-  const isNew = (await startExecution(executions, run)) === 'started';
+  const isNew = (await executions.start(run)) === 'started';
   return { kind: isNew ? 'started' : 'running', runId: run.runId };
 }
 

@@ -96,8 +96,8 @@ const definitionOf = (activityArn: string) =>
       Mode: {
         Type: 'Choice',
         Choices: [
-          { Variable: '$.mode', StringEquals: 'ends', Next: 'End' },
-          { Variable: '$.mode', StringEquals: 'token', Next: 'Token' },
+          { Variable: '$.pipeline', StringEquals: 'ends', Next: 'End' },
+          { Variable: '$.pipeline', StringEquals: 'token', Next: 'Token' },
         ],
         Default: 'Wait',
       },

@@ -117,8 +117,8 @@ export type Ground = Awaited<ReturnType<typeof makeGround>>;
 export async function launch({ deps, waiting }: Ground, attempt: number): Promise<string> {
   const placed = await place(deps, { runId: RUN });
   if (placed.kind !== 'launch') throw new Error(`not placed: ${JSON.stringify(placed)}`);
-  await waiting.executions.start(`launch-${attempt}`, { mode: 'token' });
-  const taskToken = await waiting.tokenOf(`launch-${attempt}`);
+  await waiting.executions.start({ runId: 'launch', pipeline: 'token', execution: attempt });
+  const taskToken = await waiting.tokenOf(`launch-x${attempt}`);
   const { jobName } = await launchAttempt(deps, { runId: RUN, attempt, taskToken });
   return jobName;
 }

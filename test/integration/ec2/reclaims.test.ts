@@ -63,7 +63,7 @@ it('is an interruption, and no fault', async () => {
       outcome: { kind: 'interrupted', message: `CapacityError: EC2 reclaimed ${instanceId}` },
     },
   });
-  expect(await ground.waiting.outputOf('launch-1')).toEqual({ attempt: 1, outcome: 'interrupted' });
+  expect(await ground.waiting.outputOf('launch-x1')).toEqual({ attempt: 1, outcome: 'interrupted' });
   expect(await judgeRun(ground.deps, { runId: RUN })).toMatchObject({ kind: 'place' });
   const report = await reportRun(ground.deps, RUN, { kind: 'failed', reason: 'the test ends here' });
   expect(report).toMatchObject({ interruptions: 1 });

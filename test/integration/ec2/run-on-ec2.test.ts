@@ -86,7 +86,7 @@ it('resumes a run in another zone after a warning', async () => {
     kind: 'ended',
     attempt: { launcher: 'ec2', outcome: { kind: 'interrupted' } },
   });
-  expect(await waiting.outputOf('launch-1')).toEqual({ attempt: 1, outcome: 'interrupted' });
+  expect(await waiting.outputOf('launch-x1')).toEqual({ attempt: 1, outcome: 'interrupted' });
   expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'place' });
 
   const secondJob = await launch(made, 2);
@@ -104,7 +104,7 @@ it('resumes a run in another zone after a warning', async () => {
   // Billed from the launch: the boot is in it. A program ends a moment after its last report.
   const billedSeconds = ended.kind === 'ended' ? (ended.attempt.outcome?.trainingSeconds ?? 0) : 0;
   expect(billedSeconds - ranSeconds).toBeGreaterThan(BOOT_SECONDS / 2);
-  expect(await waiting.outputOf('launch-2')).toEqual({ attempt: 2, outcome: 'completed' });
+  expect(await waiting.outputOf('launch-x2')).toEqual({ attempt: 2, outcome: 'completed' });
   expect(await judgeRun(deps, { runId: RUN })).toMatchObject({ kind: 'done' });
 
   const report = await reportRun(deps, RUN, { kind: 'done', reason: 'training completed' });

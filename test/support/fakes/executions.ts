@@ -1,5 +1,6 @@
 /** Step Functions' naming and task tokens, without the machine: a test says what an execution does. */
-import type { ExecutionStatus, Executions } from '../../../functions/records/ports.ts';
+import { executionName } from '../../../functions/records/batches.ts';
+import type { ExecutionStatus, Executions, StartedRun } from '../../../functions/records/ports.ts';
 
 export interface MemoryExecutions extends Executions {
   readonly started: Map<string, unknown>;
@@ -12,7 +13,7 @@ export interface MemoryExecutions extends Executions {
 }
 
 export function memoryExecutions(
-  onStart: (name: string, input: unknown) => void = () => {},
+  onStart: (name: string, run: StartedRun) => void = () => {},
 ): MemoryExecutions {
   const started = new Map<string, unknown>();
   const ended = new Map<string, ExecutionStatus>();
@@ -29,13 +30,16 @@ export function memoryExecutions(
     wait: (name, token) => {
       waiting.set(token, name);
     },
-    start: (name, input) => {
+    start: (run) => {
+      const { runId, pipeline, execution } = run;
+      const name = executionName(runId, execution);
+      const input = { runId, pipeline };
       if (started.has(name)) {
         const same = JSON.stringify(started.get(name)) === JSON.stringify(input);
         return Promise.resolve(ended.has(name) || !same ? 'closed' : 'running');
       }
       started.set(name, input);
-      onStart(name, input);
+      onStart(name, run);
       return Promise.resolve('started');
     },
     status: (name) => {

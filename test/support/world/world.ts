@@ -1,6 +1,7 @@
 /** Everything around the rules: bucket, memory, state machine, queues, a training service, a user, and the weather. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { executionName } from '../../../functions/records/batches.ts';
 import type { Executions } from '../../../functions/records/ports.ts';
 import { FINISHED } from '../../../functions/records/run-records.ts';
 import type { RunStore, Stores } from '../../../functions/records/stores.ts';
@@ -254,10 +255,11 @@ function executionsPort(
   begin: (name: string, input: unknown) => void,
 ): Executions {
   return {
-    start: (name, input) => {
+    start: ({ runId, pipeline, execution }) => {
+      const name = executionName(runId, execution);
       const known = executions.get(name);
       if (known !== undefined) return Promise.resolve(known.status === 'running' ? 'running' : 'closed');
-      begin(name, input);
+      begin(name, { runId, pipeline });
       return Promise.resolve('started');
     },
     status: (name) => {

@@ -8,10 +8,10 @@ import { tellAutomatic } from '../../../functions/records/automatic.ts';
 import { readMeasured, readStepSpeed, tellHooks } from '../../../functions/records/evidence-files.ts';
 import { MOST_FILES, MOST_LISTED } from '../../../functions/records/host-files.ts';
 import { readProgress } from '../../../functions/records/progress.ts';
-import { readResume } from '../../../functions/records/resume.ts';
 import { readSeries } from '../../../functions/records/series.ts';
 import { readUtilisation } from '../../../functions/records/utilisation.ts';
 import { watchHangs } from '../../../functions/run/attempts/watch-attempt.ts';
+import { watchResume } from '../../../functions/run/attempts/watch-resume.ts';
 import { evidenceOf } from '../../support/builders/evidence.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 import { attemptOf } from '../../support/builders/records.ts';
@@ -89,8 +89,13 @@ const READERS: readonly (readonly [name: string, files: Readonly<Record<string, 
   ],
   [
     'how it resumed',
-    { [bucketKeys.resume('digits', RUN, 1)]: { repairs: [] } },
-    (store) => readResume(store, attempt),
+    {
+      [bucketKeys.resume('digits', RUN, 1)]: { repairs: [{ name: 'a', problem: 'cut off', instead: 'b' }] },
+    },
+    entriesOf(async (deps) => {
+      await deps.attempts.create(attempt);
+      await watchResume(deps, attempt);
+    }),
   ],
   [
     'automatic checkpoints',

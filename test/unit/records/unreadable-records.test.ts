@@ -134,7 +134,7 @@ describe.each(WAYS)('an attempt whose record %s', (_name, change, why) => {
     await add('digits', false);
     await add('letters', false);
     at.rewrite('attempts', `${BAD} 1`, change);
-    await at.executions.start(`${BAD}-x1`, {});
+    await at.executions.start({ runId: BAD, pipeline: 'digits', execution: 1 });
     at.executions.end(`${BAD}-x1`);
     for (let pass = 0; pass < 30; pass += 1) {
       const { failures } = await reconcile(at, { sweep: false });

@@ -23,10 +23,9 @@ schedulesContract('the memory', () => {
 });
 
 executionsContract('the memory', () => {
-  const executions = memoryExecutions((name, input) => {
-    const mode = typeof input === 'object' && input !== null && 'mode' in input ? input.mode : undefined;
-    if (mode === 'ends') executions.end(name);
-    if (mode === 'token') executions.wait(name, `token of ${name}`);
+  const executions = memoryExecutions((name, { pipeline }) => {
+    if (pipeline === 'ends') executions.end(name);
+    if (pipeline === 'token') executions.wait(name, `token of ${name}`);
   });
   return Promise.resolve({
     executions,

@@ -5,7 +5,7 @@ import type { ListedBlob } from '@tidewheel/packing/store.ts';
 import { describe, expect, it } from 'vitest';
 import { S3Transient } from '../../../../functions/aws/s3/errors.ts';
 import { withParallelLists } from '../../../../functions/aws/s3/parallel-lists.ts';
-import { lookAtIncoming } from '../../../../functions/run/ingest/settle.ts';
+import { lookAtIncoming } from '../../../../functions/run/ingest/settle-run.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';

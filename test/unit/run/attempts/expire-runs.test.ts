@@ -35,7 +35,7 @@ async function world(status: RunStatus = 'succeeded', retention: Readonly<Record
   for (const key of [...Object.values(FILES).flat(), ...KEPT]) store.seed(key, 'x');
   const add = async (run: RunRecord): Promise<void> => {
     await runs.create(run);
-    await executions.start(executionName(run.runId, 1), {});
+    await executions.start(run);
   };
   const finish = async (run: RunRecord, as: RunStatus = 'succeeded'): Promise<void> => {
     await runs.update(run.runId, { status: as, updatedAt: AT });

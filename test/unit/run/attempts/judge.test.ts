@@ -2,8 +2,9 @@
 
 import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
+import { advanced } from '../../../../functions/records/progress.ts';
 import type { AttemptRecord, Resume } from '../../../../functions/records/run-records.ts';
-import { advanced, judge } from '../../../../functions/run/attempts/judge.ts';
+import { judge } from '../../../../functions/run/attempts/judge-run.ts';
 import { attemptOf, outcomeOf, progressOf } from '../../../support/builders/records.ts';
 
 const RUN = 'digits-000001';

@@ -4,6 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TrainingJobDescription } from '../../../../functions/launch/job/training-service.ts';
 import type { Launchers } from '../../../../functions/launch/launcher.ts';
+import type { StartedRun } from '../../../../functions/records/ports.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
 import { registerPipeline } from '../../../../functions/run/ingest/register-pipeline.ts';
 import { settleRun } from '../../../../functions/run/ingest/settle-run.ts';
@@ -86,8 +87,8 @@ describe('a run', () => {
     at.executions.started.delete(first);
     const executions = {
       ...kept,
-      start: (name: string, input: unknown) =>
-        name === first ? Promise.resolve('closed' as const) : kept.start(name, input),
+      start: (run: StartedRun) =>
+        run.execution === 1 ? Promise.resolve('closed' as const) : kept.start(run),
       status: (name: string) => (name === first ? Promise.resolve(undefined) : kept.status(name)),
     };
     expect((await reconcile({ ...at, executions }, { sweep: false })).resumed).toEqual([RUN]);

@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
-import { watchResume } from '../../../../functions/run/attempts/watch-attempt.ts';
+import { watchResume } from '../../../../functions/run/attempts/watch-resume.ts';
 import { attemptOf } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';

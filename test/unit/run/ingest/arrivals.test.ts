@@ -1,7 +1,11 @@
 /** Every message of the arrivals queue is read as data. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ArrivalEvent, newestWakes, readArrivals } from '../../../../functions/run/ingest/arrivals.ts';
+import {
+  type ArrivalEvent,
+  newestWakes,
+  readArrivals,
+} from '../../../../functions/run/ingest/take-arrivals.ts';
 import { AT, secondsAfter } from '../../../support/builders/records.ts';
 import { created } from '../../../support/world/ground.ts';
 

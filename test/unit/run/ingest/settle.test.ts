@@ -1,7 +1,11 @@
 /** When a batch is complete, read from listings alone. */
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import { decideSettled, type IncomingLook, lookAtIncoming } from '../../../../functions/run/ingest/settle.ts';
+import {
+  decideSettled,
+  type IncomingLook,
+  lookAtIncoming,
+} from '../../../../functions/run/ingest/settle-run.ts';
 import { AT, secondsAfter } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';

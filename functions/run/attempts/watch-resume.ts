@@ -1,14 +1,44 @@
-/** Reads how an attempt went on from the checkpoint that was there. The agent writes it beside the checkpoints. */
+/** How an attempt went on from the checkpoint that was there. The agent notes it beside the checkpoints. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { valueOf } from '@tidewheel/contract/document.ts';
 import { resumeNote } from '@tidewheel/contract/resume.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { readNote } from './host-files.ts';
-import type { AttemptRecord, Resume } from './run-records.ts';
+import { readNote } from '../../records/host-files.ts';
+import type { AttemptRecord, Resume } from '../../records/run-records.ts';
+import type { WatchDeps } from './watch-attempt.ts';
+
+/** Safe to repeat: the agent's note grows with what it sees. */
+export async function watchResume(
+  deps: Omit<WatchDeps, 'notifier'>,
+  attempt: AttemptRecord,
+): Promise<AttemptRecord> {
+  const isSettled = attempt.resume?.verdict !== undefined && attempt.outcome === undefined;
+  const resume = isSettled ? undefined : await readResume(deps.store, attempt);
+  if (resume === undefined) return attempt;
+  const at = deps.clock.now().toISOString();
+  const { runId, attempt: number } = attempt;
+  for (const [index, { name, problem, instead }] of resume.repairs.entries())
+    await deps.timeline.add(runId, {
+      id: `replaced-${number}-${index}`,
+      at,
+      kind: 'CheckpointReplaced',
+      text: `attempt ${number}: ${name} is damaged (${problem}); it goes on from ${instead}`,
+    });
+  const text = describeResume(number, resume);
+  if (text !== undefined)
+    await deps.timeline.add(runId, {
+      id: `resumed-${number}`,
+      at,
+      kind: resume.verdict?.kind === 'beganAgain' ? 'BeganAgain' : 'Resumed',
+      text,
+    });
+  if (JSON.stringify(resume) === JSON.stringify(attempt.resume)) return attempt;
+  return deps.attempts.update(runId, number, { resume, updatedAt: at });
+}
 
 /** @returns undefined without a readable note, as in a run's first attempt */
-export async function readResume(
+async function readResume(
   store: ObjectStore,
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<Resume | undefined> {
@@ -25,7 +55,7 @@ export const startedOver = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean 
   resume?.verdict?.kind === 'beganAgain' && resume.checkpoint !== undefined;
 
 /** A sentence on the timeline; undefined while nothing is known. */
-export function describeResume(attempt: number, { checkpoint, verdict }: Resume): string | undefined {
+function describeResume(attempt: number, { checkpoint, verdict }: Resume): string | undefined {
   if (verdict === undefined) return undefined;
   if (checkpoint === undefined)
     return verdict.kind === 'resumed'
