@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Pipeline, trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
-import { SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
+import { SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
@@ -42,7 +42,8 @@ export const isFolder = (path: string): boolean =>
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
   const { pipeline, source, data } = await declaredIn(wanted);
-  const typed = Object.keys(wanted.channels).filter((name) => name !== SHARDS_CHANNEL);
+  const ofShards = shardsIn(pipeline?.training.channels);
+  const typed = Object.keys(wanted.channels).filter((name) => name !== ofShards);
   const asWanted = {
     strategy: 'single',
     ...pipeline?.training,
@@ -66,9 +67,12 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
   };
 }
 
-/** Where a run finds what was dropped: as files in the channels that declare so, and in `train`, packed. */
+export const shardsIn = (channels: Pipeline['training']['channels']): string =>
+  shardsChannel(SHARDS_CHANNEL, Object.keys(channels ?? {}));
+
+/** Where a run finds what was dropped: as files in the channels that declare so, and packed in that of the shards. */
 function channelsOf(data: string, { channels = {} }: Pipeline['training']): Readonly<Record<string, string>> {
-  const folders: Record<string, string> = { [SHARDS_CHANNEL]: data };
+  const folders: Record<string, string> = { [shardsIn(channels)]: data };
   for (const [name, channel] of Object.entries(channels)) {
     const [, below] = ('s3' in channel && /^incoming\/(.*?)\/?$/.exec(channel.s3)) || [];
     if (below !== undefined) folders[name] = join(data, below);

@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { defineVerb } from '../command/verb.ts';
 import { tryCost } from '../try/cost.ts';
-import { isFile, isFolder, readTraining } from '../try/declared.ts';
+import { isFile, isFolder, readTraining, shardsIn } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
@@ -149,7 +149,9 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     process.on(name, () => stopping.abort(new Error('stopped')));
   const onStep = values.json ? () => undefined : say;
   for (const [name, path] of Object.entries(channels))
-    onStep(`  channel ${name}: ${path}${name === 'train' ? ', as it is; in a run: packed' : ''}`);
+    onStep(
+      `  channel ${name}: ${path}${name === shardsIn(training.channels) ? ', as it is; in a run: packed' : ''}`,
+    );
   const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
   if (!(await canShowOptMl(pythonPath, source))) onStep(`  ${NOT_SHOWN}`);
   const work = await workFolder();

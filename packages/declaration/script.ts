@@ -6,5 +6,5 @@
 
 export { prefixUri } from './schema/prefix.ts';
 export { IN_CHECKPOINTS, neededChannels } from './script/arguments.ts';
-export { HYPERPARAMETERS, SHARDS_CHANNEL } from './script/placeholders.ts';
+export { HYPERPARAMETERS, SHARDS_CHANNEL, shardsChannel } from './script/placeholders.ts';
 export { belongsToSource } from './script/source-files.ts';

@@ -3,7 +3,7 @@ import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { InputChannel, Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { prefixUri } from '@tidewheel/declaration/script.ts';
+import { prefixUri, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
 import type { ChannelRequest } from './request.ts';
@@ -21,6 +21,8 @@ export interface ChannelsInput {
   /** Seed of the order in which a Pipe delivers the shards. */
   readonly shuffleSeed?: number | undefined;
   readonly distribution: 'FullyReplicated' | 'ShardedByS3Key';
+  /** Names of the channels that the declaration adds. */
+  readonly declared?: readonly string[] | undefined;
   /** Names of all instance groups if the job has several. Then every channel must name its groups. */
   readonly groups?: readonly string[] | undefined;
 }
@@ -40,16 +42,17 @@ export interface Channels {
 const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
 /** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
-export const pipeChannel = (split: SplitName, process: number): string =>
-  process === 0 ? split : `${split}-${process}`;
+export const pipeChannel = (ofShards: string, process: number): string =>
+  process === 0 ? ofShards : `${ofShards}-${process}`;
 
 export function jobChannels(input: ChannelsInput): Channels {
-  const sources = splitsIn(input.generations).flatMap((split) =>
-    sourcesOf(ofSplit(input, split), split).map((source, process) => ({
+  const sources = splitsIn(input.generations).flatMap((split) => {
+    const name = shardsChannel(split, input.declared ?? []);
+    return sourcesOf(ofSplit(input, split), name).map((source, process) => ({
       ...source,
-      name: pipeChannel(split, process),
-    })),
-  );
+      name: pipeChannel(name, process),
+    }));
+  });
   return {
     channels: [
       ...sources.map((source) =>
@@ -85,8 +88,8 @@ const ofSplit = <Input extends Pick<ChannelsInput, 'generations'>>(
   generations: input.generations.filter((one) => splitOf(one) === split),
 });
 
-const sourcesOf = (input: ChannelsInput, split: SplitName): readonly ShardSource[] =>
-  readersOf(input) > 1 ? pipeSources(input, split) : [shardsSource(input, split)];
+const sourcesOf = (input: ChannelsInput, name: string): readonly ShardSource[] =>
+  readersOf(input) > 1 ? pipeSources(input, name) : [shardsSource(input, name)];
 
 const readersOf = ({
   inputMode,
@@ -132,12 +135,12 @@ function channel(
  * channels and a dataset has no such limit. The script finds all shards under SM_CHANNEL_TRAIN either way. The common
  * prefix of the generations would include a generation that is sealed while the job waits for capacity.
  */
-function shardsSource(input: ChannelsInput, split: SplitName): ShardSource {
+function shardsSource(input: ChannelsInput, name: string): ShardSource {
   const [only, ...others] = input.generations;
   if (only !== undefined && others.length === 0) {
     return { type: 'S3Prefix', uri: s3Uri(input.bucket, only.shardsPrefix), objects: [] };
   }
-  const key = bucketKeys.channelManifest(input.pipeline, input.runId, split);
+  const key = bucketKeys.channelManifest(input.pipeline, input.runId, name);
   return manifestOf(input, key, [...shardKeys(input), ...indexKeys(input)]);
 }
 
@@ -147,11 +150,11 @@ type ShardSource = Pick<Source, 'type' | 'uri'> & { readonly objects: readonly P
  * Divides the shards among the processes of a host, so that a host reads each shard once. With ShardedByS3Key SageMaker
  * also divides each list among the hosts. With FullyReplicated the script takes its host's part of each list.
  */
-function pipeSources(input: ChannelsInput, split: SplitName): readonly ShardSource[] {
+function pipeSources(input: ChannelsInput, name: string): readonly ShardSource[] {
   const readers = readersOf(input);
   const keys = shardKeys(input);
   return Array.from({ length: readers }, (_, process) => {
-    const key = `${bucketKeys.channelManifest(input.pipeline, input.runId, split)}-${process}`;
+    const key = `${bucketKeys.channelManifest(input.pipeline, input.runId, name)}-${process}`;
     return manifestOf(
       input,
       key,

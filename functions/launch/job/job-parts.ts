@@ -14,7 +14,7 @@ import {
 import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
 import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
 import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { neededChannels, SHARDS_CHANNEL } from '@tidewheel/declaration/script.ts';
+import { neededChannels, SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
@@ -103,6 +103,7 @@ export function jobParts(
     processesPerHost: processesOf(input),
     shuffleSeed: declaration.packing.seed,
     distribution: declaration.training.distribution,
+    declared: Object.keys(declaration.training.channels ?? {}),
     groups,
   };
   const { channels, objects } = jobChannels(channelsInput);
@@ -213,18 +214,20 @@ function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: 
 function shardsProblems({ declaration: { training, packing }, generations }: JobInput): Problem[] {
   const needed = neededChannels(training);
   const path = 'training.arguments';
-  if (generations.length === 0 && needed.includes(SHARDS_CHANNEL)) {
-    const message = `name \${channel:${SHARDS_CHANNEL}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
+  const channelOf = (split: string) => shardsChannel(split, Object.keys(training.channels ?? {}));
+  if (generations.length === 0 && needed.includes(channelOf(SHARDS_CHANNEL))) {
+    const message = `name \${channel:${channelOf(SHARDS_CHANNEL)}}, and nothing was packed yet: drop files under incoming/ first, or end the argument with ?`;
     return [{ path, message }];
   }
   const parts = packing.split === undefined ? [] : partsOf(packing.split);
   return parts
     .filter(
-      (name) => needed.includes(name) && !generations.some(({ split = SHARDS_CHANNEL }) => split === name),
+      (name) =>
+        needed.includes(channelOf(name)) && !generations.some(({ split = SHARDS_CHANNEL }) => split === name),
     )
     .map((name) => ({
       path,
-      message: `name \${channel:${name}}, and no sample of that split was packed yet: drop more files under incoming/, or end the argument with ?`,
+      message: `name \${channel:${channelOf(name)}}, and no sample of that split was packed yet: drop more files under incoming/, or end the argument with ?`,
     }));
 }
 

@@ -1,16 +1,27 @@
 /** Further data that a script reads beside its shards: the `channels` part of `training`. */
 
+import { own } from '@tidewheel/kit/own-property.ts';
 import { refusingProto } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { prefixSchema } from './prefix.ts';
 
-/** Names that the service uses itself, and `train-1`, `train-2` of a Pipe for each process. */
-const RESERVED = /^(train|code|agent|train-\d+)$/;
+/** Of the service itself: the agent finds the source in one, and the container the agent in the other. */
+const RESERVED: Readonly<Record<string, string>> = {
+  code: 'holds training.source: choose another name, or put the files into the source',
+  agent: "holds Tidewheel's agent: choose another name",
+};
 
+/** The names of SageMaker (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Channel.html) that can be folders. */
 const channelName = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'begin with a letter; use up to 63 of A-Z, a-z, 0-9, - and _')
-  .refine((name) => !RESERVED.test(name), 'this name is used by the service, choose another');
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'begin with a letter or digit; use up to 64 of A-Z, a-z, 0-9, ., - and _',
+  )
+  .superRefine((name, context) => {
+    const message = own(RESERVED, name);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
 
 const directory = z
   .string()
@@ -71,6 +82,19 @@ const OF_A_FILE_SYSTEM = ['storageGigabytes', 'usdPerGigabyteMonth'] as const;
 type FileSystemChannel = z.infer<typeof lustreChannel> | z.infer<typeof efsChannel>;
 type DeclaredChannels = Record<string, z.infer<typeof s3Channel> | FileSystemChannel>;
 
+/** The script would find one of them under `SM_CHANNEL_<NAME>`, and no word of the other. */
+function refuseSameVariable(channels: DeclaredChannels, context: z.RefinementCtx): void {
+  const names = new Map<string, string>();
+  for (const name of Object.keys(channels)) {
+    const variable = `SM_CHANNEL_${name.toUpperCase()}`;
+    const before = names.get(variable);
+    names.set(variable, name);
+    if (before === undefined) continue;
+    const message = `has the variable ${variable}, as ${before} has: give it another name`;
+    context.addIssue({ code: 'custom', path: [name], message });
+  }
+}
+
 /** Two channels may read one file system, but it has one size and one price. */
 function refuseContradictions(channels: DeclaredChannels, context: z.RefinementCtx): void {
   const first = new Map<string, { readonly name: string; readonly channel: FileSystemChannel }>();
@@ -95,6 +119,7 @@ export const inputChannelsSchema = refusingProto(
     .record(channelName, z.union([s3Channel, lustreChannel, efsChannel]))
     .refine((all) => Object.keys(all).length <= 8, 'at most 8 channels')
     .superRefine(refuseContradictions)
+    .superRefine(refuseSameVariable)
     .describe('Further data by channel name: the script finds each under SM_CHANNEL_<NAME>.'),
 );
 

@@ -3,7 +3,7 @@
 import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { type CommandLine, neededChannels } from '../script/arguments.ts';
-import { channelsIn } from '../script/placeholders.ts';
+import { channelsIn, shardsChannel } from '../script/placeholders.ts';
 
 /** In the order in which shares are laid out. Each is the name of a channel of training. */
 export const SPLITS = ['train', 'validation', 'test'] as const;
@@ -101,27 +101,29 @@ interface SplitProblem {
   readonly message: string;
 }
 
-/** Channels that the service makes of splits, with `validation-1` of a Pipe for each process. */
-const OF_SPLIT = /^(validation|test)(?:-\d+)?$/;
-
 /** Reads what other rules have refused too, so a field may be of any type. */
 export function splitProblems({ packing, training }: Declared): SplitProblem[] {
   const split = isPart(packing?.split) ? packing.split : {};
   const declared = Object.keys(training?.channels ?? {});
   const isMade = (name: string): boolean => SPLITS.some((one) => one === name && split[one] !== undefined);
-  const doubled = declared.filter((name) => isMade(OF_SPLIT.exec(name)?.[1] ?? ''));
+  const taken = SPLITS.filter((name) => name === 'train' || isMade(name))
+    .map((name) => shardsChannel(name, declared))
+    .filter((name) => declared.includes(name));
   const named = channelsNamed(training ?? {});
   const missing = SPLITS.filter(
-    (name) => name !== 'train' && named.includes(name) && !isMade(name) && !declared.includes(name),
+    (name) =>
+      name !== 'train' &&
+      !isMade(name) &&
+      named.some((one) => one === shardsChannel(name, declared) && !declared.includes(one)),
   );
   return [
-    ...doubled.map((name) => ({
+    ...taken.map((name) => ({
       path: ['training', 'channels', name],
-      message: 'packing.split makes this channel: give it another name, or leave the split out',
+      message: `holds the shards, because ${name.slice('shards_'.length)} is declared too: give it another name`,
     })),
     ...missing.map((name) => ({
       path: ['training'],
-      message: `\${channel:${name}} is named, but neither training.channels nor packing.split gives it: declare packing.split.${name}`,
+      message: `\${channel:${shardsChannel(name, declared)}} is named, but neither training.channels nor packing.split gives it: declare packing.split.${name}`,
     })),
   ];
 }

@@ -9,6 +9,16 @@ const FOLDERS = ['checkpoints', 'model', 'output', 'source'] as const;
 export const HYPERPARAMETERS = '${hyperparameters}';
 
 export const SHARDS_CHANNEL = 'train';
+
+/**
+ * The channel of a split's shards: its name, unless the declaration gives that to other data. `train-1` is the second
+ * Pipe of `train`.
+ */
+export const shardsChannel = (split: string, declared: readonly string[]): string =>
+  declared.some((name) => name === split || (name.startsWith(`${split}-`) && /-\d+$/.test(name)))
+    ? `shards_${split}`
+    : split;
+
 /** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
 const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];
 const CHANNEL = /^channel:(.*)$/;
@@ -28,10 +38,11 @@ const placeholdersIn = (text: string): readonly Placeholder[] =>
 export function placeholderProblems(text: string, channels: readonly string[]): string[] {
   return placeholdersIn(text).flatMap(({ name }) => {
     if (name === undefined) return ['has ${ without }: close it, or write $${ for the characters themselves'];
-    const known = [SHARDS_CHANNEL, ...channels];
+    const known = [...new Set([shardsChannel(SHARDS_CHANNEL, channels), ...channels])];
     const channel = CHANNEL.exec(name)?.[1];
     if (channel !== undefined) {
-      if (known.includes(channel) || SPLIT_CHANNELS.includes(channel)) return [];
+      const ofSplits = SPLIT_CHANNELS.map((split) => shardsChannel(split, channels));
+      if (known.includes(channel) || ofSplits.includes(channel)) return [];
       return [`names the channel ${shown(channel)}: the channels are ${known.join(', ')}`];
     }
     if (FOLDERS.some((folder) => folder === name)) return [];

@@ -39,12 +39,13 @@ describe('packing.split', () => {
     expect(problemsOf(split)).toContainEqual(expect.stringMatching(new RegExp(problem)));
   });
 
-  it('and a declared channel do not share a name', () => {
-    const training = '{ strategy: ddp, channels: { validation: { s3: holdout/ } } }';
-    expect(problemsOf('{ train: 0.9, validation: 0.1 }', training)).toEqual([
-      expect.stringMatching(/^training.channels.validation: .*packing.split makes this channel/),
+  it('and a declared channel may share a name', () => {
+    const training =
+      "{ strategy: ddp, channels: { validation: { s3: holdout/ } }, arguments: ['${channel:shards_validation}'] }";
+    expect(problemsOf('{ train: 0.9, validation: 0.1 }', training)).toEqual([]);
+    expect(problemsOf('{ train: 0.9, test: 0.1 }', training)).toEqual([
+      expect.stringMatching(/\{channel:shards_validation\} is named, but neither/),
     ]);
-    expect(problemsOf('{ train: 0.9, test: 0.1 }', training)).toEqual([]);
   });
 
   it('gives the channels that arguments may name', () => {

@@ -54,12 +54,20 @@ it('takes every channel, declared or not', async () => {
   expect((await read({ channels: { other: '/a' } })).training.channels).toHaveProperty('data');
 });
 
+it('gives dropped files to a channel named train', async () => {
+  await mkdir(join(folder, 'images/test'), { recursive: true });
+  const channels = 'channels: { train: { s3: incoming/ }, test: { s3: incoming/test/ } }';
+  await writeFile(join(folder, 'tidewheel.yaml'), DECLARED.replace('[--fast] }', `[--fast], ${channels} }`));
+  const data = join(folder, 'images');
+  expect((await read()).channels).toEqual({ train: data, test: join(data, 'test'), shards_train: data });
+});
+
 it('names the remedy for a reserved channel or variable', async () => {
   const typed = { channels: { code: '/a' }, environment: { SM_CHANNEL_TEST: '/b' } };
   await expect(read(typed)).rejects.toMatchObject({
     problems: [
       expect.stringMatching(/^training\.environment\.SM_CHANNEL_TEST: .*--channel NAME=PATH/),
-      expect.stringMatching(/^training\.channels\.code: .*used by the service/),
+      expect.stringMatching(/^training\.channels\.code: .*holds training.source/),
     ],
   });
 });

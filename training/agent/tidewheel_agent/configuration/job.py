@@ -146,7 +146,10 @@ class Job:
             "output": str(self.base / "output" / "data"),
             "source": str(self.code_dir),
             # A run without data has no shards.
-            **{f"channel:{name}": str(data / name) for name in ("train", *self.channels)},
+            **{
+                f"channel:{name}": str(data / name)
+                for name in ("train", "shards_train", *self.channels)
+            },
         }
 
     @property
