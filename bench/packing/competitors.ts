@@ -51,7 +51,6 @@ export function competitors({ folder, s5cmd }: PeerTools): readonly Tool[] {
   });
   return [
     ours,
-    { ...ours, name: 'tidewheel over undici', environment: { ...LAMBDA, READS: 'undici' } },
     peer('s5cmd and GNU tar', ['sh', path.join(HERE, 'peers/s5cmd-tar.sh')]),
     peer('client-s3 v3 and tar-stream', node('peers/sdk-tar-stream.ts')),
   ];

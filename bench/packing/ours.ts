@@ -8,12 +8,9 @@ import { planShards } from '@tidewheel/packing/plan.ts';
 import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { readText } from '@tidewheel/packing/store.ts';
 import { openBenchStore } from '../bench-store.ts';
-import { openUndici } from './undici-transport.ts';
 
 const run = { pipeline: 'bench', runId: 'bench-000001', packing: packingSchema.parse({ label: 'none' }) };
-await using opened = await openBenchStore({
-  transport: process.env['READS'] === 'undici' ? openUndici : undefined,
-});
+await using opened = await openBenchStore();
 const { store } = opened;
 await planShards({ store, now: () => new Date() }, run);
 const text = await readText(store, bucketKeys.planItems(run.pipeline, run.runId));

@@ -10,7 +10,6 @@ import base64
 import json
 import re
 import uuid
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +20,6 @@ Json = dict[str, Any]
 _TARGET = "ServiceQuotasV20190624."
 _REGION = re.compile(r"Credential=[^/]+/\d{8}/([a-z0-9-]+)/")
 _SERVICE_CODE = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,63}")
-_QUOTA_CODE = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{1,128}")
-_LEVELS = ("ACCOUNT", "RESOURCE", "ALL")
 _MOST_RESULTS = 100
 
 
@@ -65,28 +62,14 @@ class Catalogue:
 
     def answer(self, operation: str, request: Json, region: str) -> Json:
         """Raises QuotasError."""
-        code = _text(request, "ServiceCode", _SERVICE_CODE)
+        code = request.get("ServiceCode")
+        if not isinstance(code, str) or not _SERVICE_CODE.fullmatch(code):
+            raise _illegal("ServiceCode", code)
         match operation:
-            case "ListServiceQuotas":
-                return self._applied(code, request, region)
-            case "ListAWSDefaultServiceQuotas":
-                return self._page(operation, code, self._of(code).quotas, request, region)
-            case "GetServiceQuota" | "GetAWSDefaultServiceQuota":
-                quota = self._named(code, _text(request, "QuotaCode", _QUOTA_CODE))
-                return {"Quota": self._shown(operation, code, quota, region)}
+            case "ListServiceQuotas" | "ListAWSDefaultServiceQuotas":
+                return self._page(operation, code, request, region)
             case _:
                 raise QuotasError("UnknownOperationException", "")
-
-    def _applied(self, code: str, request: Json, region: str) -> Json:
-        level = request.get("QuotaAppliedAtLevel", "ACCOUNT")
-        if level not in _LEVELS:
-            raise _illegal("QuotaAppliedAtLevel", level)
-        quotas: Iterable[Quota] = self._of(code).quotas
-        if request.get("QuotaCode") is not None:
-            quotas = [self._named(code, _text(request, "QuotaCode", _QUOTA_CODE))]
-        # None of these is of a single resource.
-        here = [] if level == "RESOURCE" else list(quotas)
-        return self._page("ListServiceQuotas", code, here, request, region)
 
     def _of(self, code: str) -> Service:
         service = self._services.get(code)
@@ -94,22 +77,8 @@ class Catalogue:
             raise QuotasError("NoSuchResourceException", f"The service {code} does not exist.")
         return service
 
-    def _named(self, code: str, quota_code: str) -> Quota:
-        for quota in self._of(code).quotas:
-            if quota.code == quota_code:
-                return quota
-        message = f"The quota {quota_code} does not exist for the service {code}."
-        raise QuotasError("NoSuchResourceException", message)
-
-    def _page(
-        self,
-        operation: str,
-        code: str,
-        quotas: Iterable[Quota],
-        request: Json,
-        region: str,
-    ) -> Json:
-        every = list(quotas)
+    def _page(self, operation: str, code: str, request: Json, region: str) -> Json:
+        every = self._of(code).quotas
         start = _position(request.get("NextToken"), f"{operation} {code}", len(every))
         end = start + _size(request.get("MaxResults"))
         page: Json = {
@@ -137,13 +106,6 @@ class Catalogue:
 
 def _illegal(member: str, value: object) -> QuotasError:
     return QuotasError("IllegalArgumentException", f"{member} is not valid: {value!r}")
-
-
-def _text(request: Json, member: str, pattern: re.Pattern[str]) -> str:
-    value = request.get(member)
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise _illegal(member, value)
-    return value
 
 
 def _size(value: object) -> int:

@@ -22,8 +22,6 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --account ID           twelve digits                                              default 000000000000
   --grace SECONDS        between SIGTERM and SIGKILL                                default 120
   --time-scale N         seconds of a job in one real second                        default 1
-  --file-systems DIR     folder that holds file systems as <fs-id>/<path>           default none
-  --keep-host-folders    leave what the hosts had on disk                           default removed
   --help
 
 Capacity is unlimited here and never reclaimed; \`npm start\` runs it with a Spot market.
@@ -52,8 +50,6 @@ async function main(): Promise<void> {
       account: { type: 'string', default: '000000000000' },
       grace: { type: 'string', default: '120' },
       'time-scale': { type: 'string', default: '1' },
-      'file-systems': { type: 'string' },
-      'keep-host-folders': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -64,7 +60,6 @@ async function main(): Promise<void> {
   if (values.endpoint === undefined || values.python === undefined) {
     throw new Error('give --endpoint and --python; --help explains them');
   }
-  const { 'file-systems': fileSystemsDirectory } = values;
   const server = await startLocalSageMaker({
     port: Number(values.port),
     credentials: await accessKeyIn(values['access-key']),
@@ -78,9 +73,7 @@ async function main(): Promise<void> {
     subnetZone: async () => 'use1-az1',
     graceSeconds: Number(values.grace),
     timeScale: Number(values['time-scale']),
-    keepHostFolders: values['keep-host-folders'],
     log: (line) => console.log(printable(line)),
-    ...(fileSystemsDirectory === undefined ? {} : { fileSystemsDirectory }),
   });
   if (!(await canShowOptMl(values.python, values.state))) console.log(NOT_SHOWN);
   console.log(`SageMaker answers at ${server.url}`);

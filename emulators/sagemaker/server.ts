@@ -38,9 +38,8 @@ function startServer(
   settings: Settings,
   operationRate: Rate | undefined,
 ): Promise<LocalServer> {
-  const { clock, credentials, fileSystemsDirectory, log, timeScale } = settings;
-  const abilities = { canServeFileSystems: fileSystemsDirectory !== undefined };
-  const context = { registry, abilities, timeScale, clock };
+  const { clock, credentials, log, timeScale } = settings;
+  const context = { registry, timeScale, clock };
   const mayPass = operationRate && tokenBuckets(operationRate, () => clock.now());
   const dispatch = async (operation: string, body: unknown): ReturnType<typeof runOperation> => {
     if (mayPass?.(operation) === false) throw throttled();

@@ -13,7 +13,6 @@ const USAGE = `usage: node emulators/spot-market/cli.ts [OPTIONS]
   --port N                 default: a free one
   --access-key FILE        the key that it answers; made if it is not there; default .tidewheel/access-key.json
   --region REGION          default ${REGIONS[0]}
-  --time-scale X           market seconds in a real one; default 1
   --config-limit N         new GetSpotPlacementScores configurations a day; default 50
   --aws-endpoint-url URL   answers every EC2 action that is not the market's; without it they are refused
   --help
@@ -33,7 +32,6 @@ const spec = {
     port: { type: 'string', default: '0' },
     'access-key': { type: 'string', default: join('.tidewheel', ACCESS_KEY_FILE) },
     region: { type: 'string', default: REGIONS[0] },
-    'time-scale': { type: 'string', default: '1' },
     'config-limit': { type: 'string', default: '50' },
     'aws-endpoint-url': { type: 'string' },
   },
@@ -42,7 +40,6 @@ const spec = {
     port: wholeNumber(0, 65_535),
     'access-key': z.string(),
     region: z.enum(REGIONS, `give one of ${REGIONS.join(', ')}`),
-    'time-scale': z.coerce.number('give a number above 0').positive('give a number above 0'),
     'config-limit': wholeNumber(0, 1_000_000),
     'aws-endpoint-url': z.url('write it as http://127.0.0.1:4566').optional(),
   }),
@@ -57,7 +54,6 @@ async function main(args: readonly string[]): Promise<number> {
     script: marketScriptOf(values.script, values.region),
     port: values.port,
     region: values.region,
-    timeScale: values['time-scale'],
     configurationLimit: values['config-limit'],
     ...(endpoint !== undefined && { awsEndpointUrl: endpoint }),
     log: (line) => console.error(printable(line)),

@@ -27,8 +27,6 @@ export interface LocalMarketOptions {
   readonly awsEndpointUrl?: string;
   /** Where capacity is leased. Default us-east-1. */
   readonly region?: string;
-  /** Market seconds that pass in a real one. Default 1. */
-  readonly timeScale?: number;
   /** Real seconds from the warning to the kill. Default 120, as on EC2. */
   readonly graceSeconds?: number;
   /** Distinct GetSpotPlacementScores configurations in 24 hours. AWS does not publish its own. Default 50. */
@@ -58,17 +56,16 @@ export interface LocalMarket {
 }
 
 export async function startLocalMarket(options: LocalMarketOptions): Promise<LocalMarket> {
-  const { region = REGIONS[0], timeScale = 1, graceSeconds = 120, log = () => undefined } = options;
+  const { region = REGIONS[0], graceSeconds = 120, log = () => undefined } = options;
   const clock = options.clock ?? wallClock;
   const problems = problemsOf({
     region,
-    timeScale,
     graceSeconds,
     configurationLimit: options.configurationLimit,
   });
   if (problems.length > 0) throw new RangeError(`the local market cannot start: ${problems.join('; ')}`);
   const plan = planOf(options.script ?? { kind: 'calm' });
-  const time = startMarketTime(timeScale, clock);
+  const time = startMarketTime(clock);
   const prices = pricesBy(options, plan, time);
   const leases = makeLeases({
     plan,
@@ -129,16 +126,14 @@ function zonesForAll(types: readonly string[], region: string): readonly string[
 
 function problemsOf(options: {
   readonly region: string;
-  readonly timeScale: number;
   readonly graceSeconds: number;
   readonly configurationLimit: number | undefined;
 }): readonly string[] {
-  const { region, timeScale, graceSeconds, configurationLimit: limit = 1 } = options;
+  const { region, graceSeconds, configurationLimit: limit = 1 } = options;
   return [
     ...(REGIONS.some((known) => known === region)
       ? []
       : [`region is ${region}, choose from ${REGIONS.join(', ')}`]),
-    ...positive('timeScale', timeScale),
     ...positive('graceSeconds', graceSeconds),
     ...positive('configurationLimit', limit),
   ];

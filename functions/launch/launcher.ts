@@ -59,7 +59,7 @@ export interface Launcher {
 }
 
 /** For launchers whose hosts AWS reclaims one by one, and whose gangs survive the loss of some. */
-interface HostPort {
+export interface HostPort {
   /** The jobs of those instances that belong to this installation, by instance id. */
   jobsOf(instanceIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Asks the hosts for a checkpoint at once; they train on. Each instance in danger gets one request. */

@@ -1,31 +1,29 @@
 /** An event of the service, as EventBridge puts it into the queue of notices (docs/events.md). */
 import * as z from 'zod';
+import { NOTICES } from '../records/notices.ts';
 
 const run = { runId: z.string().min(1).max(63), pipeline: z.string().min(1).max(32) };
-const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
-const event = <Type extends string, Detail extends z.ZodRawShape>(type: Type, detail: Detail) =>
+const event = <Type extends keyof typeof NOTICES, Detail extends z.ZodRawShape>(
+  type: Type,
+  { shape }: z.ZodObject<Detail>,
+) =>
   z.object({
     'detail-type': z.literal(type),
     time: z.iso.datetime(),
-    detail: z.looseObject({ ...run, ...detail }),
+    detail: z.looseObject({ ...run, ...shape }),
   });
 
-/** Events that a declaration's targets may hear of. A later version of an event may have more fields. */
+/** Events that a declaration's targets may hear of. */
 export const noticeEvent = z.discriminatedUnion('detail-type', [
-  event('RunFinished', { modelUri: z.string().optional(), costUsd: z.number(), onDemandUsd: z.number() }),
-  event('RunFailed', { reason: z.string() }),
-  event('RunStopped', { requestedBy: z.string(), costUsd: z.number() }),
-  event('AttemptInterrupted', { ...attempt, reason: z.string(), step: z.number().optional() }),
-  event('CheckpointStalled', { ...attempt, step: z.number(), ageSeconds: z.number() }),
-  event('ScriptHangs', { ...attempt, host: z.string(), since: z.string() }),
-  event('DoctorVerdict', {
-    ...attempt,
-    cause: z.string(),
-    remedy: z.string().optional(),
-    gainUsd: z.object({ low: z.number(), high: z.number() }).optional(),
-  }),
-  event('BudgetNearlySpent', { costUsd: z.number(), budgetUsd: z.number() }),
-  event('DeadlineInDanger', { deadlineAt: z.string(), expectedAt: z.string() }),
+  event('RunFinished', NOTICES.RunFinished),
+  event('RunFailed', NOTICES.RunFailed),
+  event('RunStopped', NOTICES.RunStopped),
+  event('AttemptInterrupted', NOTICES.AttemptInterrupted),
+  event('CheckpointStalled', NOTICES.CheckpointStalled),
+  event('ScriptHangs', NOTICES.ScriptHangs),
+  event('DoctorVerdict', NOTICES.DoctorVerdict),
+  event('BudgetNearlySpent', NOTICES.BudgetNearlySpent),
+  event('DeadlineInDanger', NOTICES.DeadlineInDanger),
 ]);
 
 export type NoticeEvent = z.infer<typeof noticeEvent>;

@@ -1,5 +1,6 @@
 /** What the rules ask of the world. Adapters are in functions/aws, fakes in test/support/fakes; a contract suite checks both. */
 
+import type { Notice } from './notices.ts';
 import type { RunRecord } from './run-records.ts';
 
 /** `retriesExhausted`: it has ended because AWS throttled it or could not be reached for too long. */
@@ -22,84 +23,6 @@ export interface Executions {
   /** 'stale' when no execution waits for this token any more: answered before, timed out, or the execution is gone. */
   succeed(taskToken: string, output: unknown): Promise<'delivered' | 'stale'>;
 }
-
-interface Range {
-  readonly low: number;
-  readonly expected: number;
-  readonly high: number;
-}
-
-/** What the service tells others; see docs/events.md. */
-export type Notice =
-  | {
-      readonly type: 'DatasetSealed';
-      readonly generation: string;
-      readonly samples: number;
-      readonly shards: number;
-      readonly rejected: number;
-    }
-  | {
-      readonly type: 'AttemptStarted';
-      readonly attempt: number;
-      readonly jobName: string;
-      readonly instanceType: string;
-      readonly zoneId?: string | undefined;
-      readonly purchaseOption: string;
-      /** In CloudWatch Logs. */
-      readonly log?: { readonly group: string; readonly streamPrefix: string } | undefined;
-    }
-  | {
-      readonly type: 'AttemptInterrupted';
-      readonly attempt: number;
-      readonly jobName: string;
-      readonly reason: string;
-      readonly step?: number | undefined;
-    }
-  | {
-      readonly type: 'CheckpointStalled';
-      readonly attempt: number;
-      readonly jobName: string;
-      /** The last step that is safe. */
-      readonly step: number;
-      readonly ageSeconds: number;
-      readonly expectedSeconds: number;
-    }
-  | {
-      readonly type: 'ScriptHangs';
-      readonly attempt: number;
-      readonly jobName: string;
-      readonly host: string;
-      /** ISO 8601: when the script last computed or printed. */
-      readonly since: string;
-    }
-  | {
-      readonly type: 'DoctorVerdict';
-      readonly attempt: number;
-      readonly jobName: string;
-      /** Of docs/doctor.md. */
-      readonly cause: string;
-      readonly evidence: Readonly<Record<string, number>>;
-      readonly remedy?: string | undefined;
-      /** Over the whole job. */
-      readonly gainSeconds: Range;
-      readonly gainUsd: Range;
-      readonly unknown: readonly string[];
-    }
-  | {
-      readonly type: 'RunFinished';
-      readonly modelUri?: string | undefined;
-      readonly costUsd: number;
-      readonly onDemandUsd: number;
-    }
-  | { readonly type: 'BudgetNearlySpent'; readonly costUsd: number; readonly budgetUsd: number }
-  /** ISO 8601, both. */
-  | { readonly type: 'DeadlineInDanger'; readonly deadlineAt: string; readonly expectedAt: string }
-  | { readonly type: 'RunFailed'; readonly reason: string }
-  | {
-      readonly type: 'RunStopped';
-      readonly requestedBy: string;
-      readonly costUsd: number;
-    };
 
 export interface Notifier {
   /** At least once; the same notice may come twice. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import type { Notice } from '../../functions/records/ports.ts';
+import type { Notice } from '../../functions/records/notices.ts';
 import { resolve } from './intrinsics.ts';
 import { ofType, type Packaged, packaged, type Resource } from './packaged.ts';
 

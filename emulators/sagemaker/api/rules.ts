@@ -8,18 +8,14 @@ import { groupsOf } from '../model/job-record.ts';
 const DAY_SECONDS = 86_400;
 const MAXIMUM_RUNTIME_SECONDS = 28 * DAY_SECONDS;
 
-export interface LocalAbilities {
-  readonly canServeFileSystems: boolean;
-}
-
 /** Every rule that the request breaks. */
-export function brokenRules(request: CreateTrainingJobRequest, abilities: LocalAbilities): string[] {
+export function brokenRules(request: CreateTrainingJobRequest): string[] {
   return [
     ...algorithmRules(request),
     ...spotRules(request),
     ...resourceRules(request),
     ...channelRules(request),
-    ...localRules(request, abilities),
+    ...localRules(request),
   ];
 }
 
@@ -66,9 +62,6 @@ function spotRules(request: CreateTrainingJobRequest): string[] {
     ...(resources?.KeepAlivePeriodInSeconds
       ? ['KeepAlivePeriodInSeconds is not supported when EnableManagedSpotTraining is set to true']
       : []),
-    ...(resources?.InstancePreferences
-      ? ['InstancePreferences is not supported when EnableManagedSpotTraining is set to true']
-      : []),
   ];
 }
 
@@ -76,7 +69,6 @@ function resourceRules(request: CreateTrainingJobRequest): string[] {
   const config = request.ResourceConfig;
   if (!config) return ['ResourceConfig is missing: give InstanceType and InstanceCount, or InstanceGroups'];
   if (config.InstanceGroups?.length) return instanceGroupRules(config);
-  if (config.InstancePreferences) return preferenceRules(config);
   return [
     ...(config.InstanceType ? [] : ['ResourceConfig needs InstanceType']),
     ...(config.InstanceCount ? [] : ['ResourceConfig needs an InstanceCount of 1 or more']),
@@ -89,7 +81,6 @@ function instanceGroupRules(config: ResourceConfig): string[] {
     ...(config.InstanceType !== undefined || config.InstanceCount !== undefined
       ? ['InstanceType or InstanceCount cannot be specified with InstanceGroups']
       : []),
-    ...(config.InstancePreferences ? ['InstancePreferences cannot be specified with InstanceGroups'] : []),
     ...(config.KeepAlivePeriodInSeconds
       ? ['KeepAlivePeriodInSeconds is not supported with InstanceGroups']
       : []),
@@ -100,24 +91,6 @@ function instanceGroupRules(config: ResourceConfig): string[] {
       ),
     ...repeated(groups.map((group) => group.InstanceGroupName ?? '')).map(
       (name) => `InstanceGroups names '${name}' more than once`,
-    ),
-  ];
-}
-
-function preferenceRules(config: ResourceConfig): string[] {
-  const preferences = config.InstancePreferences ?? [];
-  const counted = preferences.filter((preference) => preference.InstanceCount !== undefined).length;
-  const hasOneCount = counted === preferences.length ? config.InstanceCount === undefined : counted === 0;
-  return [
-    ...(config.InstanceType ? ['InstanceType cannot be specified with InstancePreferences'] : []),
-    ...(config.InstancePlacementConfig
-      ? ['InstancePlacementConfig cannot be specified with InstancePreferences']
-      : []),
-    ...(hasOneCount && (counted > 0 || config.InstanceCount !== undefined)
-      ? []
-      : ['Give InstanceCount either in every one of InstancePreferences or once in ResourceConfig']),
-    ...repeated(preferences.map((preference) => preference.InstanceType ?? '')).map(
-      (type) => `InstancePreferences names ${type} more than once`,
     ),
   ];
 }
@@ -134,48 +107,21 @@ function channelRules(request: CreateTrainingJobRequest): string[] {
 }
 
 function oneChannelRules(channel: Channel, request: CreateTrainingJobRequest): string[] {
-  const {
-    S3DataSource: s3,
-    FileSystemDataSource: fileSystem,
-    DatasetSource: dataset,
-  } = channel.DataSource ?? {};
-  const name = channel.ChannelName ?? '';
+  const sources = Object.values(channel.DataSource ?? {}).filter((source) => source !== undefined).length;
+  const s3 = channel.DataSource?.S3DataSource;
   const mode = channel.InputMode ?? request.AlgorithmSpecification?.TrainingInputMode;
-  const sources = [s3, fileSystem, dataset].filter((source) => source !== undefined).length;
-  const place = `Channel '${name}'`;
+  const place = `Channel '${channel.ChannelName ?? ''}'`;
   return [
     ...(sources === 1 ? [] : [`${place} needs exactly one data source, it has ${sources}`]),
-    ...(mode === 'Pipe'
-      ? []
-      : pipeOnly(channel).map((what) => `${place}: ${what} is only supported with InputMode Pipe`)),
     ...(s3 && s3.S3DataType !== 'S3Prefix' && mode === 'FastFile'
       ? [`${place}: FastFile is only supported with S3DataType S3Prefix`]
       : []),
-    ...(fileSystem ? fileSystemRules(mode, request).map((problem) => `${place}: ${problem}`) : []),
-  ];
-}
-
-function fileSystemRules(mode: string | undefined, request: CreateTrainingJobRequest): string[] {
-  return [
-    ...(mode === 'File' ? [] : ['file systems are only supported with InputMode File']),
-    ...(request.VpcConfig ? [] : ['file systems need a VpcConfig']),
-  ];
-}
-
-function pipeOnly(channel: Channel): string[] {
-  return [
-    ...(channel.DataSource?.S3DataSource?.S3DataType === 'AugmentedManifestFile'
-      ? ['AugmentedManifestFile']
-      : []),
-    ...(channel.CompressionType === 'Gzip' ? ['CompressionType Gzip'] : []),
-    ...(channel.RecordWrapperType === 'RecordIO' ? ['RecordWrapperType RecordIO'] : []),
   ];
 }
 
 function groupAssignmentRules(channels: readonly Channel[], request: CreateTrainingJobRequest): string[] {
   const known = groupsOf(request).map((group) => group.name);
   const hasGroups = (request.ResourceConfig?.InstanceGroups?.length ?? 0) > 0;
-  // A file-system channel has no InstanceGroupNames; whether SageMaker counts it here is not known.
   const named = channels
     .filter((channel) => channel.DataSource?.S3DataSource)
     .map((channel) => ({
@@ -211,27 +157,31 @@ function groupAssignmentRules(channels: readonly Channel[], request: CreateTrain
 const SERVERLESS = ['ServerlessJobConfig', 'MlflowConfig', 'ModelPackageConfig'] as const;
 
 /** SageMaker takes these requests. This server cannot run them, and refuses them instead of running them wrongly. */
-function localRules(request: CreateTrainingJobRequest, { canServeFileSystems }: LocalAbilities): string[] {
-  const serverless = SERVERLESS.filter((member) => request[member] !== undefined).map(
-    (member) => `The local SageMaker runs no serverless jobs: remove ${member}`,
-  );
-  const channels = (request.InputDataConfig ?? []).flatMap((channel) => {
-    const name = channel.ChannelName ?? '';
-    const {
-      S3DataSource: s3,
-      FileSystemDataSource: fileSystem,
-      DatasetSource: dataset,
-    } = channel.DataSource ?? {};
-    return [
-      ...(s3?.S3DataType === 'AugmentedManifestFile' || s3?.S3DataType === 'Converse' || dataset
-        ? [`Channel '${name}': the local SageMaker serves S3Prefix and ManifestFile only`]
-        : []),
-      ...(fileSystem && !canServeFileSystems
-        ? [`Channel '${name}': start the local SageMaker with a fileSystemsDirectory to use file systems`]
-        : []),
-    ];
-  });
-  return [...serverless, ...channels];
+function localRules(request: CreateTrainingJobRequest): string[] {
+  return [
+    ...SERVERLESS.filter((member) => request[member] !== undefined).map(
+      (member) => `The local SageMaker runs no serverless jobs: remove ${member}`,
+    ),
+    ...(request.ResourceConfig?.InstancePreferences
+      ? ['The local SageMaker takes one type of instance: write InstanceType, not InstancePreferences']
+      : []),
+    ...(request.InputDataConfig ?? []).flatMap((channel) =>
+      notServed(channel).map(
+        (what) => `Channel '${channel.ChannelName ?? ''}': the local SageMaker serves no ${what}`,
+      ),
+    ),
+  ];
+}
+
+function notServed({ DataSource: source, CompressionType, RecordWrapperType }: Channel): string[] {
+  const type = source?.S3DataSource?.S3DataType;
+  return [
+    ...(type === 'AugmentedManifestFile' || type === 'Converse' ? [type] : []),
+    ...(source?.DatasetSource ? ['hub data sets'] : []),
+    ...(source?.FileSystemDataSource ? ['file systems'] : []),
+    ...(CompressionType === 'Gzip' ? ['Gzip'] : []),
+    ...(RecordWrapperType === 'RecordIO' ? ['RecordIO'] : []),
+  ];
 }
 
 const repeated = (names: readonly string[]): string[] => [

@@ -97,12 +97,11 @@ export class Gang {
 
   /** Makes the folders and fills them: configuration, channels, checkpoints. */
   async prepare(signal: AbortSignal): Promise<void> {
-    const { clients, hosts, request, settings, scratchDirectory } = this.#context;
+    const { clients, hosts, request, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
     for (const host of hosts) await makeHostFolders(request, hosts, host);
     await this.#layEnvironments();
-    const { fileSystemsDirectory } = settings;
-    await fillChannels({ s3: clients.s3, request, hosts, fileSystemsDirectory, signal });
+    await fillChannels({ s3: clients.s3, request, hosts, signal });
     this.#feeders = makeFeeders(this.#context);
     for (const feeder of this.#feeders) await feeder.prepare();
     await this.#restore(signal);

@@ -1,5 +1,5 @@
 /** Input channels in File mode: which object goes to which host, and the download. */
-import { constants, copyFile, mkdir, symlink } from 'node:fs/promises';
+import { constants, copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel, CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
@@ -127,7 +127,6 @@ export interface ChannelContext {
   readonly s3: S3Client;
   readonly request: CreateTrainingJobRequest;
   readonly hosts: readonly Host[];
-  readonly fileSystemsDirectory: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -157,8 +156,6 @@ export async function fillChannels(context: ChannelContext): Promise<void> {
 
 async function fillChannel(context: ChannelContext, channel: Channel): Promise<void> {
   const hosts = channelHosts(context, channel);
-  for (const host of hosts) await mkdir(dirname(channelDirectory(host, channel)), { recursive: true });
-  if (channel.DataSource?.FileSystemDataSource) return linkFileSystem(context, channel, hosts);
   for (const host of hosts) await mkdir(channelDirectory(host, channel), { recursive: true });
   const { bucket, files } = await listChannel(context.s3, channel, context.signal);
   const distribution = channel.DataSource?.S3DataSource?.S3DataDistributionType;
@@ -174,19 +171,4 @@ async function fillChannel(context: ChannelContext, channel: Channel): Promise<v
       await copyFile(target, copy, constants.COPYFILE_FICLONE);
     }
   });
-}
-
-async function linkFileSystem(
-  context: ChannelContext,
-  channel: Channel,
-  hosts: readonly Host[],
-): Promise<void> {
-  const source = channel.DataSource?.FileSystemDataSource;
-  if (!source || !context.fileSystemsDirectory) return;
-  const directory = join(
-    context.fileSystemsDirectory,
-    source.FileSystemId ?? '',
-    join('/', source.DirectoryPath ?? ''),
-  );
-  for (const host of hosts) await symlink(directory, channelDirectory(host, channel));
 }

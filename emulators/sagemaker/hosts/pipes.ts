@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { S3Client } from '@aws-sdk/client-s3';
@@ -15,7 +14,6 @@ import { transferFailure } from '../model/refusals.ts';
 import type { Host } from './container.ts';
 import { type ChannelListing, channelDirectory, listChannel, receivers } from './host-channels.ts';
 import { openObject } from './objects.ts';
-import { decoded, recordIoFrame } from './pipe-format.ts';
 
 interface PipeOptions {
   readonly s3: S3Client;
@@ -94,19 +92,14 @@ export class PipeFeeder {
 
   /** All objects one after another; a reader that closes early ends the epoch. */
   async #feed(writer: FileHandle, epoch: number): Promise<void> {
-    const { channel } = this.#options;
     for (const { key } of this.#objectsOf(epoch)) {
       const body = await openObject(
         this.#options.s3,
         { bucket: this.#listing.bucket, key },
         this.#stop.signal,
       );
-      const source = channel.CompressionType === 'Gzip' ? decoded(body) : body;
-      const isWhole =
-        channel.RecordWrapperType === 'RecordIO'
-          ? await this.#feedRecord(writer, source)
-          : await this.#feedBytes(writer, source);
-      if (!isWhole) return;
+      for await (const chunk of body)
+        if (!(await this.#write(writer, Buffer.from(chunk as Uint8Array)))) return;
     }
   }
 
@@ -117,19 +110,6 @@ export class PipeFeeder {
       seed === undefined ? this.#listing.files : shuffled(this.#listing.files, Number(seed) + epoch);
     const distribution = channel.DataSource?.S3DataSource?.S3DataDistributionType;
     return files.filter((_, position) => receivers(hosts, position, distribution).includes(host));
-  }
-
-  async #feedBytes(writer: FileHandle, source: Readable): Promise<boolean> {
-    for await (const chunk of source) {
-      if (!(await this.#write(writer, Buffer.from(chunk as Uint8Array)))) return false;
-    }
-    return true;
-  }
-
-  /** A record's length comes before it: the whole object is held. */
-  async #feedRecord(writer: FileHandle, source: Readable): Promise<boolean> {
-    const chunks = await source.toArray();
-    return this.#write(writer, recordIoFrame(Buffer.concat(chunks)));
   }
 
   /** false when the reader has gone or the host ends. */

@@ -30,11 +30,6 @@ export class JobState {
     this.#record = change(this.#record);
   }
 
-  async amend(change: (record: JobRecord) => JobRecord): Promise<void> {
-    this.update(change);
-    await this.#services.store.save(this.#record);
-  }
-
   async change(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
     // A stop that came meanwhile is not undone by what was under way.
     if (this.#record.status === 'Stopping' && status === 'InProgress') return;

@@ -157,10 +157,6 @@ export class JobRegistry {
     return this.#jobs.get(name);
   }
 
-  findByArn(arn: string): LocalTrainingJob | undefined {
-    return [...this.#jobs.values()].find((job) => job.record.arn === arn);
-  }
-
   records(): readonly JobRecord[] {
     return [...this.#jobs.values()].map((job) => job.record);
   }
@@ -168,11 +164,6 @@ export class JobRegistry {
   /** Jobs whose hosts are there. */
   onCapacity(): readonly LocalTrainingJob[] {
     return [...this.#jobs.values()].filter((job) => job.hostCount !== undefined);
-  }
-
-  async remove(name: string): Promise<void> {
-    this.#jobs.delete(name);
-    await this.#services.store.remove(name);
   }
 
   async close(): Promise<void> {

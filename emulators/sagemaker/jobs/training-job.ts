@@ -69,11 +69,6 @@ export class LocalTrainingJob {
     return this.#state.record;
   }
 
-  /** Replaces what the API may change of a job without changing its course. */
-  amend(change: (record: JobRecord) => JobRecord): Promise<void> {
-    return this.#state.amend(change);
-  }
-
   start(): void {
     this.#presence.work();
     this.#done = this.#run().finally(() => this.#presence.rest());
@@ -121,7 +116,7 @@ export class LocalTrainingJob {
       await this.#fail(error);
     } finally {
       this.#endings.cancelLimits();
-      if (!this.#services.settings.keepHostFolders) await this.#services.store.removeHosts(this.record.name);
+      await this.#services.store.removeHosts(this.record.name);
     }
   }
 
@@ -366,11 +361,11 @@ export class LocalTrainingJob {
 const DOWNLOADING_DATA = 'Downloading input data';
 const DOWNLOADING_IMAGE = 'Downloading the training image';
 
-/** FastFile and Pipe stream while the script runs, and file systems are mounted. */
+/** FastFile and Pipe stream while the script runs. */
 async function downloadedBytes(request: CreateTrainingJobRequest, hosts: readonly Host[]): Promise<number> {
   const bytes = new Map<Host, number>();
   for (const channel of request.InputDataConfig ?? []) {
-    if (modeOf(request, channel) !== 'File' || channel.DataSource?.FileSystemDataSource) continue;
+    if (modeOf(request, channel) !== 'File') continue;
     for (const host of channelHosts({ request, hosts }, channel))
       bytes.set(host, (bytes.get(host) ?? 0) + (await bytesBelow(channelDirectory(host, channel))));
   }

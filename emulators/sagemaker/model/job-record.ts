@@ -117,8 +117,7 @@ export function groupsOf(
       }),
     );
   }
-  // Of a list of preferences the first is taken: this server's market takes one type at a time.
-  const { InstanceType, InstanceCount } = { ...config, ...config.InstancePreferences?.[0] };
+  const { InstanceType, InstanceCount } = config;
   return [{ name: 'homogeneousCluster', instanceType: InstanceType ?? '', count: InstanceCount ?? 0 }];
 }
 

@@ -15,7 +15,6 @@ export interface JobStore {
   lastAlive(): Promise<number | undefined>;
   /** What the hosts had on disk. */
   removeHosts(name: string): Promise<void>;
-  remove(name: string): Promise<void>;
 }
 
 const RECORD_FILE = 'job.json';
@@ -48,11 +47,6 @@ export async function openJobStore(stateDirectory: string): Promise<JobStore> {
       for (const folder of ['hosts', 'scratch']) {
         await rm(join(directoryOf(name), folder), { recursive: true, force: true }).catch(() => {});
       }
-    },
-    remove: async (name) => {
-      await tails.get(name)?.catch(() => {});
-      tails.delete(name);
-      await rm(directoryOf(name), { recursive: true, force: true });
     },
   };
 }

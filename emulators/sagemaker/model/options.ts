@@ -39,8 +39,6 @@ export interface LocalSageMakerOptions {
   readonly checkpointSyncSeconds?: number;
   /** Spot price divided by On-Demand price; 1 where nothing is known. EC2 names without `ml.`. */
   readonly spotDiscount?: (instanceType: string, zoneId: string) => number;
-  /** Folder under which file systems lie as `<fs-id>/<DirectoryPath>`; none: jobs with file systems are refused. */
-  readonly fileSystemsDirectory?: string;
   /** Instances that may be in use at once by jobs not yet ended, for each instance type and market; default 1000. */
   readonly instanceQuota?: (instanceType: string, purchaseOption: 'spot' | 'on-demand') => number;
   /** The longest that a job may be allowed to run. Default: as long as SageMaker's API takes. */
@@ -60,17 +58,12 @@ export interface LocalSageMakerOptions {
   readonly imageSeconds?: (instanceType: string) => number;
   /** Requests of each operation. Default: no limit. */
   readonly operationRate?: Rate;
-  /** Keeps what the hosts had on disk after the job ended, for a look; default: removed. */
-  readonly keepHostFolders?: boolean;
   /** The key that clients sign with; the server and the training scripts sign with it too. */
   readonly credentials: AccessKey;
 }
 
 /** The options with every default filled in. */
-export type Settings = Required<
-  Omit<LocalSageMakerOptions, 'fileSystemsDirectory' | 'sleepers' | 'operationRate'>
-> & {
-  readonly fileSystemsDirectory: string | undefined;
+export type Settings = Required<Omit<LocalSageMakerOptions, 'sleepers' | 'operationRate'>> & {
   readonly sleepers: Sleepers | undefined;
 };
 
@@ -93,8 +86,6 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     preparationSeconds: () => 0,
     downloadSeconds: () => 0,
     imageSeconds: () => 0,
-    keepHostFolders: false,
-    fileSystemsDirectory: undefined,
     environmentsDirectory: join(options.stateDirectory, 'environments'),
     ...options,
   };

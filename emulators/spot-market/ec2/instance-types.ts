@@ -9,16 +9,7 @@ import type { Xml } from './xml.ts';
 
 const MIB_PER_GIB = 1_024;
 
-const FIELDS: Fields<InstanceFacts> = {
-  'instance-type': (facts) => facts.type,
-  'processor-info.supported-architecture': (facts) => facts.arch,
-  'vcpu-info.default-vcpus': (facts) => String(facts.vcpu),
-  'memory-info.size-in-mib': (facts) => String(facts.memoryGib * MIB_PER_GIB),
-  'network-info.efa-supported': (facts) => String(facts.efa),
-  'instance-storage-supported': (facts) => String(facts.nvmeGb > 0),
-  'supported-usage-class': () => ['on-demand', 'spot'],
-  'bare-metal': (facts) => String(isBareMetal(facts)),
-};
+const FIELDS: Fields<InstanceFacts> = { 'instance-type': (facts) => facts.type };
 
 export function describeInstanceTypes({ query, region, nowMs }: ServiceRequest): Ec2Answer {
   const requested = query.list('InstanceType');

@@ -13,7 +13,6 @@ const MOST_TYPES = 1_000;
 const MOST_REGIONS = 10;
 /** However many there are, the answer holds no more. */
 const TOP = 10;
-const UNITS = ['units', 'vcpu', 'memory-mib'] as const;
 
 interface Scored {
   readonly region: string;
@@ -27,13 +26,7 @@ export function getSpotPlacementScores({ query, nowMs, market }: ServiceRequest)
   const isSingleZone = query.isTrue('SingleAvailabilityZone');
   const size = query.integer('MaxResults', { minimum: 10, maximum: 1_000 }) ?? TOP;
   market.configurations.count(
-    JSON.stringify([
-      question.types.toSorted(),
-      question.target,
-      question.unit,
-      isSingleZone,
-      [...regions].sort(),
-    ]),
+    JSON.stringify([question.types.toSorted(), question.target, isSingleZone, [...regions].sort()]),
     market.time.now(),
   );
   const freeOf = (pool: MarketPool): number => market.leases.freeAt(pool);
@@ -93,14 +86,9 @@ function questionOf(query: Ec2Query): ScoreQuestion {
   if (target === undefined) {
     throw new Ec2Error('MissingParameter', 'The request must contain the parameter TargetCapacity');
   }
-  return { types: named, target, unit: unitOf(query) };
-}
-
-function unitOf(query: Ec2Query): ScoreQuestion['unit'] {
-  const requested = query.text('TargetCapacityUnitType') ?? 'units';
-  const unit = UNITS.find((known) => known === requested);
-  if (!unit) throw invalid('TargetCapacityUnitType', requested, `write ${UNITS.join(', ')}`);
-  return unit;
+  const unit = query.text('TargetCapacityUnitType') ?? 'units';
+  if (unit !== 'units') throw invalid('TargetCapacityUnitType', unit, 'the local market counts units');
+  return { types: named, target };
 }
 
 function regionsOf(query: Ec2Query): readonly string[] {

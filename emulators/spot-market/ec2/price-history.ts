@@ -10,7 +10,6 @@ import type { Ec2Answer, ServiceRequest } from './service.ts';
 interface Row {
   readonly zone: MarketZone;
   readonly instanceType: string;
-  readonly product: string;
   readonly price: string;
   readonly at: Date;
 }
@@ -23,9 +22,6 @@ const FIELDS: Fields<Row> = {
   'availability-zone': (row) => row.zone.zoneName,
   'availability-zone-id': (row) => row.zone.zoneId,
   'instance-type': (row) => row.instanceType,
-  'product-description': (row) => row.product,
-  'spot-price': (row) => row.price,
-  timestamp: (row) => row.at.toISOString(),
 };
 
 export function describeSpotPriceHistory({ query, region, nowMs, market }: ServiceRequest): Ec2Answer {
@@ -45,7 +41,6 @@ export function describeSpotPriceHistory({ query, region, nowMs, market }: Servi
           .map(({ at, usd }) => ({
             zone,
             instanceType,
-            product: PRODUCT,
             price: usd.toFixed(6),
             // Whole seconds, as EC2 gives them.
             at: new Date(Math.floor(market.time.wallMs(at) / 1_000) * 1_000),
@@ -60,11 +55,11 @@ export function describeSpotPriceHistory({ query, region, nowMs, market }: Servi
   return { spotPriceHistorySet: page.items.map(itemOf), nextToken: page.nextToken ?? '' };
 }
 
-const itemOf = ({ zone, instanceType, product, price, at }: Row) => ({
+const itemOf = ({ zone, instanceType, price, at }: Row) => ({
   availabilityZone: zone.zoneName,
   availabilityZoneId: zone.zoneId,
   instanceType,
-  productDescription: product,
+  productDescription: PRODUCT,
   spotPrice: price,
   timestamp: at,
 });

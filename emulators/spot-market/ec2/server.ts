@@ -14,7 +14,7 @@ import { type Ec2Query, readQuery } from './query.ts';
 import type { Ec2Answer, MarketState, ServiceRequest } from './service.ts';
 import type { VcpuGate } from './vcpu-gate.ts';
 import { errorXml, responseXml } from './xml.ts';
-import { describeAvailabilityZones, describeInstanceTypeOfferings } from './zones.ts';
+import { describeAvailabilityZones } from './zones.ts';
 
 export interface Ec2ServerOptions {
   readonly port: number;
@@ -36,7 +36,6 @@ const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Ec2Answer>
   DescribeSpotPriceHistory: describeSpotPriceHistory,
   DescribeInstanceTypes: describeInstanceTypes,
   DescribeAvailabilityZones: describeAvailabilityZones,
-  DescribeInstanceTypeOfferings: describeInstanceTypeOfferings,
 };
 
 // Codes, status codes and messages as EC2 has them.

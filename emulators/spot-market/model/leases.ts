@@ -178,7 +178,7 @@ function makeClosures(time: MarketTime) {
   const keyOf = (owner: string, zoneId: string): string => `${zoneId} ${runOf(owner)}`;
   return {
     add: ({ owner, zoneId }: Held, seconds: number) => {
-      closures.set(keyOf(owner, zoneId), time.now() + seconds * time.scale);
+      closures.set(keyOf(owner, zoneId), time.now() + seconds);
     },
     has: (owner: string, zoneId: string) => (closures.get(keyOf(owner, zoneId)) ?? 0) > time.now(),
     endsAfter: (at: MarketSecond) => [...closures.values()].filter((end) => end > at),

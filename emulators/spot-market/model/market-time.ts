@@ -1,9 +1,8 @@
-/** Market time runs `scale` times as fast as the region's clock, from 0 at the market's start. */
+/** Seconds of the region's clock, from 0 at the market's start. */
 import { type LocalClock, wallClock } from '../../clock/clock.ts';
 import type { MarketSecond } from './capacity-plan.ts';
 
 export interface MarketTime {
-  readonly scale: number;
   now(): MarketSecond;
   /** Milliseconds since 1970 at which the region's clock shows that moment. */
   wallMs(at: MarketSecond): number;
@@ -12,14 +11,14 @@ export interface MarketTime {
   at(moment: MarketSecond, action: () => void): () => void;
 }
 
-export function startMarketTime(scale = 1, clock: LocalClock = wallClock): MarketTime {
+export function startMarketTime(clock: LocalClock = wallClock): MarketTime {
   const startedMs = clock.now();
-  const marketSecond = (wallMs: number): MarketSecond => ((wallMs - startedMs) / 1_000) * scale;
-  const wallMs = (at: MarketSecond): number => startedMs + (at / scale) * 1_000;
+  const marketSecond = (wallMs: number): MarketSecond => (wallMs - startedMs) / 1_000;
+  const wallMs = (at: MarketSecond): number => startedMs + at * 1_000;
 
   // A millisecond late, never early: the woken listener reads the capacity of that moment.
   const at = (moment: MarketSecond, action: () => void): (() => void) =>
     clock.at(Math.ceil(wallMs(moment)), action);
 
-  return { scale, now: () => marketSecond(clock.now()), wallMs, marketSecond, at };
+  return { now: () => marketSecond(clock.now()), wallMs, marketSecond, at };
 }

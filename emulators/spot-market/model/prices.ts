@@ -26,7 +26,7 @@ const DRIFT = 0.08;
 const AMPLE = 8;
 /** What the last instance costs more than one of many. */
 const SCARCITY = 0.6;
-/** EC2 keeps 90 days; in a fast market that is 90 days of market time. */
+/** EC2 keeps 90 days. */
 const KEPT_SECONDS = 90 * 24 * HOUR_SECONDS;
 
 export function makePrices(seed: number, plan: CapacityPlan, time: MarketTime): SpotPrices {

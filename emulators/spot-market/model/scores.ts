@@ -4,16 +4,12 @@
  * is documented: fewer than three types always score low, and a pool without capacity does too.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
  */
-import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { type MarketPool, zonesOffering } from './offers.ts';
 import { between } from './seeded-by-name.ts';
-
-type CapacityUnit = 'units' | 'vcpu' | 'memory-mib';
 
 export interface ScoreQuestion {
   readonly types: readonly string[];
   readonly target: number;
-  readonly unit: CapacityUnit;
 }
 
 export const LOWEST = 1;
@@ -46,7 +42,7 @@ export function regionScore(
 
 /** How many times the target is there. */
 function headroomOf(
-  { types, target, unit }: ScoreQuestion,
+  { types, target }: ScoreQuestion,
   zoneId: string,
   region: string,
   freeOf: (pool: MarketPool) => number,
@@ -54,10 +50,7 @@ function headroomOf(
   const offered = [...new Set(types)].filter((type) =>
     zonesOffering(type, region).some((zone) => zone.zoneId === zoneId),
   );
-  const free = offered.reduce(
-    (sum, instanceType) => sum + freeOf({ instanceType, zoneId }) * WEIGHTS[unit](instanceType),
-    0,
-  );
+  const free = offered.reduce((sum, instanceType) => sum + freeOf({ instanceType, zoneId }), 0);
   return free / target;
 }
 
@@ -67,9 +60,3 @@ function scoreOf({ types }: ScoreQuestion, headroom: number, place: string): num
   const score = Math.max(LOWEST, Math.min(best, Math.floor(raw)));
   return new Set(types).size < 3 ? Math.min(score, LOW) : score;
 }
-
-const WEIGHTS: Readonly<Record<CapacityUnit, (instanceType: string) => number>> = {
-  units: () => 1,
-  vcpu: (instanceType) => instanceFacts(instanceType)?.vcpu ?? 0,
-  'memory-mib': (instanceType) => (instanceFacts(instanceType)?.memoryGib ?? 0) * 1_024,
-};

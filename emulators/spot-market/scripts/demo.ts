@@ -12,14 +12,8 @@ export interface DemoScript {
   readonly kind: 'demo';
   /** Default 1. */
   readonly seed?: number;
-  /** N lies between these, both included; which it is, the seed and the run decide. Default 1 to 2: the demo's training takes seconds. */
-  readonly checkpoints?: readonly [minimum: number, maximum: number];
-  /** Market seconds from that checkpoint to the reclaim. Default 0.2 to 0.8. */
-  readonly delaySeconds?: readonly [minimum: number, maximum: number];
   /** How long the zone stays without capacity, in market seconds. Default 2 minutes. */
   readonly downSeconds?: number;
-  /** Interruptions of each run. Default 1. */
-  readonly interruptions?: number;
 }
 
 interface Outage {
@@ -31,17 +25,15 @@ interface Outage {
 
 /** Most types are offered in three zones or more. */
 const MOST_ZONES_DOWN = 2;
+/** N lies between these, both included; which it is, the seed and the run decide. The demo's training takes seconds. */
+const CHECKPOINTS = [1, 2] as const;
+/** From that checkpoint to the reclaim. */
+const DELAY_SECONDS = [0.2, 0.8] as const;
 
-export function demoPlan({
-  seed = 1,
-  checkpoints = [1, 2],
-  delaySeconds = [0.2, 0.8],
-  downSeconds = 120,
-  interruptions = 1,
-}: DemoScript): CapacityPlan {
+export function demoPlan({ seed = 1, downSeconds = 120 }: DemoScript): CapacityPlan {
   const outages: Outage[] = [];
   const synced = new Map<string, number>();
-  const suffered = new Map<string, number>();
+  const suffered = new Set<string>();
   const isDown = (zoneId: string, at: MarketSecond): boolean =>
     outages.some((outage) => outage.zoneId === zoneId && outage.from <= at && at < outage.until);
 
@@ -54,15 +46,14 @@ export function demoPlan({
 
   const checkpointSynced = ({ owner, zoneId }: GangRequest, at: MarketSecond): boolean => {
     const run = runOf(owner);
-    const past = suffered.get(run) ?? 0;
     const count = (synced.get(owner) ?? 0) + 1;
     synced.set(owner, count);
     const isDoomed = outages.some(
       (outage) => outage.run === run && outage.zoneId === zoneId && outage.until > at,
     );
-    if (past >= interruptions || isDoomed || count < between(...checkpoints, seed, run, past)) return false;
-    const [least, most] = delaySeconds;
-    const from = at + least + (most - least) * uniform(seed, run, past, 'delay');
+    if (suffered.has(run) || isDoomed || count < between(...CHECKPOINTS, seed, run)) return false;
+    const [least, most] = DELAY_SECONDS;
+    const from = at + least + (most - least) * uniform(seed, run, 'delay');
     endOldest(from);
     outages.push({ run, zoneId, from, until: from + downSeconds });
     return true;
@@ -83,9 +74,6 @@ export function demoPlan({
         (outage) =>
           outage.run === runOf(owner) && outage.zoneId === zoneId && outage.from <= at && at < outage.until,
       ),
-    reclaimed: ({ owner }) => {
-      const run = runOf(owner);
-      suffered.set(run, (suffered.get(run) ?? 0) + 1);
-    },
+    reclaimed: ({ owner }) => void suffered.add(runOf(owner)),
   };
 }

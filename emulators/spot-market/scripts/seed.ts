@@ -10,13 +10,11 @@ import { between, exponential, uniform } from '../model/seeded-by-name.ts';
 export interface SeedScript {
   readonly kind: 'seed';
   readonly seed: number;
-  /** Mean length of a spell with capacity. Default 3 hours of market time. */
-  readonly upSeconds?: number;
-  /** Mean length of a spell without. Default 1 hour of market time. */
-  readonly downSeconds?: number;
 }
 
-const HOUR_SECONDS = 3_600;
+/** Mean lengths of the spells with capacity, and without. */
+const UP_SECONDS = 10_800;
+const DOWN_SECONDS = 3_600;
 /** A shorter one would end before a job could use it. */
 const SHORTEST_SECONDS = 30;
 /** Of the ups, this share has only a few instances: enough for one node, not for a gang. */
@@ -31,11 +29,7 @@ interface Spell {
   readonly capacity: number;
 }
 
-export function seedPlan({
-  seed,
-  upSeconds = 3 * HOUR_SECONDS,
-  downSeconds = HOUR_SECONDS,
-}: SeedScript): CapacityPlan {
+export function seedPlan({ seed }: SeedScript): CapacityPlan {
   const spells = new Map<string, Spell[]>();
 
   const spellAt = (pool: MarketPool, at: MarketSecond): Spell => {
@@ -51,9 +45,9 @@ export function seedPlan({
 
   const nextSpell = (name: string, index: number, from: MarketSecond): Spell => {
     // Which kind comes first is drawn by the long-run share of time that there is capacity.
-    const startsUp = uniform(seed, name, 'first') < upSeconds / (upSeconds + downSeconds);
+    const startsUp = uniform(seed, name, 'first') < UP_SECONDS / (UP_SECONDS + DOWN_SECONDS);
     const isUp = (index % 2 === 0) === startsUp;
-    const mean = isUp ? upSeconds : downSeconds;
+    const mean = isUp ? UP_SECONDS : DOWN_SECONDS;
     const length = Math.max(SHORTEST_SECONDS, Math.round(exponential(mean, seed, name, index)));
     return { from, until: from + length, capacity: isUp ? upCapacity(name, index) : 0 };
   };

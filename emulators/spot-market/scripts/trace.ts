@@ -8,14 +8,11 @@ export interface TraceScript {
   readonly kind: 'trace';
   /** Zone id to trace. Zones without one never have Spot capacity. */
   readonly zones: Readonly<Record<string, Trace>>;
-  /** Tick of the traces at which the market starts. Default 0. */
-  readonly startTick?: number;
 }
 
 /** After its last tick a trace begins again. Every instance type of the zone has the zone's count. */
-export function tracePlan({ zones, startTick = 0 }: TraceScript): CapacityPlan {
-  const tickOf = (trace: Trace, at: MarketSecond): number =>
-    startTick + Math.floor(at / trace.metadata.gap_seconds);
+export function tracePlan({ zones }: TraceScript): CapacityPlan {
+  const tickOf = (trace: Trace, at: MarketSecond): number => Math.floor(at / trace.metadata.gap_seconds);
 
   return {
     capacityAt: ({ zoneId }: MarketPool, at) => {
@@ -31,8 +28,7 @@ export function tracePlan({ zones, startTick = 0 }: TraceScript): CapacityPlan {
       const value = valueAt(trace, tick);
       // A trace in which nothing changes is looked through once, not for ever.
       for (let step = 1; step <= trace.data.length; step += 1) {
-        if (valueAt(trace, tick + step) !== value)
-          return (tick + step - startTick) * trace.metadata.gap_seconds;
+        if (valueAt(trace, tick + step) !== value) return (tick + step) * trace.metadata.gap_seconds;
       }
       return undefined;
     },

@@ -1,7 +1,6 @@
 /**
  * `npm run test:interruptions [-- --seeds 200]`: the ddp recipe on two hosts, struck once for every seed at a random
- * moment, goes on from the newest whole checkpoint, never from half a one, and ends with the same weights. With
- * `--lost` it measures what each interruption costs instead.
+ * moment, goes on from the newest whole checkpoint, never from half a one, and ends with the same weights.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -11,17 +10,13 @@ import * as z from 'zod';
 import { startTestEmulator } from '../../../test/support/emulator.ts';
 import { layGround } from '../../../test/support/local-sagemaker.ts';
 import { type Struck, type Survived, survive, undisturbed } from './campaign.ts';
-import { type Lost, losses, summaryOf } from './lost.ts';
 import { FAULTS, type Fault, interruptionOf } from './plan.ts';
 import { provide } from './training.ts';
 
 const USAGE = `npm run test:interruptions [-- OPTIONS]
   --seeds N   how many interruptions (8)
   --each N    how many of them one training takes (8)
-  --first N   the first seed (1)
-  --lost      measure the lost steps and seconds of a training that saves by save_due()
-  --beside N  with --lost: how many trainings at once (1)
-  --state N   with --lost: megabytes of state (10)`;
+  --first N   the first seed (1)`;
 
 const WHOLE = 'give a whole number from 1 to 1000000';
 const whole = z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE).max(1_000_000, WHOLE);
@@ -29,18 +24,12 @@ const schema = z.object({
   seeds: whole.default(8),
   each: whole.default(8),
   first: whole.default(1),
-  lost: z.boolean().default(false),
-  beside: whole.default(1),
-  state: whole.default(10),
 });
 
 const OPTIONS = {
   seeds: { type: 'string' },
   each: { type: 'string' },
   first: { type: 'string' },
-  lost: { type: 'boolean' },
-  beside: { type: 'string' },
-  state: { type: 'string' },
 } as const;
 
 /** Of a start of two hosts on a machine that has much else to do. */
@@ -50,10 +39,6 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, { options: OPTIONS, schema });
-  return values.lost ? measureLost(values) : interrupt(values);
-}
-
-async function interrupt(values: z.output<typeof schema>): Promise<number> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interruptions-'));
   const emulator = await startTestEmulator();
   const ground = await layGround(emulator.url, {}, PATIENCE_SECONDS);
@@ -78,42 +63,6 @@ async function interrupt(values: z.output<typeof schema>): Promise<number> {
     await emulator.stop();
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function measureLost({ seeds, each, first, beside, state }: z.output<typeof schema>): Promise<number> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-lost-'));
-  const emulator = await startTestEmulator();
-  const all: Lost[] = [];
-  const left = Array.from({ length: seeds }, (_, index) => first + index);
-  const train = async (): Promise<void> => {
-    const ground = await layGround(emulator.url, {}, PATIENCE_SECONDS);
-    try {
-      while (left.length > 0) {
-        const lost = await losses(ground, folder, left.splice(0, each), state);
-        all.push(...lost);
-        for (const one of lost) tellLost(one);
-      }
-    } finally {
-      await ground.close();
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: beside }, train));
-    print(`\n${summaryOf(all).join('\n')}`);
-    const failed = all.filter(({ problems }) => problems.length > 0).length;
-    print(
-      `${all.length} interruptions: ${all.length - failed} went on from what was safe, ${failed} did not`,
-    );
-    return failed > 0 ? 1 : 0;
-  } finally {
-    await emulator.stop();
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function tellLost({ seed, fault, steps, seconds, problems }: Lost): void {
-  print(`${markOf(problems)} seed ${seed}: ${fault}: lost ${steps} steps, ${seconds.toFixed(1)} s`);
-  for (const problem of problems) print(`    ${problem}`);
 }
 
 const markOf = (problems: readonly string[]): string => (problems.length === 0 ? '✓' : '✗');

@@ -30,10 +30,6 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
   const everyStep: Program = 'every_step.py';
   await ground.put(`recipe/${everyStep}`, await readFile(path.join(import.meta.dirname, everyStep)));
-  await provideAgent(ground);
-}
-
-export async function provideAgent(ground: Ground): Promise<void> {
   for (const file of [AGENT_FILE, HOOK_FILES.instrument] as const)
     await ground.put(`agent/${file}`, await packAgent(path.join(TRAINING, '..'), file));
 }
@@ -58,35 +54,15 @@ export interface Saving {
 }
 
 /** @param run names the checkpoints: jobs of one run go on from each other's. */
-export const start = (
+export async function start(
   ground: Ground,
   run: string,
   attempt: number,
   { program, ...saving }: Saving,
-): Promise<Training> =>
-  startJob(ground, {
-    job: `${run}-${attempt}`,
-    code: 'recipe/',
-    checkpoints: `checkpoints/${run}`,
-    hyperparameters: { ...SETTINGS, ...saving, sagemaker_program: program },
-  });
-
-interface Job {
-  readonly job: string;
-  /** Prefix of the script's folder. */
-  readonly code: string;
-  /** Prefix, without a slash at its end. */
-  readonly checkpoints: string;
-  readonly hyperparameters: Readonly<Record<string, string | number>>;
-}
-
-/** On two hosts, with strategy `ddp`. */
-export async function startJob(
-  ground: Ground,
-  { job, code, checkpoints, hyperparameters }: Job,
 ): Promise<Training> {
   const uri = (prefix: string): string => `s3://${ground.bucket}/${prefix}`;
-  const facts = { ...hyperparameters, tidewheel_strategy: 'ddp' };
+  const job = `${run}-${attempt}`;
+  const facts = { ...SETTINGS, ...saving, sagemaker_program: program, tidewheel_strategy: 'ddp' };
   await ground.sageMaker.send(
     new CreateTrainingJobCommand({
       TrainingJobName: job,
@@ -104,14 +80,14 @@ export async function startJob(
       ),
       InputDataConfig: [
         channelOf('train', uri('data/')),
-        channelOf('code', uri(code)),
+        channelOf('code', uri('recipe/')),
         channelOf('agent', uri('agent/')),
       ],
       OutputDataConfig: { S3OutputPath: uri('models') },
       ResourceConfig: { InstanceType: 'ml.c5.xlarge', InstanceCount: 2, VolumeSizeInGB: 1 },
       StoppingCondition: { MaxRuntimeInSeconds: 600, MaxWaitTimeInSeconds: 1_200 },
       EnableManagedSpotTraining: true,
-      CheckpointConfig: { S3Uri: uri(checkpoints), LocalPath: '/opt/ml/checkpoints' },
+      CheckpointConfig: { S3Uri: uri(`checkpoints/${run}`), LocalPath: '/opt/ml/checkpoints' },
       Environment: { TIDEWHEEL_SPOT: '1' },
     }),
   );

@@ -24,8 +24,8 @@ import {
 import { HeadBucketCommand, type S3Client } from '@aws-sdk/client-s3';
 import { DescribeSecretCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
-  ListAWSDefaultServiceQuotasCommand,
-  ListServiceQuotasCommand,
+  paginateListAWSDefaultServiceQuotas,
+  paginateListServiceQuotas,
   type ServiceQuota,
   type ServiceQuotasClient,
 } from '@aws-sdk/client-service-quotas';
@@ -159,39 +159,23 @@ function decisionOf({
   return { action, isAllowed: false, deniedBy: 'policy' };
 }
 
-const PAGE = 100;
-
 /** "If an applied quota value is not available for a quota, the quota is not retrieved": the defaults fill the gaps. */
 async function readQuotas(client: ServiceQuotasClient, service: QuotaService): Promise<readonly Quota[]> {
+  const of = { ServiceCode: service };
   const [defaults, applied] = await Promise.all([
-    allPages((page) =>
-      client.send(new ListAWSDefaultServiceQuotasCommand({ ServiceCode: service, ...page })),
-    ),
-    allPages((page) => client.send(new ListServiceQuotasCommand({ ServiceCode: service, ...page }))),
+    quotasOn(paginateListAWSDefaultServiceQuotas({ client, pageSize: 100 }, of)),
+    quotasOn(paginateListServiceQuotas({ client, pageSize: 100 }, of)),
   ]);
   return [
     ...new Map([...defaults, ...applied].flatMap(quotaOf).map((quota) => [quota.code, quota])).values(),
   ];
 }
 
-interface Page {
-  readonly Quotas?: ServiceQuota[] | undefined;
-  readonly NextToken?: string | undefined;
-}
-
-async function allPages(
-  read: (page: { MaxResults: number; NextToken?: string }) => Promise<Page>,
+async function quotasOn(
+  pages: AsyncIterable<{ readonly Quotas?: ServiceQuota[] | undefined }>,
 ): Promise<readonly ServiceQuota[]> {
   const all: ServiceQuota[] = [];
-  let next: string | undefined;
-  do {
-    const { Quotas = [], NextToken } = await read({
-      MaxResults: PAGE,
-      ...(next !== undefined && { NextToken: next }),
-    });
-    all.push(...Quotas);
-    next = NextToken;
-  } while (next !== undefined);
+  for await (const { Quotas = [] } of pages) all.push(...Quotas);
   return all;
 }
 

@@ -8,7 +8,7 @@ import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
-import { HttpTransport, type Transport, type TransportOptions } from './http-transport.ts';
+import { HttpTransport } from './http-transport.ts';
 import { Pacer } from './pacer.ts';
 import { Requester, type RetryPolicy, type World } from './requester.ts';
 import type { S3Credentials } from './sigv4.ts';
@@ -19,15 +19,11 @@ export interface OpenOptions {
   readonly endpoint?: string | undefined;
   /** Default: the SDK's own chain (environment, container, instance, profile), cached until shortly before it ends. */
   readonly credentials?: (() => Promise<S3Credentials>) | undefined;
-  readonly connections?: number | undefined;
   readonly silenceMilliseconds?: number | undefined;
   readonly retry?: RetryPolicy | undefined;
-  readonly world?: World | undefined;
-  /** Default: HttpTransport. */
-  readonly transport?: ((options: TransportOptions) => Transport) | undefined;
 }
 
-const realWorld: World = {
+const world: World = {
   now: () => Date.now(),
   random: () => Math.random(),
   sleep: async (milliseconds) => {
@@ -39,8 +35,6 @@ const after = (milliseconds: number, call: () => void): (() => void) => {
   const timer = setTimeout(call, milliseconds);
   return () => clearTimeout(timer);
 };
-
-const openTransport = (options: TransportOptions): Transport => new HttpTransport(options);
 
 /** For the reads that a packing has in flight, and its writes. */
 const CONNECTIONS = 80;
@@ -72,14 +66,12 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
   const address = bucketAddress({ bucket: options.bucket, region, endpoint, dualStack });
   const problem = endpoint === undefined ? proxyProblem(address.host, environment) : undefined;
   if (problem !== undefined) throw new ConfigurationError(problem);
-  const world = options.world ?? realWorld;
-  const limits = {
+  const sockets = new HttpTransport({
     origin: address.origin,
-    connections: options.connections ?? CONNECTIONS,
+    connections: CONNECTIONS,
     silenceMilliseconds: options.silenceMilliseconds ?? 15_000,
-  };
-  const { transport: open = openTransport } = options;
-  const transport = new HedgedTransport(open(limits), { now: () => world.now(), after });
+  });
+  const transport = new HedgedTransport(sockets, { now: () => world.now(), after });
   const requester = new Requester({
     address,
     region,

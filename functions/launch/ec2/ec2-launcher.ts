@@ -7,15 +7,8 @@ import type { FleetService } from './fleet-service.ts';
 export const makeEc2Launcher = (fleets: Omit<FleetService, 'launch'>): Launcher => ({
   describe: ({ jobName }) => fleets.describe(jobName),
   stop: ({ jobName }, mode) => fleets.stop(jobName, mode),
-  hosts: {
-    jobsOf: (instanceIds) => fleets.jobsOf(instanceIds),
-    requestCheckpoint: (jobName, instanceId) => fleets.requestCheckpoint(jobName, instanceId),
-    refill: (jobName, warned) => fleets.refill(jobName, warned),
-  },
-  leftovers: {
-    list: () => fleets.listLeftovers(),
-    release: (jobName) => fleets.release(jobName),
-  },
+  hosts: fleets,
+  leftovers: { list: fleets.listLeftovers, release: fleets.release },
 });
 
 /** The installation's settings for hosts. */

@@ -4,7 +4,7 @@ import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import type { Notice } from '../../records/ports.ts';
+import type { Notice } from '../../records/notices.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
 import { makeReport, type RunReport } from './make-report.ts';

@@ -3,7 +3,8 @@
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import type { Notice, Notifier } from '../../records/ports.ts';
+import type { Notice } from '../../records/notices.ts';
+import type { Notifier } from '../../records/ports.ts';
 import { readProgress } from '../../records/progress.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';

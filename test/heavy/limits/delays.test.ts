@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DescribeRegionsCommand, EC2Client, GetSpotPlacementScoresCommand } from '@aws-sdk/client-ec2';
-import { ListTagsCommand, SageMakerClient } from '@aws-sdk/client-sagemaker';
+import { SageMakerClient, StopTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { ec2OnDemandUsd, ec2SpotUsd, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
@@ -40,14 +40,15 @@ async function useUpLimits({ endpoints, credentials }: Region): Promise<void> {
   const common = { region: 'us-east-1', credentials, maxAttempts: 1 };
   const ec2 = new EC2Client({ ...common, endpoint: endpoints.ec2 });
   const sageMaker = new SageMakerClient({ ...common, endpoint: endpoints.sageMaker });
-  const ResourceArn = 'arn:aws:sagemaker:us-east-1:000000000000:training-job/none';
   const question = { InstanceTypes: ['c5.xlarge', 'm5.xlarge', 'r5.xlarge'], RegionNames: ['us-east-1'] };
   refusals = [
     await refusalAfter(scoreConfigurations, (time) =>
       ec2.send(new GetSpotPlacementScoresCommand({ ...question, TargetCapacity: 1_000 + time })),
     ),
     await refusalAfter(actions.burst, () => ec2.send(new DescribeRegionsCommand({}))),
-    await refusalAfter(operations.burst, () => sageMaker.send(new ListTagsCommand({ ResourceArn }))),
+    await refusalAfter(operations.burst, () =>
+      sageMaker.send(new StopTrainingJobCommand({ TrainingJobName: 'none' })),
+    ),
   ];
   ec2.destroy();
   sageMaker.destroy();

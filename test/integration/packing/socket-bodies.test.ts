@@ -116,11 +116,6 @@ describe('requests with a body over HTTP', () => {
     }
   });
 
-  it('go on after an interim answer', async () => {
-    const peer = await serve(() => `HTTP/1.1 100 Continue\r\n\r\n${OK}`);
-    expect(await textOf(sockets(peer.port))).toBe('ok');
-  });
-
   it('take an early answer and leave its connection', async () => {
     const peer = await serve((_number, socket) => {
       if (socket !== peer.sockets[0]) return OK;
@@ -134,18 +129,6 @@ describe('requests with a body over HTTP', () => {
     expect(peer.sockets).toHaveLength(2);
   });
 
-  it('fail with their connection; queued ones go on', async () => {
-    const peer = await serve((_number, socket) => {
-      if (socket !== peer.sockets[0]) return OK;
-      socket.destroy();
-      return undefined;
-    });
-    const mine = sockets(peer.port, { connections: 1 });
-    const [first, second] = await Promise.allSettled([textOf(mine, { ...PUT, body: LARGE }), textOf(mine)]);
-    expect(first).toMatchObject({ reason: { code: expect.stringMatching(/^(ECONNRESET|EPIPE)$/) } });
-    expect(second).toEqual({ status: 'fulfilled', value: 'ok' });
-  });
-
   it('are sent once, even over a closing connection', async () => {
     const peer = await serve((number, socket) => {
       if (number !== 1) return OK;
@@ -157,16 +140,6 @@ describe('requests with a body over HTTP', () => {
     await expect(textOf(mine)).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(peer.requests).toHaveLength(2);
     expect(await textOf(mine)).toBe('ok');
-  });
-
-  it('avoid a connection that the server has closed', async () => {
-    const peer = await serve(() => OK);
-    const mine = sockets(peer.port, { connections: 1 });
-    await textOf(mine);
-    peer.sockets[0]?.end();
-    await sleep(50);
-    expect(await textOf(mine)).toBe('ok');
-    expect(peer.sockets).toHaveLength(2);
   });
 
   it('time out when the server takes nothing more', async () => {
@@ -183,26 +156,6 @@ describe('requests with a body over HTTP', () => {
     const started = Date.now();
     expect(await textOf(mine, { ...PUT, body: LARGE })).toBe(digestOf(LARGE));
     expect(Date.now() - started).toBeGreaterThan(1_000);
-  });
-
-  it('time out before and during an answer', async () => {
-    const silent = await serve(() => undefined);
-    const half = await serve(() => 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
-    for (const { port } of [silent, half])
-      await expect(textOf(sockets(port, { silence: 200 }))).rejects.toMatchObject({ code: 'SilenceTimeout' });
-  });
-
-  it('can be aborted while they are sent', async () => {
-    const peer = await serve((_number, socket) => {
-      socket.pause();
-      return undefined;
-    });
-    const cancellation: Cancellation = { cancelled: false };
-    const sending = textOf(sockets(peer.port), { ...PUT, body: LARGE, cancellation });
-    const outcome = Promise.allSettled([sending]);
-    while (peer.requests.length === 0) await sleep(5);
-    cancel(cancellation, new Error('no longer wanted'));
-    expect(await outcome).toMatchObject([{ reason: { message: 'no longer wanted' } }]);
   });
 
   it('write no more into memory once they failed', async () => {

@@ -1,5 +1,6 @@
 /** Keeps the service's notices. */
-import type { Notice, Notifier } from '../../../functions/records/ports.ts';
+import type { Notice } from '../../../functions/records/notices.ts';
+import type { Notifier } from '../../../functions/records/ports.ts';
 
 interface RunNotice {
   readonly runId: string;

@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
-import type { Notice } from '../../../functions/records/ports.ts';
+import type { Notice } from '../../../functions/records/notices.ts';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../../functions/records/run-records.ts';
 import { deadlineAt, type RunReport } from '../../../functions/run/attempts/make-report.ts';
 import type { ChangedRequest, History } from './history.ts';

@@ -33,9 +33,6 @@ def main(url: str) -> None:
         PaginationConfig={"PageSize": 10},
     )
     types = ec2.describe_instance_types(InstanceTypes=["g5.xlarge"])["InstanceTypes"]
-    offerings = ec2.describe_instance_type_offerings(
-        Filters=[{"Name": "instance-type", "Values": ["c5.xlarge"]}]
-    )["InstanceTypeOfferings"]
     try:
         ec2.get_spot_placement_scores(InstanceTypes=["x9.huge"], TargetCapacity=1)
         refusal: list[object] = []
@@ -55,7 +52,6 @@ def main(url: str) -> None:
                     for zone in ec2.describe_availability_zones()["AvailabilityZones"]
                 ],
                 "gpuMemoryMib": types[0]["GpuInfo"]["TotalGpuMemoryInMiB"],
-                "offerings": [offering["Location"] for offering in offerings],
                 "refusal": refusal,
             }
         )

@@ -136,7 +136,7 @@ describe('the command line', () => {
   const run = (...args: string[]) => promisify(execFile)(process.execPath, [cli, ...args]);
 
   it('explains itself', async () => {
-    expect((await run('--help')).stdout).toContain('--time-scale');
+    expect((await run('--help')).stdout).toContain('--config-limit');
   });
 
   it('says what is wrong and how it is written', async () => {
@@ -144,8 +144,8 @@ describe('the command line', () => {
       code: 1,
       stderr: expect.stringContaining('seed:NUMBER'),
     });
-    await expect(run('--time-scale', '0')).rejects.toMatchObject({
-      stderr: expect.stringContaining('--time-scale is "0": give a number above 0'),
+    await expect(run('--config-limit', 'x')).rejects.toMatchObject({
+      stderr: expect.stringContaining('--config-limit is "x": give a whole number'),
     });
   });
 });

@@ -5,7 +5,6 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import {
   DescribeAvailabilityZonesCommand,
-  DescribeInstanceTypeOfferingsCommand,
   DescribeInstanceTypesCommand,
   DescribeSpotPriceHistoryCommand,
   EC2Client,
@@ -206,16 +205,6 @@ describe('the catalog', () => {
     expect(await refusal(unknown)).toMatchObject({ name: 'InvalidParameterValue' });
   });
 
-  it('knows which zones offer a type', async () => {
-    const { InstanceTypeOfferings } = await ec2.send(
-      new DescribeInstanceTypeOfferingsCommand({
-        LocationType: 'availability-zone-id',
-        Filters: [{ Name: 'instance-type', Values: ['p4de.24xlarge'] }],
-      }),
-    );
-    expect(InstanceTypeOfferings?.map((offering) => offering.Location)).toEqual(['use1-az4', 'use1-az6']);
-  });
-
   it('says which types there are not', async () => {
     const requested = ec2.send(new DescribeInstanceTypesCommand({ InstanceTypes: ['x9.huge' as never] }));
     expect(await refusal(requested)).toMatchObject({ name: 'InvalidInstanceType' });
@@ -246,7 +235,6 @@ it('boto3 reads every answer', async () => {
     pages: expect.any(Number),
     zones: ['use1-az1', 'use1-az2', 'use1-az3', 'use1-az4', 'use1-az5', 'use1-az6'],
     gpuMemoryMib: 22_888,
-    offerings: ['us-east-1'],
     refusal: ['InvalidParameterValue', 400],
   });
 });

@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readLines } from '../../../sagemaker/hosts/lines.ts';
 import { scanLines } from '../../../sagemaker/hosts/metric-worker.ts';
-import { recordIoFrame } from '../../../sagemaker/hosts/pipe-format.ts';
 
 test('lines are whole whatever the pieces they come in', async () => {
   const text = 'first\nzweite Zeile: äöü €\r\n\nlast without an end';
@@ -42,11 +41,6 @@ test('patterns catch numbers, and bad ones are named', () => {
     { pattern: 3, line: 2, value: 0.001 },
   ]);
   expect(answer.unusable.map(({ pattern }) => pattern)).toEqual([1, 2]);
-});
-
-test('a record is framed and padded', () => {
-  expect(recordIoFrame(Buffer.from('abcde')).toString('hex')).toBe('0a23d7ce050000006162636465000000');
-  expect(recordIoFrame(Buffer.alloc(4))).toHaveLength(12);
 });
 
 test('a shuffle keeps items and follows its seed', () => {

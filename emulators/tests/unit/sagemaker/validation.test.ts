@@ -5,8 +5,7 @@ import { JSON_BODY, requestViolations, violationMessage } from '../../../sagemak
 import { channel, groups, plainRequest, spotRequest } from './requests.ts';
 
 const shape = (body: unknown) => requestViolations(model, 'CreateTrainingJob', body, JSON_BODY);
-const rules = (request: ReturnType<typeof plainRequest>) =>
-  brokenRules(request, { canServeFileSystems: true });
+const rules = (request: ReturnType<typeof plainRequest>) => brokenRules(request);
 
 test('a plain request and a Spot request are taken', () => {
   for (const request of [plainRequest(), spotRequest()]) {
@@ -107,23 +106,6 @@ test.each([
     /KeepAlivePeriodInSeconds is not supported/,
   ],
   [
-    'Spot with preferences',
-    spotRequest({
-      ResourceConfig: { InstanceCount: 1, InstancePreferences: [{ InstanceType: 'ml.c5.xlarge' }] },
-    }),
-    /InstancePreferences is not supported/,
-  ],
-  [
-    'preferences with counts here and there',
-    plainRequest({
-      ResourceConfig: {
-        InstanceCount: 1,
-        InstancePreferences: [{ InstanceType: 'ml.c5.xlarge', InstanceCount: 1 }],
-      },
-    }),
-    /Give InstanceCount either/,
-  ],
-  [
     'groups beside a type',
     plainRequest({ ResourceConfig: { ...groups(1), InstanceType: 'ml.c5.xlarge' } }),
     /^InstanceType or InstanceCount cannot be specified with InstanceGroups$/,
@@ -158,11 +140,6 @@ test.each([
       InputDataConfig: [{ ...channel('a', { S3DataType: 'ManifestFile' }), InputMode: 'FastFile' }],
     }),
     /only supported with S3DataType S3Prefix/,
-  ],
-  [
-    'gzip in File mode',
-    plainRequest({ InputDataConfig: [{ ...channel('a'), CompressionType: 'Gzip' }] }),
-    /only supported with InputMode Pipe/,
   ],
   [
     'a channel without a source',
@@ -206,24 +183,28 @@ test('channels name instance groups all or not', () => {
   ]);
 });
 
-test('a file system needs a VPC and folder', () => {
+test('what cannot be run here is refused', () => {
+  const fileSystem = {
+    FileSystemId: 'fs-0123456789abcdef0',
+    FileSystemAccessMode: 'ro',
+    FileSystemType: 'FSxLustre',
+    DirectoryPath: '/1234abcd',
+  } as const;
   const request = plainRequest({
+    ResourceConfig: {
+      InstanceType: 'ml.c5.xlarge',
+      InstanceCount: 1,
+      InstancePreferences: [{ InstanceType: 'ml.c5.xlarge' }],
+    },
     InputDataConfig: [
-      {
-        ChannelName: 'fsx',
-        DataSource: {
-          FileSystemDataSource: {
-            FileSystemId: 'fs-0123456789abcdef0',
-            FileSystemAccessMode: 'ro',
-            FileSystemType: 'FSxLustre',
-            DirectoryPath: '/1234abcd',
-          },
-        },
-      },
+      { ChannelName: 'fsx', DataSource: { FileSystemDataSource: fileSystem } },
+      { ...channel('records'), InputMode: 'Pipe', CompressionType: 'Gzip', RecordWrapperType: 'RecordIO' },
     ],
   });
-  expect(brokenRules(request, { canServeFileSystems: false })).toEqual([
-    "Channel 'fsx': file systems need a VpcConfig",
-    "Channel 'fsx': start the local SageMaker with a fileSystemsDirectory to use file systems",
+  expect(rules(request)).toEqual([
+    'The local SageMaker takes one type of instance: write InstanceType, not InstancePreferences',
+    "Channel 'fsx': the local SageMaker serves no file systems",
+    "Channel 'records': the local SageMaker serves no Gzip",
+    "Channel 'records': the local SageMaker serves no RecordIO",
   ]);
 });

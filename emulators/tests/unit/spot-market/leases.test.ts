@@ -152,7 +152,6 @@ describe('a change that no timer meets exactly', () => {
     let now = 0;
     let due: { readonly moment: number; readonly action: () => void } | undefined;
     const time: MarketTime = {
-      scale: 1,
       now: () => now,
       wallMs: (at) => at * 1_000,
       marketSecond: (wallMs) => wallMs / 1_000,

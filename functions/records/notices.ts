@@ -1,0 +1,57 @@
+/** The details of the events that the service sends, which docs/events.md describes for others. */
+import * as z from 'zod';
+
+const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
+const range = z.object({ low: z.number(), expected: z.number(), high: z.number() });
+
+/** A later version of an event may have more fields. */
+export const NOTICES = {
+  DatasetSealed: z.object({
+    generation: z.string(),
+    samples: z.number(),
+    shards: z.number(),
+    rejected: z.number(),
+  }),
+  AttemptStarted: z.object({
+    ...attempt,
+    instanceType: z.string(),
+    zoneId: z.string().optional(),
+    purchaseOption: z.string(),
+    log: z.object({ group: z.string(), streamPrefix: z.string() }).optional(),
+  }),
+  AttemptInterrupted: z.object({ ...attempt, reason: z.string(), step: z.number().optional() }),
+  CheckpointStalled: z.object({
+    ...attempt,
+    step: z.number().describe('The last step that is safe.'),
+    ageSeconds: z.number(),
+    expectedSeconds: z.number(),
+  }),
+  ScriptHangs: z.object({
+    ...attempt,
+    host: z.string(),
+    since: z.string().describe('ISO 8601: when the script last computed or printed.'),
+  }),
+  DoctorVerdict: z.object({
+    ...attempt,
+    cause: z.string().describe('Of docs/doctor.md.'),
+    evidence: z.record(z.string(), z.number()),
+    remedy: z.string().optional(),
+    gainSeconds: range.describe('Over the whole job.'),
+    gainUsd: range,
+    unknown: z.array(z.string()).readonly(),
+  }),
+  RunFinished: z.object({ modelUri: z.string().optional(), costUsd: z.number(), onDemandUsd: z.number() }),
+  RunFailed: z.object({ reason: z.string() }),
+  RunStopped: z.object({ requestedBy: z.string(), costUsd: z.number() }),
+  BudgetNearlySpent: z.object({ costUsd: z.number(), budgetUsd: z.number() }),
+  DeadlineInDanger: z.object({
+    deadlineAt: z.string().describe('ISO 8601.'),
+    expectedAt: z.string().describe('ISO 8601.'),
+  }),
+};
+
+type Details = typeof NOTICES;
+
+export type Notice = {
+  readonly [Type in keyof Details]: { readonly type: Type } & Readonly<z.input<Details[Type]>>;
+}[keyof Details];
