@@ -61,6 +61,15 @@ export const verb = defineVerb({
   },
 });
 
+/** What `init` would write. @throws UsageError where a person has to say which script is meant */
+export async function proposedFor(
+  folder: string,
+  script: string | undefined,
+): Promise<{ readonly project: Project; readonly text: string }> {
+  const project = await lookAt(folder, { script });
+  return { project, text: declarationText(project) };
+}
+
 interface InitOptions {
   readonly name?: string | undefined;
   readonly script?: string | undefined;
