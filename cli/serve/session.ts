@@ -10,7 +10,7 @@ export interface Session {
   readonly region: Region;
   readonly api: ApiClient;
   /** Read without the API: a look takes no slot of the account's concurrent executions. */
-  readonly stores: Pick<Stores, 'pipelines' | 'runs' | 'attempts'>;
+  readonly stores: Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'timeline'>;
   readonly store: ObjectStore;
   readonly screen: Screen;
   readonly projectFolder: string;

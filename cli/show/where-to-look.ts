@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
+import type { MarketScript } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import pc from 'picocolors';
 
 export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
@@ -26,7 +27,14 @@ export const regionDocument = (region: Reached, stateDirectory: string, pageAddr
   environment: environmentOf(region),
 });
 
-export function whereToLook(region: Reached, stateDirectory: string, pageAddress?: string): string[] {
+interface Shown {
+  /** The state's folder. */
+  readonly state: string;
+  readonly market: MarketScript;
+  readonly pageAddress: string | undefined;
+}
+
+export function whereToLook(region: Reached, { state, market, pageAddress }: Shown): string[] {
   const { endpoints, stack } = region;
   const exports = Object.entries(environmentOf(region)).map(([name, value]) => `${name}=${value}`);
   return [
@@ -34,8 +42,13 @@ export function whereToLook(region: Reached, stateDirectory: string, pageAddress
     `    S3 and all else  ${endpoints.aws}   bucket ${stack.bucket}`,
     `    SageMaker        ${endpoints.sageMaker}   aws sagemaker list-training-jobs`,
     `    Spot market      ${endpoints.ec2}   aws ec2 get-spot-placement-scores …`,
+    ...(market.kind === 'demo'
+      ? [
+          '                     takes the Spot capacity of each run once, after its first checkpoints (--market calm: never)',
+        ]
+      : []),
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
-    `    drop folder      ${dropFolderOf(stateDirectory)}/<pipeline>/   its files go to <pipeline>/incoming/`,
+    `    drop folder      ${dropFolderOf(state)}/<pipeline>/   its files go to <pipeline>/incoming/`,
     `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]   (in a clone: npx tidewheel …)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),

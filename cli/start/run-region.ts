@@ -17,6 +17,7 @@ import { buildPage } from '../page/page-files.ts';
 import { type ServedPage, servePage } from '../page/page-server.ts';
 import { watchDropFolder } from '../serve/drop-folder.ts';
 import type { NewsLine } from '../serve/news.ts';
+import { type OwnReclaims, ownReclaims } from '../serve/own-reclaims.ts';
 import { resumeRuns, showPipelines } from '../serve/resume-runs.ts';
 import type { Session } from '../serve/session.ts';
 import { watchUnclaimedFiles } from '../serve/unclaimed-files.ts';
@@ -33,19 +34,23 @@ export async function runRegion(chosen: StartOptions): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stopping.abort());
   // The set-up that started us is gone, perhaps by kill -9: nothing could stop us any more.
   process.on('disconnect', () => stopping.abort());
+  const reclaims = ownReclaims(chosen.market);
   let region;
   try {
-    region = await openRegion(chosen, screen, stopping.signal);
+    region = await openRegion(chosen, { screen, reclaims, signal: stopping.signal });
   } catch (error: unknown) {
     // What it was doing then ended badly because we asked for it.
     if (!stopping.signal.aborted) throw error;
     screen.line('  stopped before the region was up: the next start goes on from here');
     return 1;
   }
-  return serveRegion(region, chosen, screen, stopping);
+  return serveRegion(region, chosen, { screen, reclaims, stopping });
 }
 
-const openRegion = (chosen: StartOptions, screen: Screen, signal: AbortSignal): Promise<Region> =>
+const openRegion = (
+  chosen: StartOptions,
+  { screen, reclaims, signal }: Serving & { readonly signal: AbortSignal },
+): Promise<Region> =>
   startRegion({
     projectFolder,
     stateDirectory: chosen.state,
@@ -55,15 +60,20 @@ const openRegion = (chosen: StartOptions, screen: Screen, signal: AbortSignal): 
     limits: chosen.limits,
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
     notice: (line) => screen.line(`  ${line}`),
+    onReclaim: reclaims.add,
     onStep: (text) => screen.line(`  starting ${text}`),
     signal,
   });
 
+interface Serving {
+  readonly screen: Screen;
+  readonly reclaims: OwnReclaims;
+}
+
 async function serveRegion(
   region: Region,
   chosen: StartOptions,
-  screen: Screen,
-  stopping: AbortController,
+  { screen, reclaims, stopping }: Serving & { readonly stopping: AbortController },
 ): Promise<number> {
   void watchDisk(screen, chosen.state, stopping.signal);
   let isLost = false;
@@ -85,9 +95,10 @@ async function serveRegion(
       launcher: chosen.launcher,
       signal: stopping.signal,
     };
+    reclaims.follow(session);
     page = await openPage(region, screen);
     screen.done('the region is up');
-    for (const line of whereToLook(region, chosen.state, page?.address)) screen.line(line);
+    for (const line of whereToLook(region, { ...chosen, pageAddress: page?.address })) screen.line(line);
     if (chosen.json)
       process.stdout.write(`${JSON.stringify(regionDocument(region, chosen.state, page?.address))}\n`);
     const code = await serve(session, chosen);

@@ -3,7 +3,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { checkFitsDataset } from '@tidewheel/packing/plan.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import * as z from 'zod';
 import { bytesText, durationText } from '../../client/amounts.ts';
@@ -33,6 +36,7 @@ const schema = z.object({
   again: z.boolean().default(false),
   bundle: z.boolean().default(false),
   'dry-run': z.boolean().default(false),
+  keep: z.boolean().default(false),
   lanes: z.coerce.number(LANES).int(LANES).min(1, LANES).max(256, LANES).default(32),
   watch: z.boolean().default(false),
 });
@@ -44,7 +48,8 @@ export const verb = defineVerb({
 Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). DIR may also be a
 folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not
 changed is not sent again. Declaration and code of the folder are taken first, as by tidewheel apply, and what differs
-is printed. Where no file is new, no run starts, and the exit code is 5.
+is printed; --keep leaves both as they are there. A declaration that the dataset does not fit is refused, and nothing is
+sent. Where no file is new, no run starts, and the exit code is 5.
 
 With --bundle, files of up to 1 MiB go many in one object: a million files of 10 KB take a few hundred objects instead
 of a million. They are packed as if each had come by itself.`,
@@ -53,6 +58,7 @@ of a million. They are packed as if each had come by itself.`,
     again: { type: 'boolean', about: 'also send what was sent before' },
     bundle: { type: 'boolean', about: 'send small files many in one object' },
     'dry-run': { type: 'boolean', about: 'say what would be sent' },
+    keep: { type: 'boolean', about: 'leave declaration and code as they are there' },
     lanes: { type: 'string', value: 'N', about: 'uploads at once (default 32)' },
     watch: { type: 'boolean', short: 'w', about: 'then show the run; its result is the exit code' },
   },
@@ -81,9 +87,9 @@ export async function dropInto(
 ): Promise<number> {
   const api = await context.api();
   const target = await targetOf(context, positionals);
-  const found = await filesOf(target.folder, bucketKeys.incoming(target.pipeline));
+  const found = await filesOf(target);
   const before = await newestRun(api, target.pipeline);
-  const declared = await declare(context, { ...target, store, dryRun: values['dry-run'] });
+  const declared = await declare(context, { ...target, store, dryRun: values['dry-run'], keep: values.keep });
   const dropped = await dropAll(context, store, { ...target, ...declared, ...found, ...values });
   if (dropped.failed.length > 0) return EXIT.error;
   if (values['dry-run']) return EXIT.ok;
@@ -122,9 +128,15 @@ async function targetOf(context: Context, [named, given]: readonly string[]): Pr
   const pipeline = given ?? here?.name ?? (await pipelineMeant(context, undefined));
   const folder = dir ?? (here?.data === undefined ? undefined : path.join(here.folder, here.data));
   if (folder === undefined)
-    throw new UsageError(['DIR is missing: name the folder with the data, or write it as x-local.data']);
+    throw new UsageError([
+      `DIR is missing: name the folder with the data, or write it as x-local.data${withoutData(pipeline)}`,
+    ]);
   return { folder, pipeline, declaration: here?.name === pipeline ? here : undefined };
 }
+
+/** Reinforcement learning, and a script that makes its data, need no drop. */
+const withoutData = (pipeline: string): string =>
+  `; a training without data is started by tidewheel apply, then tidewheel run ${pipeline} --watch`;
 
 /** DIR is a folder of data, or one with a declaration, which names its data: a person may stand in the clone. */
 function placesOf({ folder }: Context, dir: string | undefined, pipeline: string | undefined) {
@@ -152,17 +164,31 @@ async function declare(
     declaration,
     store,
     dryRun,
-  }: Target & { readonly store: BlobStore; readonly dryRun: boolean },
+    keep,
+  }: Target & { readonly store: BlobStore; readonly dryRun: boolean; readonly keep: boolean },
 ): Promise<Declared> {
   const api = await context.api();
-  if (declaration === undefined) {
+  if (declaration === undefined || keep) {
     const stored = await storedDeclaration(api, pipeline);
     if (stored === undefined) throw await noSuchPipeline(api, pipeline);
     return { applied: undefined, settle: settleOf(stored) };
   }
+  await refuseUnfit(store, declaration);
   const applied = await apply({ api, store, declaration, dropped: folder, dryRun });
   if (changesTraining(applied)) context.terminal.note(appliedText(applied, dryRun));
   return { applied, settle: settleOf({ name: pipeline, declaration: declaration.text }) };
+}
+
+/** The run would fail after all was sent. `apply` names what else is wrong with the declaration. */
+async function refuseUnfit(store: BlobStore, { name, text, file }: LocalDeclaration): Promise<void> {
+  const read = readDeclaration(name, text);
+  if (!read.valid) return;
+  try {
+    await checkFitsDataset(store, { pipeline: name, packing: read.pipeline.packing });
+  } catch (error: unknown) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new UsageError([`${path.basename(file)}: ${error.message}`]);
+  }
 }
 
 type Drop = Target & Declared & Found & Asked['values'];
@@ -249,9 +275,10 @@ async function send(
 
 type Found = Awaited<ReturnType<typeof filesOf>>;
 
-async function filesOf(folder: string, prefix: string) {
+async function filesOf({ folder, pipeline }: Target) {
+  const prefix = bucketKeys.incoming(pipeline);
   const found = await dataFilesBelow(folder).catch(() => {
-    throw new UsageError([`DIR is "${folder}": there is no such folder`]);
+    throw new UsageError([`DIR is "${folder}": there is no such folder${withoutData(pipeline)}`]);
   });
   const isLong = ({ name }: LocalFile) => Buffer.byteLength(prefix + name) > MOST_KEY_BYTES;
   return {

@@ -61,6 +61,15 @@ export const verb = defineVerb({
   },
 });
 
+/** What `init` would write. @throws UsageError where a person has to say which script is meant */
+export async function proposedFor(
+  folder: string,
+  script: string | undefined,
+): Promise<{ readonly project: Project; readonly text: string }> {
+  const project = await lookAt(folder, { script });
+  return { project, text: declarationText(project) };
+}
+
 interface InitOptions {
   readonly name?: string | undefined;
   readonly script?: string | undefined;
@@ -183,11 +192,18 @@ interface Standing {
 }
 
 /** As the person can type it where they stand: elsewhere npx knows no tidewheel. */
-function nextText({ name }: Project, { folder, environment }: Standing): string {
+function nextText({ name, data }: Project, { folder, environment }: Standing): string {
   const program = environment['npm_command'] === 'exec' ? 'npx tidewheel' : 'tidewheel';
   const word = /^[\w./][\w./-]*$/.test(folder) ? folder : shellQuote(folder);
-  const drop = `${program} drop${folder === '' ? '' : ` ${word}`}`;
-  const width = Math.max(drop.length, `${program} watch ${name}`.length);
+  const ofFolder = (named: string): string => `${program} ${named}${folder === '' ? '' : ` ${word}`}`;
+  const send: (readonly [string, string])[] =
+    data === undefined
+      ? [
+          [ofFolder('apply'), 'declares the pipeline, sends the code'],
+          [`${program} run ${name}`, 'trains without data; with data: tidewheel drop FOLDER'],
+        ]
+      : [[ofFolder('drop'), 'declares the pipeline, sends code and data']];
+  const width = Math.max(...send.map(([command]) => command.length), `${program} watch ${name}`.length);
   const line = (command: string, about: string) => `  ${command.padEnd(width)}  ${about}`;
   return [
     '',
@@ -196,7 +212,7 @@ function nextText({ name }: Project, { folder, environment }: Standing): string 
       `${program} up`,
       'in another terminal: a region on this machine; or name a stack on AWS with --stage',
     ),
-    line(drop, 'declares the pipeline, sends code and data'),
+    ...send.map(([command, about]) => line(command, about)),
     line(`${program} watch ${name}`, 'until the model is there'),
   ].join('\n');
 }

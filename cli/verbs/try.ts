@@ -73,7 +73,7 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
     entry: {
       type: 'string',
       value: 'FILE',
-      about: 'the script, in FOLDER; default train.py, or as declared',
+      about: 'the script, in FOLDER; default: as declared, or as tidewheel init would declare it',
     },
     argument: {
       type: 'string',
@@ -96,7 +96,7 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
     declaration: {
       type: 'string',
       value: 'FILE',
-      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, if it is there',
+      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, or what tidewheel init would write',
     },
     seconds: { type: 'string', value: 'N', about: 'at most, for each of the three starts (default 20)' },
     grace: {
@@ -136,6 +136,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     training,
     channels,
     instanceType = 'g5.xlarge',
+    isProposed,
   } = await readTraining({
     folder,
     declaration: values.declaration,
@@ -148,6 +149,8 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => stopping.abort(new Error('stopped')));
   const onStep = values.json ? () => undefined : say;
+  if (isProposed)
+    onStep(`  without a declaration: started as tidewheel init would declare it (${training.strategy})`);
   for (const [name, path] of Object.entries(channels))
     onStep(
       `  channel ${name}: ${path}${name === shardsIn(training.channels) ? ', as it is; in a run: packed' : ''}`,

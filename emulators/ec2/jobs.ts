@@ -77,7 +77,7 @@ const jobDocument = z.object({ CheckpointConfig: z.object({ S3Uri: z.string() })
 
 /** Tells the market when a checkpoint of a job on EC2 has reached S3: some of its scripts reclaim after that. */
 interface CheckpointWatch {
-  /** @returns complete checkpoints that came since the last call */
+  /** @returns checkpoints that came since the last call */
   look(): Promise<number>;
 }
 
@@ -85,14 +85,20 @@ interface CheckpointWatch {
 async function watchCheckpoints(s3: S3Client, jobUri: string): Promise<CheckpointWatch> {
   const job = jobDocument.parse(await json(await openObject(s3, parseS3Uri(jobUri))));
   const place = parseS3Uri(job.CheckpointConfig.S3Uri);
-  const count = async () =>
-    (await listObjects(s3, place)).filter(({ key }) => key.endsWith(`/${DOCUMENT_FILES.completion}`)).length;
-  let known = await count();
+  const seen = async () => {
+    const objects = await listObjects(s3, place);
+    return {
+      whole: objects.filter(({ key }) => key.endsWith(`/${DOCUMENT_FILES.completion}`)).length,
+      // Scripts that write no marker have the agent's note alone.
+      note: objects.find(({ key }) => key.endsWith(`/${DOCUMENT_FILES.progress}`))?.etag,
+    };
+  };
+  let known = await seen();
   return {
     look: async () => {
       const before = known;
-      known = await count();
-      return Math.max(0, known - before);
+      known = await seen();
+      return Math.max(known.note === before.note ? 0 : 1, known.whole - before.whole);
     },
   };
 }

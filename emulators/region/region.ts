@@ -58,6 +58,8 @@ export interface RegionOptions {
   readonly log: (line: string) => void;
   /** Takes what a user should see: that a job waits for capacity. */
   readonly notice?: (line: string) => void;
+  /** The market's script took a job's capacity, and no person. */
+  readonly onReclaim?: ((job: string) => void) | undefined;
   /** Called before each part starts. */
   readonly onStep?: (text: string) => void;
 }
@@ -178,6 +180,7 @@ const startMarket = (options: RegionOptions, at: Place): Promise<LocalMarket> =>
     clock: at.time.clock,
     log: options.log,
     ...(options.notice && { notice: options.notice }),
+    onReclaim: options.onReclaim,
   });
 
 async function startAws(options: RegionOptions, at: Place): Promise<Emulator> {

@@ -42,6 +42,8 @@ export interface LocalMarketOptions {
   readonly log?: (line: string) => void;
   /** Takes what a user should see: that a job waits for capacity. */
   readonly notice?: (line: string) => void;
+  /** The script took a job's capacity, and no person. */
+  readonly onReclaim?: ((owner: string) => void) | undefined;
 }
 
 export interface LocalMarket {
@@ -75,6 +77,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     graceSeconds,
     log,
     ...(options.notice && { notice: options.notice }),
+    onReclaim: options.onReclaim,
   });
   const launches = launchesOf(options, region);
   const configurations = configurationLimit(options.configurationLimit ?? 50);

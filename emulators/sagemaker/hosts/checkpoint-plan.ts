@@ -1,4 +1,5 @@
 /** What one pass of the checkpoint sync has to do. Pure. */
+import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 
 /** A file as one look at the folder found it. */
 export interface SeenFile {
@@ -54,4 +55,13 @@ export const isSame = (file: SeenFile, other: SeenFile | undefined): boolean =>
 function byAge(left: SeenFile, right: SeenFile): number {
   if (left.changedNs !== right.changedNs) return left.changedNs < right.changedNs ? -1 : 1;
   return left.path < right.path ? -1 : 1;
+}
+
+/**
+ * Of a job with the agent, its note of a checkpoint alone says that there is one: before, the agent itself writes what it
+ * measures. Without the agent every file counts.
+ */
+export function checkpointIn(files: readonly SeenFile[]): (file: SeenFile) => boolean {
+  const hasAgent = files.some(({ path }) => path.startsWith('tidewheel-'));
+  return ({ path }) => !hasAgent || path === DOCUMENT_FILES.progress;
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '../model/concurrency.ts';
-import { isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
+import { checkpointIn, isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
 import { planFiles } from './host-channels.ts';
 import {
   deleteObject,
@@ -127,11 +127,14 @@ export class CheckpointSync {
     const { s3, directory, base, onSynced } = this.#options;
     const look = { files: await lookAround(directory, base), settledBeforeNs };
     const { uploads, deletions, missing } = planPass(look, this.#synced, this.#missed);
+    const isCheckpoint = checkpointIn(look.files);
     let hasCarried = false;
+    let hasCheckpoint = false;
     let isWhole = true;
     for (const file of uploads) {
       const result = await this.#upload(file);
       hasCarried ||= result === 'uploaded';
+      hasCheckpoint ||= result === 'uploaded' && isCheckpoint(file);
       // What comes after may depend on it: the order of writing is kept by waiting for the next pass.
       if (result === 'changed') {
         isWhole = false;
@@ -145,7 +148,7 @@ export class CheckpointSync {
       this.#synced.delete(path);
       hasCarried = true;
     }
-    if (hasCarried) onSynced();
+    if (hasCheckpoint) onSynced();
     return hasCarried;
   }
 

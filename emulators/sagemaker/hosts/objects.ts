@@ -21,6 +21,7 @@ export interface S3Location {
 export interface S3Object {
   readonly key: string;
   readonly size: number;
+  readonly etag: string | undefined;
 }
 
 /** Both forms that SageMaker takes: s3://bucket/key and https://host/bucket/key. */
@@ -41,8 +42,8 @@ export async function listObjects(
   const found: S3Object[] = [];
   const options = signal ? { abortSignal: signal } : {};
   for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: bucket, Prefix: key }, options)) {
-    for (const { Key, Size } of page.Contents ?? [])
-      if (Key !== undefined) found.push({ key: Key, size: Size ?? 0 });
+    for (const { Key, Size, ETag } of page.Contents ?? [])
+      if (Key !== undefined) found.push({ key: Key, size: Size ?? 0, etag: ETag });
   }
   return found.toSorted((left, right) => (left.key < right.key ? -1 : 1));
 }

@@ -62,6 +62,8 @@ export interface LeaseDeps {
   readonly log: (line: string) => void;
   /** Takes what a user should see: that a job waits for capacity, once for each wait. */
   readonly notice?: (line: string) => void;
+  /** The plan took what this owner had, and no person. */
+  readonly onReclaim?: ((owner: string) => void) | undefined;
 }
 
 export interface Leases extends CapacityMarket {
@@ -96,7 +98,7 @@ export function makeLeases(deps: LeaseDeps): Leases {
 
   const lookAgain = (): void => {
     lookedAt = time.now();
-    for (const held of ledger.overdrawn()) reclaim(held, deps);
+    for (const held of ledger.overdrawn()) reclaimByPlan(held, deps);
     wanted.clear();
     listeners.call();
     schedule();
@@ -251,6 +253,11 @@ function reclaim(lease: Held, deps: LeaseDeps): void {
   deps.log(`Spot capacity of ${lease.owner} in ${lease.zoneId} is reclaimed: ${deps.graceSeconds} s to go`);
   deps.plan.reclaimed?.(lease);
   tell(lease, deps);
+}
+
+function reclaimByPlan(lease: Held, deps: LeaseDeps): void {
+  reclaim(lease, deps);
+  deps.onReclaim?.(lease.owner);
 }
 
 /** At most one call, as soon as there is both a reclaim and a listener. */

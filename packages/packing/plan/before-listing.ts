@@ -62,6 +62,17 @@ export async function readBeforeListing(store: BlobStore, input: DatasetInput): 
   return { manifests, settings, onChange, annotations, known, removed, retractions, corrected, compared };
 }
 
+/**
+ * Before data is sent that the next run would have to refuse.
+ * @throws ConfigurationError if the declaration does not fit the dataset
+ */
+export async function checkFitsDataset(
+  store: BlobStore,
+  { pipeline, packing }: Pick<DatasetInput, 'pipeline' | 'packing'>,
+): Promise<void> {
+  begunWith(packing, (await sealedGenerations(store, pipeline)).manifests);
+}
+
 /** Arrivals that were rejected or freed may have to be packed now: then each one is looked up. */
 async function knownRanges(
   store: BlobStore,

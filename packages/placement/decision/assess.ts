@@ -135,7 +135,9 @@ function assessOnDemand(
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
     (candidate.transfer?.usd ?? 0) +
     costUsd(input.timeUsd ?? 0, expectedSeconds);
-  const returnUsd = back.share * Math.max(0, aloneUsd - back.spotUsd);
+  // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
+  const share = input.work.basis === 'assumed' ? 0 : back.share;
+  const returnUsd = share * Math.max(0, aloneUsd - back.spotUsd);
   return {
     candidate,
     outlook: {

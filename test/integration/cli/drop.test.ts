@@ -6,6 +6,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { contextOf } from '../../../cli/command/context.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { dropInto } from '../../../cli/verbs/drop.ts';
+import { packAll, settings } from '../../support/builders/packing.ts';
 import { runOf } from '../../support/builders/records.ts';
 import { folderOfTest } from '../../support/folders.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
@@ -47,6 +48,7 @@ interface Options {
   readonly watch?: boolean;
   readonly again?: boolean;
   readonly 'dry-run'?: boolean;
+  readonly keep?: boolean;
 }
 
 /** @returns the exit code */
@@ -66,7 +68,15 @@ function drop(options: Options = {}, ...positionals: readonly string[]): Promise
     },
     {},
   );
-  const values = { again: false, bundle: false, 'dry-run': false, lanes: 2, watch: false, ...options };
+  const values = {
+    again: false,
+    bundle: false,
+    'dry-run': false,
+    keep: false,
+    lanes: 2,
+    watch: false,
+    ...options,
+  };
   return dropInto(context, at.blobStore, { values, positionals });
 }
 
@@ -90,6 +100,17 @@ it('starts the run of a pipeline whose data waits', async () => {
   expect(said).not.toContain(NOTHING);
   expect(await at.runs.list('digits', 1)).toMatchObject([{ status: 'settling' }]);
 });
+
+it.each(['', 'x-local: { source: code }\n', 'x-local: { source: code, data: nowhere }\n'])(
+  'sends people without data to apply and run: %j',
+  async (local) => {
+    await write('tidewheel.yaml', declared().replace(/x-local.*\n/, local));
+    await expect(drop()).rejects.toThrow(
+      'a training without data is started by tidewheel apply, then tidewheel run digits --watch',
+    );
+    expect(sent()).toEqual([]);
+  },
+);
 
 describe('a drop of a folder that was dropped before', () => {
   beforeEach(async () => {
@@ -165,6 +186,32 @@ digits-000001, which began before, is training: tidewheel watch digits-000001`);
     expect(await stored()).toBe(declared());
     expect(at.blobStore.body('digits/source/train.py').toString()).toBe('print(1)');
     expect(sent()).not.toContain('digits/incoming/7/c.png');
+  });
+
+  it('leaves declaration and code with --keep', async () => {
+    await write('tidewheel.yaml', declared().replace('0.01', '0.1'));
+    await write('code/train.py', 'print(7)');
+    await write('data/7/e.png', 'e');
+    expect(await drop({ keep: true })).toBe(0);
+    expect(await stored()).toBe(declared());
+    expect(at.blobStore.body('digits/source/train.py').toString()).toBe('print(1)');
+    expect(sent()).toContain('digits/incoming/7/e.png');
+    expect(await drop({ keep: true })).toBe(5);
+    expect(said).toContain('trains again on the data');
+  });
+
+  it('refuses what the dataset cannot take', async () => {
+    await packAll(at.blobStore, settings());
+    await write('tidewheel.yaml', `${declared()}packing: { format: mds, label: none }\n`);
+    await write('code/train.py', 'print(8)');
+    await write('data/7/f.png', 'f');
+    const before = [await stored(), sent()];
+    await expect(drop()).rejects.toThrow(
+      /^tidewheel.yaml: packing.format is "mds", but digits-000001 was packed with "webdataset".*; packing.label is "none", but .* new pipeline/,
+    );
+    expect([await stored(), sent()]).toEqual(before);
+    expect(at.blobStore.body('digits/source/train.py').toString()).toBe('print(1)');
+    expect(await drop({ keep: true })).toBe(0);
   });
 
   it('only says what it would do with --dry-run', async () => {

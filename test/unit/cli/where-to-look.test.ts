@@ -19,8 +19,16 @@ const REGION = {
   },
 };
 
+const shown = (kind: 'demo' | 'calm') => ({ state: '/state', market: { kind }, pageAddress: undefined });
+
+it('says that the usual market interrupts', () => {
+  const linesOf = (kind: 'demo' | 'calm'): string => whereToLook(REGION, shown(kind)).join('\n');
+  expect(linesOf('demo')).toContain('takes the Spot capacity of each run once, after its first checkpoints');
+  expect(linesOf('calm')).not.toContain('takes');
+});
+
 it('sets the region and unsets credentials of the shell', () => {
-  const line = whereToLook(REGION, '/state').find((each) => each.includes('for a shell')) ?? '';
+  const line = whereToLook(REGION, shown('demo')).find((each) => each.includes('for a shell')) ?? '';
   const command = stripVTControlCharacters(line).replace(/^ *for a shell */, '');
   const env = {
     PATH: process.env['PATH'],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { planPass, type SeenFile } from '../../../sagemaker/hosts/checkpoint-plan.ts';
+import { checkpointIn, planPass, type SeenFile } from '../../../sagemaker/hosts/checkpoint-plan.ts';
 
 const file = (path: string, changedNs: bigint, size = 1): SeenFile => ({
   path,
@@ -64,4 +64,15 @@ test('a marker never precedes its data', () => {
       },
     ),
   );
+});
+
+test("the agent's own files are no checkpoint", () => {
+  const files = ['tidewheel-evidence/1-algo-1-phases.json', 'log.txt', 'tidewheel-progress.json'];
+  const counted = (seen: readonly string[]) => {
+    const all = seen.map((path) => file(path, 1n));
+    return all.filter(checkpointIn(all)).map(({ path }) => path);
+  };
+  expect(counted(files)).toEqual(['tidewheel-progress.json']);
+  expect(counted(files.slice(0, 2))).toEqual([]);
+  expect(counted(['model.pt', 'log.txt'])).toEqual(['model.pt', 'log.txt']);
 });

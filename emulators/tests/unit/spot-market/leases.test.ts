@@ -12,8 +12,10 @@ beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 const noticed: string[] = [];
+const reclaimed: string[] = [];
 function leasesOf(plan: CapacityPlan, priceOf: (zoneId: string) => number = () => 1): Leases {
   noticed.length = 0;
+  reclaimed.length = 0;
   return makeLeases({
     plan,
     time: startMarketTime(),
@@ -22,6 +24,7 @@ function leasesOf(plan: CapacityPlan, priceOf: (zoneId: string) => number = () =
     graceSeconds: 120,
     log: () => undefined,
     notice: (line) => noticed.push(line),
+    onReclaim: (owner) => reclaimed.push(owner),
   });
 }
 
@@ -303,4 +306,13 @@ it('leases never exceed capacity', () => {
       leases.close();
     }),
   );
+});
+
+it("says which reclaims are the plan's own", () => {
+  const leases = leasesOf(byTrace({ 'use1-az1': [4, 1], 'use1-az2': [4] }));
+  leases.acquire(gang('planned', 2, ['use1-az1']));
+  leases.acquire(gang('asked', 2, ['use1-az2']));
+  seconds(1);
+  leases.reclaimNow(leases.held(), true);
+  expect(reclaimed).toEqual(['planned']);
 });

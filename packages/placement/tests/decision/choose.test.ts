@@ -5,6 +5,7 @@ import {
   hoursLater,
   launched,
   market,
+  onDemand,
   poolOf,
   progress,
   question,
@@ -44,6 +45,26 @@ describe('with slack', () => {
     // Until the last moment for Spot, in the cases in which it is down.
     const longest = (Date.parse(spotUntil) - Date.parse(decidedAt)) / 1_000;
     expect(expectedSeconds).toBeLessThan((1 - chanceNow) * longest + 2_000);
+  });
+
+  it('takes Spot for work of unknown length', () => {
+    const { vpc: _vpc, ...compute } = base.compute;
+    const prices = { 'g5.xlarge': [1.408, 0.567], 'g4dn.xlarge': [0.736, 0.261], 'g6.xlarge': [1.006, 0.5] };
+    const quiet = market({
+      scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })),
+      onDemandPrices: Object.entries(prices).map(([type, [usd = 0]]) => onDemand(type, usd)),
+      spotPrices: Object.entries(prices).flatMap(([type, [, usd = 0]]) =>
+        ZONES.map((zoneId) => spot(type, zoneId, usd)),
+      ),
+    });
+    const first = place({
+      compute: { ...compute, nodes: 1, instanceTypes: Object.keys(prices) },
+      market: quiet,
+      expectedSeconds: undefined,
+      now: CLOSED_AT,
+    });
+    expect(first.reason).toContain('assumed');
+    expect(first.pool.purchaseOption).toBe('spot');
   });
 
   it('names the single subnet of the chosen zone', () => {
