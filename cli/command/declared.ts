@@ -2,7 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
+import { messageOf, problemText } from '@tidewheel/kit/errors.ts';
+import { check } from '@tidewheel/kit/validation.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { DECLARATION_FILE } from './run-list.ts';
@@ -47,16 +48,12 @@ export async function declarationAt(
         : `there is no file ${file}: ${remedy}`,
     ]);
   });
-  const read = fields.safeParse(yaml(file, text));
-  if (!read.success)
-    throw new UsageError(
-      read.error.issues.map(
-        ({ path: at, message }) => `${given}: ${at.join('.') || '(whole document)'}: ${message}`,
-      ),
-    );
-  const local = read.data['x-local'];
+  const read = check(fields, yaml(file, text), 'shown');
+  if (!read.ok)
+    throw new UsageError(read.problems.map((problem) => `${path.basename(file)}: ${problemText(problem)}`));
+  const local = read.value['x-local'];
   return {
-    name: read.data.name,
+    name: read.value.name,
     text,
     file,
     folder: path.dirname(file),

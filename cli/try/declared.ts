@@ -1,4 +1,4 @@
-/** What is to be started: the declaration of the folder, if there is one, and what was typed over it. */
+/** What is to be started: the folder's declaration, or the one that `init` would write, and what was typed over it. */
 
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -10,6 +10,7 @@ import { problemText } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import { declarationAt } from '../command/declared.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
+import type { Project } from '../init/declaration.ts';
 
 interface Wanted {
   /** Absolute, as is the declaration. */
@@ -20,6 +21,13 @@ interface Wanted {
   readonly environment: Readonly<Record<string, string>>;
   /** Absolute folders by name. */
   readonly channels: Readonly<Record<string, string>>;
+  /** What `init` would write. @throws UsageError where a person has to say which script is meant */
+  readonly propose: (folder: string, script: string | undefined) => Promise<Proposal>;
+}
+
+export interface Proposal {
+  readonly project: Pick<Project, 'name' | 'data'>;
+  readonly text: string;
 }
 
 interface Declared {
@@ -30,6 +38,8 @@ interface Declared {
   readonly channels: Readonly<Record<string, string>>;
   /** The first that is declared, without `ml.`. */
   readonly instanceType: string | undefined;
+  /** It is started as `init` would declare it. */
+  readonly isProposed: boolean;
 }
 
 const USUAL_NAMES = [DECLARATION_FILE, 'pipeline.yaml', 'pipeline.yml'];
@@ -41,7 +51,7 @@ export const isFolder = (path: string): boolean =>
 
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
-  const { pipeline, source, data } = await declaredIn(wanted);
+  const { pipeline, source, data, isProposed = false } = await declaredIn(wanted);
   const typed = Object.keys(wanted.channels).filter((name) => name !== SHARDS_CHANNEL);
   const asWanted = {
     strategy: 'single',
@@ -63,6 +73,7 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
     training: training.value,
     channels: { ...(data !== undefined && channelsOf(data, training.value)), ...wanted.channels },
     instanceType: type?.replace(/^ml\./, ''),
+    isProposed,
   };
 }
 
@@ -77,13 +88,41 @@ function channelsOf(data: string, { channels = {} }: Pipeline['training']): Read
   return folders;
 }
 
-async function declaredIn({ folder, declaration }: Wanted) {
+interface InFolder {
+  /** Undefined where no script says what it needs. */
+  readonly pipeline?: Pipeline;
+  readonly source: string;
+  readonly data?: string | undefined;
+  readonly isProposed?: boolean;
+}
+
+async function declaredIn(wanted: Wanted): Promise<InFolder> {
+  const { folder, declaration } = wanted;
   const file = declaration ?? USUAL_NAMES.map((name) => join(folder, name)).find(isFile);
-  if (file === undefined) return { source: folder };
+  if (file === undefined) return proposedIn(wanted);
   const { name, text, source, data } = await declarationAt(folder, file);
   const declared = readDeclaration(name, text);
   if (!declared.valid)
     throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
   const { pipeline } = declared;
   return { pipeline, source: join(folder, source), data: data === undefined ? data : join(folder, data) };
+}
+
+/** An entry point that is no Python file of the folder says nothing. */
+async function proposedIn({ folder, entryPoint, propose }: Wanted): Promise<InFolder> {
+  if (entryPoint !== undefined && !(entryPoint.endsWith('.py') && isFile(join(folder, entryPoint))))
+    return { source: folder };
+  const { project, text } = await propose(folder, entryPoint).catch((error: unknown) => {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(error.problems.map((problem) => problem.replaceAll('--script', '--entry')));
+  });
+  const declared = readDeclaration(project.name, text);
+  if (!declared.valid) throw new UsageError(declared.problems.map(problemText));
+  const { pipeline } = declared;
+  return {
+    pipeline,
+    source: folder,
+    data: project.data && join(folder, project.data.folder),
+    isProposed: true,
+  };
 }

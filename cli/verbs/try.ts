@@ -17,6 +17,7 @@ import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
 import { findingOf } from '../try/try-verdict.ts';
+import { proposedFor } from './init.ts';
 
 const root = join(import.meta.dirname, '../..');
 const ABOVE_0 = 'write a number above 0';
@@ -73,7 +74,7 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
     entry: {
       type: 'string',
       value: 'FILE',
-      about: 'the script, in FOLDER; default train.py, or as declared',
+      about: 'the script, in FOLDER; default: as declared, or as tidewheel init would declare it',
     },
     argument: {
       type: 'string',
@@ -96,7 +97,7 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
     declaration: {
       type: 'string',
       value: 'FILE',
-      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, if it is there',
+      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, or what tidewheel init would write',
     },
     seconds: { type: 'string', value: 'N', about: 'at most, for each of the three starts (default 20)' },
     grace: {
@@ -136,6 +137,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     training,
     channels,
     instanceType = 'g5.xlarge',
+    isProposed,
   } = await readTraining({
     folder,
     declaration: values.declaration,
@@ -143,11 +145,14 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     arguments: values.argument,
     environment: values.env,
     channels: values.channel,
+    propose: proposedFor,
   });
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(name, () => stopping.abort(new Error('stopped')));
   const onStep = values.json ? () => undefined : say;
+  if (isProposed)
+    onStep(`  without a declaration: started as tidewheel init would declare it (${training.strategy})`);
   for (const [name, path] of Object.entries(channels))
     onStep(`  channel ${name}: ${path}${name === 'train' ? ', as it is; in a run: packed' : ''}`);
   const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');

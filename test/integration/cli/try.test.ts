@@ -166,10 +166,15 @@ it('a script that begins again is caught', async () => {
   expect(text).toMatch(/resumed +began again at step 1 although step \d+ of 5000 was there/);
   expect(text).toMatch(/change +training\.arguments: .*\$\{checkpoints\}\/step-\*\?/);
   expect(text).toMatch(/verdict +restores nothing\n/);
-  expect(text.trim().split('\n').length).toBeLessThanOrEqual(14);
+  expect(text.trim().split('\n').length).toBeLessThanOrEqual(15);
 });
 
 it('scripts that save nothing, fail, end or hang', async () => {
+  const declaration = path.join(folder, 'elsewhere.yaml');
+  await writeFile(
+    declaration,
+    'name: elsewhere\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n',
+  );
   const results = await Promise.all([
     attempt('never', loop({})),
     attempt('fails', 'import nothing_like_this'),
@@ -178,15 +183,19 @@ it('scripts that save nothing, fail, end or hang', async () => {
     attempt(
       'elsewhere',
       loop({ save: 'pathlib.Path("out").mkdir(exist_ok=True); pathlib.Path("out/last.pt").write_text("x")' }),
+      '--declaration',
+      declaration,
     ),
+    attempt('ranked', '# DistributedDataParallel\nimport os; print("rank", os.environ["RANK"])'),
   ]);
-  expect(results.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
-  const [never, fails, ends, hangs, elsewhere] = results.map(({ text }) => text);
+  expect(results.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1, 1]);
+  const [never, fails, ends, hangs, elsewhere, ranked] = results.map(({ text }) => text);
   expect(never).toMatch(/verdict +saves nothing/);
   expect(fails).toMatch(/failed +start: .*No module named 'nothing_like_this'/);
   expect(ends).toMatch(/verdict +ends before anything can be interrupted/);
   expect(hangs).toMatch(/verdict +hangs/);
   expect(elsewhere).toContain("training.checkpoint: { folder: 'out' }");
+  expect(ranked).toMatch(/init would declare it \(ddp\)[^]*verdict +ends before anything/);
 });
 
 it('a declaration starts the script as it says', async () => {

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { readTraining } from '../../../../cli/try/declared.ts';
+import { proposedFor } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
 
 let folder: string;
@@ -11,7 +12,7 @@ beforeEach(() => {
 
 const nothing = { declaration: undefined, entryPoint: undefined, arguments: undefined };
 const read = (typed: Partial<Parameters<typeof readTraining>[0]> = {}) =>
-  readTraining({ folder, ...nothing, environment: {}, channels: {}, ...typed });
+  readTraining({ folder, ...nothing, environment: {}, channels: {}, propose: proposedFor, ...typed });
 
 const DECLARED = `name: cats
 x-local: { source: code, data: images }
@@ -33,13 +34,31 @@ it('prefers what was typed', async () => {
   expect(training).toMatchObject({ entryPoint: 'other.py', arguments: ['--fast'] });
 });
 
-it('takes the folder itself without a declaration', async () => {
-  expect(await read()).toMatchObject({ source: folder, instanceType: undefined });
+it('starts what init would declare without a declaration', async () => {
+  await mkdir(join(folder, 'images'));
+  await writeFile(join(folder, 'images/1.png'), '');
+  const script =
+    'from torch.nn.parallel import DistributedDataParallel\np.add_argument("--data")\np.add_argument("--out-dir")';
+  await writeFile(join(folder, 'fit.py'), `${script}\nmodel.fit(optimizer)`);
+  expect(await read()).toMatchObject({
+    isProposed: true,
+    source: folder,
+    channels: { train: join(folder, 'images'), data: join(folder, 'images') },
+    training: {
+      strategy: 'ddp',
+      entryPoint: 'fit.py',
+      arguments: ['--data', '${channel:data}', '--out-dir', '${model}'],
+    },
+  });
+  await writeFile(join(folder, 'fit-2.py'), 'model.fit(optimizer)');
+  await expect(read()).rejects.toThrow('several scripts train (fit-2.py, fit.py): name one with --entry');
+  expect((await read({ entryPoint: 'fit-2.py' })).training.entryPoint).toBe('fit-2.py');
+  await expect(read({ entryPoint: 'start.sh' })).rejects.toThrow('name a .py file inside the source');
 });
 
 it('names the problem of a declaration', async () => {
   await writeFile(join(folder, 'tidewheel.yaml'), 'training: {}\n');
-  await expect(read()).rejects.toThrow('tidewheel.yaml: name: name the pipeline');
+  await expect(read()).rejects.toThrow('tidewheel.yaml: name: is missing, name the pipeline');
 });
 
 it('takes every channel, declared or not', async () => {
@@ -55,6 +74,7 @@ it('takes every channel, declared or not', async () => {
 });
 
 it('names the remedy for a reserved channel or variable', async () => {
+  await writeFile(join(folder, 'train.py'), '');
   const typed = { channels: { code: '/a' }, environment: { SM_CHANNEL_TEST: '/b' } };
   await expect(read(typed)).rejects.toMatchObject({
     problems: [
