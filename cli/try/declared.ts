@@ -10,7 +10,7 @@ import { problemText } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import { declarationAt } from '../command/declared.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
-import { proposedFor } from '../verbs/init.ts';
+import type { Project } from '../init/declaration.ts';
 
 interface Wanted {
   /** Absolute, as is the declaration. */
@@ -21,6 +21,13 @@ interface Wanted {
   readonly environment: Readonly<Record<string, string>>;
   /** Absolute folders by name. */
   readonly channels: Readonly<Record<string, string>>;
+  /** What `init` would write. @throws UsageError where a person has to say which script is meant */
+  readonly propose: (folder: string, script: string | undefined) => Promise<Proposal>;
+}
+
+export interface Proposal {
+  readonly project: Pick<Project, 'name' | 'data'>;
+  readonly text: string;
 }
 
 interface Declared {
@@ -93,9 +100,10 @@ interface InFolder {
   readonly isProposed?: boolean;
 }
 
-async function declaredIn({ folder, declaration, entryPoint }: Wanted): Promise<InFolder> {
+async function declaredIn(wanted: Wanted): Promise<InFolder> {
+  const { folder, declaration } = wanted;
   const file = declaration ?? USUAL_NAMES.map((name) => join(folder, name)).find(isFile);
-  if (file === undefined) return proposedIn(folder, entryPoint);
+  if (file === undefined) return proposedIn(wanted);
   const { name, text, source, data } = await declarationAt(folder, file);
   const declared = readDeclaration(name, text);
   if (!declared.valid)
@@ -105,10 +113,10 @@ async function declaredIn({ folder, declaration, entryPoint }: Wanted): Promise<
 }
 
 /** An entry point that is no Python file of the folder says nothing. */
-async function proposedIn(folder: string, entryPoint: string | undefined): Promise<InFolder> {
+async function proposedIn({ folder, entryPoint, propose }: Wanted): Promise<InFolder> {
   if (entryPoint !== undefined && !(entryPoint.endsWith('.py') && isFile(join(folder, entryPoint))))
     return { source: folder };
-  const { project, text } = await proposedFor(folder, entryPoint).catch((error: unknown) => {
+  const { project, text } = await propose(folder, entryPoint).catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.problems.map((problem) => problem.replaceAll('--script', '--entry')));
   });

@@ -14,6 +14,7 @@ import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
 import { namesFolder, readScript } from '../init/script.ts';
+import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
@@ -62,10 +63,7 @@ export const verb = defineVerb({
 });
 
 /** What `init` would write. @throws UsageError where a person has to say which script is meant */
-export async function proposedFor(
-  folder: string,
-  script: string | undefined,
-): Promise<{ readonly project: Project; readonly text: string }> {
+export async function proposedFor(folder: string, script: string | undefined): Promise<Proposal> {
   const project = await lookAt(folder, { script });
   return { project, text: declarationText(project) };
 }

@@ -17,6 +17,7 @@ import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
 import { findingOf } from '../try/try-verdict.ts';
+import { proposedFor } from './init.ts';
 
 const root = join(import.meta.dirname, '../..');
 const ABOVE_0 = 'write a number above 0';
@@ -144,6 +145,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     arguments: values.argument,
     environment: values.env,
     channels: values.channel,
+    propose: proposedFor,
   });
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

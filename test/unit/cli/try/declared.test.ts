@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { readTraining } from '../../../../cli/try/declared.ts';
+import { proposedFor } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
 
 let folder: string;
@@ -11,7 +12,7 @@ beforeEach(() => {
 
 const nothing = { declaration: undefined, entryPoint: undefined, arguments: undefined };
 const read = (typed: Partial<Parameters<typeof readTraining>[0]> = {}) =>
-  readTraining({ folder, ...nothing, environment: {}, channels: {}, ...typed });
+  readTraining({ folder, ...nothing, environment: {}, channels: {}, propose: proposedFor, ...typed });
 
 const DECLARED = `name: cats
 x-local: { source: code, data: images }
