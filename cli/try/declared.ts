@@ -51,7 +51,7 @@ export const isFolder = (path: string): boolean =>
 
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
-  const { pipeline, source, data, isProposed = false } = await declaredIn(wanted);
+  const { pipeline, source, data, isProposed } = await declaredIn(wanted);
   const ofShards = shardsIn(pipeline?.training.channels);
   const typed = Object.keys(wanted.channels).filter((name) => name !== ofShards);
   const asWanted = {
@@ -97,7 +97,7 @@ interface InFolder {
   readonly pipeline?: Pipeline;
   readonly source: string;
   readonly data?: string | undefined;
-  readonly isProposed?: boolean;
+  readonly isProposed: boolean;
 }
 
 async function declaredIn(wanted: Wanted): Promise<InFolder> {
@@ -109,13 +109,18 @@ async function declaredIn(wanted: Wanted): Promise<InFolder> {
   if (!declared.valid)
     throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
   const { pipeline } = declared;
-  return { pipeline, source: join(folder, source), data: data === undefined ? data : join(folder, data) };
+  return {
+    pipeline,
+    source: join(folder, source),
+    data: data === undefined ? data : join(folder, data),
+    isProposed: false,
+  };
 }
 
 /** An entry point that is no Python file of the folder says nothing. */
 async function proposedIn({ folder, entryPoint, propose }: Wanted): Promise<InFolder> {
   if (entryPoint !== undefined && !(entryPoint.endsWith('.py') && isFile(join(folder, entryPoint))))
-    return { source: folder };
+    return { source: folder, isProposed: false };
   const { project, text } = await propose(folder, entryPoint).catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(error.problems.map((problem) => problem.replaceAll('--script', '--entry')));
