@@ -236,7 +236,7 @@ const FAULTY_ATTEMPTS = 3;
 const TWICE: ReadonlySet<PlatformFault> = new Set(['silent', 'refused']);
 
 /** @param attempts of a run, oldest first; the last one has an outcome and is judged */
-export function judge(attempts: readonly AttemptRecord[]): Judgement {
+function judge(attempts: readonly AttemptRecord[]): Judgement {
   const last = attempts.at(-1);
   const outcome = last?.outcome;
   if (last === undefined || outcome === undefined)
