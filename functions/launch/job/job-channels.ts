@@ -40,7 +40,7 @@ export interface Channels {
 const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
 /** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
-export const pipeChannel = (split: SplitName, process: number): string =>
+const pipeChannel = (split: SplitName, process: number): string =>
   process === 0 ? split : `${split}-${process}`;
 
 export function jobChannels(input: ChannelsInput): Channels {

@@ -197,7 +197,7 @@ async function withResultsCopiedBack(
  * was chosen by a person.
  * @returns what holds the run back and which command lets it go; undefined if nothing does
  */
-export async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, declaration } = run;
   if (declaration?.packing.hold === undefined || declaration.dataset?.pin !== undefined) return undefined;
   const versions = objectVersions(store);
