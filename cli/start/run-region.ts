@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/held-up.ts';
+import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/profiles.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';

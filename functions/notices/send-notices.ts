@@ -27,7 +27,7 @@ export interface NoticeChannels {
   post(secret: string, body: string): Promise<Delivery>;
 }
 
-export type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
+type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
   readonly store: ObjectStore;
   readonly channels: NoticeChannels;
   readonly clock: Clock;
@@ -41,7 +41,7 @@ export interface NoticeMessage extends QueueMessage {
   readonly receives?: number;
 }
 
-export const sendNotices = (deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
+const sendNotices = (deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
   takeEach(messages, ({ body, receives = 1 }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
 
 function parse(body: string): NoticeEvent {

@@ -42,7 +42,7 @@ export async function safeRemedies(
   return chooseSafe(declaration, await historyOf(stores, run, own));
 }
 
-export function chooseSafe(declaration: Pipeline, history: History): readonly Change[] {
+function chooseSafe(declaration: Pipeline, history: History): readonly Change[] {
   const last = history.findLast(({ diagnosis }) => diagnosis?.speed !== undefined);
   if (last === undefined) return [];
   const tried = new Set(history.flatMap(({ applied = [] }) => applied.map(({ kind }) => kind)));

@@ -53,7 +53,7 @@ interface Growing {
 const MOST_SERIES = 500;
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
-export function sessionsOf(attempt: number, text: string): Session[] {
+function sessionsOf(attempt: number, text: string): Session[] {
   const sessions: Session[] = [];
   for (const line of text.split('\n')) {
     const content = parseJson(line);
@@ -69,7 +69,7 @@ export function sessionsOf(attempt: number, text: string): Session[] {
  * A later session that goes on from an earlier position makes what lies past it lost. Until it has come to a series,
  * the checkpoint decides: what was logged after it was saved, and past its step, has to come again.
  */
-export function joinSeries(sessions: readonly Session[]): Series[] {
+function joinSeries(sessions: readonly Session[]): Series[] {
   const all = new Map<string, Growing>();
   for (const session of sessions) {
     loseWhatComesAgain(all.values(), session);

@@ -41,7 +41,7 @@ const measuredSchema = z.object({
   shares: z.object({ wait: z.number() }),
 });
 
-export type MeasuredPoint = z.output<typeof measuredSchema> & NameParts;
+type MeasuredPoint = z.output<typeof measuredSchema> & NameParts;
 
 /** A host writes some 6 MB in 28 days. Parsing more would take longer than a person waits. */
 const MOST_BYTES = 16e6;
@@ -83,13 +83,13 @@ function chosen(files: readonly PointsFile[]): { read: readonly PointsFile[]; ho
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. A helper host trains nothing. */
-export const measuredIn = (text: string, of: NameParts): MeasuredPoint[] =>
+const measuredIn = (text: string, of: NameParts): MeasuredPoint[] =>
   readDocumentLines({ ...evidencePoint, schema: measuredSchema }, text).flatMap((point) =>
     point.processes === 0 ? [] : [{ ...point, ...of }],
   );
 
 /** In order of time. Each stands for as long as the others, however often the hosts measured in it. */
-export function meansOf(measured: readonly MeasuredPoint[], most: number): UtilisationPoint[] {
+function meansOf(measured: readonly MeasuredPoint[], most: number): UtilisationPoint[] {
   const times = measured.map(({ at }) => Date.parse(at));
   const first = times.reduce((least, time) => Math.min(least, time), Number.POSITIVE_INFINITY);
   const last = times.reduce((greatest, time) => Math.max(greatest, time), 0);

@@ -1,10 +1,12 @@
 /** Wraps every handler with logger, metrics, input checks, and errors whose class the state machine can act on. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
-import middy, { type MiddlewareObj } from '@middy/core';
+import type { MiddlewareObj } from '@middy/core';
+import middy from '@middy/core';
 import { InvalidInputError, TransientError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import type { Context } from 'aws-lambda';
@@ -110,3 +112,12 @@ const errorClasses = (name: string): MiddlewareObj<unknown, unknown> => ({
     }
   },
 });
+
+/** Goes on without work that takes too long. The work itself cannot be stopped, and has to bear a repetition. */
+export const withinLimit = <T>(work: Promise<T>, seconds: number): Promise<T> =>
+  Promise.race([
+    work,
+    delay(seconds * 1_000, undefined, { ref: false }).then(() => {
+      throw new TransientError(`took longer than ${seconds} s: the next round tries again`);
+    }),
+  ]);

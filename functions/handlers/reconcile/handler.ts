@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { countPartialFailures, lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
+import { countPartialFailures, lambdaHandler, logger, withinLimit } from '../../aws/lambda/lambda-handler.ts';
 import { inParallel } from '../../aws/s3/parallel-lists.ts';
 import { config } from '../../aws/shared/config.ts';
-import { withinLimit } from '../../aws/shared/within-limit.ts';
 import { reconcile } from '../../run/attempts/reconcile.ts';
 import { attemptServices } from '../../wiring/attempt-services.ts';
 import { marketOf } from '../../wiring/markets.ts';

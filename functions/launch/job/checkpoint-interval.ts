@@ -7,7 +7,7 @@
 import { type Placement, samePool } from '@tidewheel/placement/records.ts';
 import { type AttemptRecord } from '../../records/run-records.ts';
 
-export interface IntervalQuestion {
+interface IntervalQuestion {
   /** How long a save interrupts training; undefined before the first measurement. */
   readonly saveSeconds?: number | undefined;
   /** Mean time until an interruption of the whole gang; undefined when none is expected. */
@@ -21,7 +21,7 @@ const PRIOR_SAVE_SECONDS = 10;
 /** The mean time between interruptions of a Spot pool without an estimate. */
 const PRIOR_SPOT_SECONDS = 4 * 3_600;
 
-export function checkpointInterval(question: IntervalQuestion): number {
+function checkpointInterval(question: IntervalQuestion): number {
   const { saveSeconds = PRIOR_SAVE_SECONDS, meanSecondsBetweenInterruptions: mean } = question;
   if (mean === undefined || !Number.isFinite(mean)) return MOST_SECONDS;
   const interval = Math.sqrt(2 * Math.max(0, saveSeconds) * Math.max(0, mean));
@@ -40,7 +40,7 @@ export const intervalOf = (attempt: AttemptRecord, earlier: readonly AttemptReco
  * The pool's expectation at placement counts as one interruption. The run's own interruptions count as they happened.
  * @param earlier attempts of the run before this one
  */
-export function meanSecondsBetweenInterruptions(
+function meanSecondsBetweenInterruptions(
   placement: Placement,
   earlier: readonly AttemptRecord[],
 ): number | undefined {

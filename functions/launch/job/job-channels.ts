@@ -42,7 +42,7 @@ export interface Channels {
 const CHANNEL = { shards: 'train', source: 'code', agent: 'agent' } as const;
 
 /** The channel of a host's n-th process. Not `train_1`: that is the FIFO of `train` in its second epoch. */
-export const pipeChannel = (ofShards: string, process: number): string =>
+const pipeChannel = (ofShards: string, process: number): string =>
   process === 0 ? ofShards : `${ofShards}-${process}`;
 
 export function jobChannels(input: ChannelsInput): Channels {

@@ -176,7 +176,7 @@ const USAGE = [
 /** The host that saves prints: `[tidewheel] checkpoint age_seconds=60 step=120 size_bytes=48211 save_seconds=1.2`. */
 const CHECKPOINT = ['age_seconds', 'save_seconds'] as const;
 
-export const metricDefinitions = (): { Name: string; Regex: string }[] => [
+const metricDefinitions = (): { Name: string; Regex: string }[] => [
   { Name: 'tidewheel:step', Regex: `tidewheel step=${NUMBER}` },
   ...FIELDS.map((field) => ({
     Name: `tidewheel:${field}`,

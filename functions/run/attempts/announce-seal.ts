@@ -115,7 +115,7 @@ function leftText(pipeline: string, { objects, byReason, examples }: SealResult[
 const EXAMPLES_SHOWN = 3;
 
 /** Such as `1 rejected: notes.txt (suffixNotAccepted)`. Several reasons are counted. */
-export function rejectedText(
+function rejectedText(
   pipeline: string,
   { rejected, rejections }: Pick<SealResult, 'rejected' | 'rejections'>,
 ): string {

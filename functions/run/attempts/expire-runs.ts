@@ -170,7 +170,7 @@ interface Expiry {
 }
 
 /** A run's report, models and generation never expire. @param run a finished run */
-export function expiryOf(run: RunRecord, now: Date): Expiry {
+function expiryOf(run: RunRecord, now: Date): Expiry {
   const retention = run.declaration?.retention ?? DEFAULTS;
   const before = (part: Expiring): Date =>
     part === 'checkpoints' && isDeletionAsked(run)

@@ -197,7 +197,7 @@ async function withResultsCopiedBack(
  * was chosen by a person.
  * @returns what holds the run back and which command lets it go; undefined if nothing does
  */
-export async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, declaration } = run;
   if (declaration?.packing.hold === undefined || declaration.dataset?.pin !== undefined) return undefined;
   const versions = objectVersions(store);
@@ -236,7 +236,7 @@ const FAULTY_ATTEMPTS = 3;
 const TWICE: ReadonlySet<PlatformFault> = new Set(['silent', 'refused']);
 
 /** @param attempts of a run, oldest first; the last one has an outcome and is judged */
-export function judge(attempts: readonly AttemptRecord[]): Judgement {
+function judge(attempts: readonly AttemptRecord[]): Judgement {
   const last = attempts.at(-1);
   const outcome = last?.outcome;
   if (last === undefined || outcome === undefined)

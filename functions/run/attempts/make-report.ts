@@ -58,7 +58,7 @@ const appliedReportSchema = z
 type AppliedReport = z.output<typeof appliedReportSchema>;
 
 /** @param all attempts in order, those of the run before first */
-export function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {
+function broughtBy(attempt: AttemptRecord, all: readonly AttemptRecord[]): AppliedReport | undefined {
   const { applied = [], diagnosis } = attempt;
   if (applied.length === 0) return undefined;
   const changes = applied.map((change) => remedyOf(change).text);

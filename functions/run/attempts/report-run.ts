@@ -136,7 +136,7 @@ interface StateMachineResult {
 const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
 
 /** An error of a state overrides an earlier judgement. */
-export function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
+function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
   const kind = ENDS.find((end) => end === judgement?.kind);
   if (kind === undefined || judgement === undefined) {

@@ -360,7 +360,7 @@ const USUAL_PAUSE_SECONDS = 60;
 /** … but a look writes ten events, and an execution ends at 25,000. */
 const MOST_LOOKS = 500;
 
-export function decideSettled(
+function decideSettled(
   observation: Pick<IncomingLook, 'marker' | 'unchangedSince'>,
   settle: Pipeline['settle'],
   at: { readonly now: Date; readonly openedAt: Date },

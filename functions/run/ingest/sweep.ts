@@ -27,7 +27,7 @@ const HOUR_SECONDS = 3_600;
  * as at the last: after one, two, four hours and so on. So a year without arrivals costs 14 listings, and a lost event
  * waits at most as long as the pipeline had been idle.
  */
-export function isDue(pipeline: Partial<PipelineRecord>, now: Date): boolean {
+function isDue(pipeline: Partial<PipelineRecord>, now: Date): boolean {
   const { closedAt, sweptAt, sweptObjects = 0, notified } = pipeline;
   if (notified !== undefined && isPartlyListed({ closedAt, notified }))
     return now.getTime() - Date.parse(notified.listedAt) >= WHOLE_LISTING_SECONDS * 1_000;

@@ -139,7 +139,7 @@ const testEvent = z.object({ Event: z.literal('s3:TestEvent') });
 const scheduled = z.object({ schedule: z.object({ pipeline: pipelineName }) });
 
 /** What lies in the arrivals queue: S3's events, and the messages of pipelines' schedules. Untrusted until parsed. */
-export type ArrivalEvent =
+type ArrivalEvent =
   /** @property key of the object; absent of a schedule */
   | { readonly kind: 'wake'; readonly wake: Wake; readonly key?: string }
   | { readonly kind: 'declaration'; readonly pipeline: string }
@@ -150,7 +150,7 @@ export type ArrivalEvent =
   | { readonly kind: 'malformed' };
 
 /** @param body of one SQS message. It may hold several records, although S3 sends one. */
-export function readArrivals(body: string): readonly ArrivalEvent[] {
+function readArrivals(body: string): readonly ArrivalEvent[] {
   const message = parseJson(body);
   if (message === undefined) return [{ kind: 'malformed' }];
   const notified = notification.safeParse(message);
@@ -199,7 +199,7 @@ function readKey(key: string, eventTime: Date, eventName: string): ArrivalEvent 
  * Thousands of arrivals of one pipeline are one wake: the newest event decides whether it wakes anything.
  * @returns the index of the wake that stands for each pipeline
  */
-export function newestWakes(arrivals: readonly ArrivalEvent[]): ReadonlySet<number> {
+function newestWakes(arrivals: readonly ArrivalEvent[]): ReadonlySet<number> {
   const newest = new Map<string, { index: number; time: number }>();
   arrivals.forEach((arrival, index) => {
     if (arrival.kind !== 'wake') return;

@@ -8,10 +8,11 @@ import {
   type CommandLine,
   commandLineProblems,
   commandSchema,
+  environmentProblems,
+  environmentSchema,
   workingDirectorySchema,
 } from '../script/arguments.ts';
 import { checkpointSchema, progressSchema } from '../script/checkpoint.ts';
-import { environmentProblems, environmentSchema } from '../script/environment.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { prefixSchema } from './prefix.ts';
 import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';

@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
-import { expiryOf } from '../../../functions/run/attempts/expire-runs.ts';
+import { expireRuns } from '../../../functions/run/attempts/expire-runs.ts';
 import {
   AT,
   attemptOf,
@@ -43,8 +43,8 @@ async function call(route: string, body = '') {
 }
 const remove = () => call('DELETE /runs/{runId}/checkpoints');
 const due = async () => {
-  const run = await at.runs.get(RUN);
-  return run && expiryOf(run, at.clock.now()).due;
+  const { expired } = await expireRuns({ ...at, store: at.blobStore, isTimeUp: () => false });
+  return expired;
 };
 
 describe('the checkpoints of an ended run', () => {
@@ -54,7 +54,7 @@ describe('the checkpoints of an ended run', () => {
       status: 202,
       body: { deletion: { at: secondsAfter(60), requestedBy: ADA }, isDeleted: false },
     });
-    expect(await due()).toEqual(['checkpoints']);
+    expect(await due()).toEqual([`${RUN} checkpoints`]);
   });
 
   it('have one request, and the timeline names its caller', async () => {

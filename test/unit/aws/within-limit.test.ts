@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withinLimit } from '../../../functions/aws/shared/within-limit.ts';
+import { withinLimit } from '../../../functions/aws/lambda/lambda-handler.ts';
 
 it('is the work where it ends in time', async () => {
   expect(await withinLimit(Promise.resolve(7), 60)).toBe(7);

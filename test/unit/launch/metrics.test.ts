@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { metricDefinitions } from '../../../functions/launch/sagemaker/training-job.ts';
+import { launch, requestOf } from '../../support/builders/launch.ts';
 
 const read = (name: string, line: string): string | undefined => {
-  const definitions = metricDefinitions();
+  const { MetricDefinitions: definitions = [] } = requestOf(launch()).AlgorithmSpecification;
   return new RegExp(definitions.find(({ Name }) => Name === `tidewheel:${name}`)?.Regex ?? '(?!)').exec(
     line,
   )?.[1];

@@ -10,9 +10,8 @@ import { noticeEvent } from '../../../functions/notices/notice-event.ts';
 import {
   type Delivery,
   drainNotices,
-  type NoticeDeps,
+  type NoticeMessage,
   type NoticeQueue,
-  sendNotices,
 } from '../../../functions/notices/send-notices.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -27,7 +26,7 @@ const HOOK = 'tidewheel/notify/hook';
 
 let sent: { readonly to: string; readonly body: string }[];
 let answer: (to: string) => Delivery;
-let deps: NoticeDeps;
+let deps: Omit<Parameters<typeof drainNotices>[0], 'queue'>;
 let stores: MemoryStores;
 
 beforeEach(() => {
@@ -51,6 +50,16 @@ beforeEach(() => {
   };
 });
 
+/** A queue gives these messages, and keeps what did not arrive. */
+function send(messages: readonly NoticeMessage[]) {
+  const waiting = [messages.map((each) => ({ ...each, receipt: each.messageId }))];
+  const queue: NoticeQueue = {
+    receive: () => Promise.resolve(waiting.shift() ?? []),
+    delete: () => Promise.resolve(),
+  };
+  return drainNotices({ ...deps, queue });
+}
+
 async function declare(...notify: readonly object[]): Promise<void> {
   await stores.pipelines.ensure('digits', { firstBatch: 1, at: AT });
   await deps.runs.create(runOf('digits', 1));
@@ -72,9 +81,7 @@ const interrupted = (attempt: number) =>
 describe('a target', () => {
   it('hears what happened, the cost and the next command', async () => {
     await declare({ topic: TOPIC });
-    await sendNotices(deps, [
-      message('RunFinished', { costUsd: 3.18, onDemandUsd: 17.9, modelUri: 's3://b/m' }),
-    ]);
+    await send([message('RunFinished', { costUsd: 3.18, onDemandUsd: 17.9, modelUri: 's3://b/m' })]);
     expect(sent).toEqual([
       {
         to: TOPIC,
@@ -92,14 +99,14 @@ describe('a target', () => {
 
   it('hears one event once, however often it comes', async () => {
     await declare({ topic: TOPIC });
-    await sendNotices(deps, [failed(), failed()]);
-    await sendNotices(deps, [failed()]);
+    await send([failed(), failed()]);
+    await send([failed()]);
     expect(sent).toHaveLength(1);
   });
 
   it('hears only what it asked for', async () => {
     await declare({ slack: SLACK, on: ['finished'] }, { discord: DISCORD, on: ['failed'] });
-    await sendNotices(deps, [failed()]);
+    await send([failed()]);
     expect(sent.map(({ to }) => to)).toEqual([DISCORD]);
   });
 
@@ -107,7 +114,7 @@ describe('a target', () => {
     await declare({ topic: TOPIC, afterInterruptions: 2 });
     for (const number of [1, 2, 3, 4]) {
       await deps.attempts.create(attemptOf('digits-000001', number, { status: 'interrupted' }));
-      await sendNotices(deps, [interrupted(number)]);
+      await send([interrupted(number)]);
     }
     expect(sent.map(({ body }) => body.split('\n')[0])).toEqual([
       'digits-000001 has been interrupted 3 times',
@@ -120,13 +127,13 @@ describe('a target', () => {
       if (to === SLACK) throw new TransientError('hooks.slack.com answers 503');
       return { kind: 'delivered' };
     };
-    const first = await sendNotices(deps, [failed()]);
+    const first = await send([failed()]);
     expect(first.failed).toEqual([{ messageId: 'm1', reason: 'hooks.slack.com answers 503' }]);
-    await sendNotices(deps, [failed()]);
+    await send([failed()]);
     const late = `RunFailed has not reached Slack (${SLACK}) yet: hooks.slack.com answers 503. It is tried again for two hours`;
     expect((await deps.timeline.list(RUN.runId)).map(({ text }) => text)).toEqual([late]);
     answer = () => ({ kind: 'delivered' });
-    expect((await sendNotices(deps, [failed()])).failed).toEqual([]);
+    expect((await send([failed()])).failed).toEqual([]);
     expect(sent.map(({ to }) => to)).toEqual([TOPIC, SLACK]);
   });
 
@@ -135,8 +142,7 @@ describe('a target', () => {
     answer = () => {
       throw new TransientError('hooks.slack.com does not answer');
     };
-    for (let receives = 1; receives <= MOST_TRIES; receives += 1)
-      await sendNotices(deps, [{ ...failed(), receives }]);
+    for (let receives = 1; receives <= MOST_TRIES; receives += 1) await send([{ ...failed(), receives }]);
     const entries = await deps.timeline.list(RUN.runId);
     expect(entries.map(({ kind }) => kind)).toEqual(['NoticeDelayed', 'NoticeFailed']);
     expect(entries[1]?.text).toBe(
@@ -147,7 +153,7 @@ describe('a target', () => {
   it('that refuses is named on the timeline', async () => {
     await declare({ slack: SLACK });
     answer = () => ({ kind: 'refused', reason: 'hooks.slack.com answers 404' });
-    expect((await sendNotices(deps, [failed(), failed()])).failed).toEqual([]);
+    expect((await send([failed(), failed()])).failed).toEqual([]);
     expect(sent).toHaveLength(1);
     const [entry, ...more] = await deps.timeline.list(RUN.runId);
     expect(more).toEqual([]);
@@ -183,7 +189,7 @@ describe('the queue', () => {
 describe('foreign words', () => {
   it('mention no one and forge no lines', async () => {
     await declare({ slack: SLACK }, { discord: DISCORD }, { webhook: HOOK });
-    await sendNotices(deps, [failed('<!channel> @everyone\n\u2028npx rm & more')]);
+    await send([failed('<!channel> @everyone\n\u2028npx rm & more')]);
     const bodies = new Map(sent.map(({ to, body }) => [to, JSON.parse(body)]));
     expect(bodies.get(SLACK).text).toContain('&lt;!channel&gt; @everyone npx rm &amp; more\n');
     expect(bodies.get(DISCORD)).toMatchObject({ allowed_mentions: { parse: [] } });
@@ -196,13 +202,13 @@ describe('foreign words', () => {
 
   it('end where a channel ends', async () => {
     await declare({ discord: DISCORD });
-    await sendNotices(deps, [failed('x'.repeat(100_000))]);
+    await send([failed('x'.repeat(100_000))]);
     expect(JSON.parse(sent[0]?.body ?? '').content.length).toBeLessThan(2_000);
   });
 });
 
 it('a message that is no event fails', async () => {
-  const { failed: refused } = await sendNotices(deps, [
+  const { failed: refused } = await send([
     { messageId: 'a', body: '{' },
     message('Whatever', {}, 'b'),
     failed(),

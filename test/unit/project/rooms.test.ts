@@ -79,10 +79,10 @@ const EMULATORS_READ = ['packages/catalog', 'packages/contract', 'packages/decla
 
 const SMALL_LINES = 60;
 /** The number may only shrink. Most that are left have tests of their own. */
-const MOST_SMALL_FILES = 30;
-/** One file for each function, verb, operation and launcher: a table imports them all. */
+const MOST_SMALL_FILES = 20;
+/** One file for each function, verb, operation, launcher and screen: a table imports them all. */
 const ENTRIES_OF_A_TABLE =
-  /^(functions\/handlers\/[^/]+\/function\.ts|cli\/verbs\/|functions\/api\/|packages\/catalog\/launchers\/)/;
+  /^(functions\/handlers\/[^/]+\/function\.ts|cli\/verbs\/|functions\/api\/|packages\/catalog\/launchers\/|functions\/launch\/\w+\/\w+-launcher\.ts|page\/screens\/)/;
 
 /** What a door shows has importers outside. */
 const outsideOf = (file: string): string => (/^packages\/[^/]+\/[^/]+$/.test(file) ? 'outside' : file);

@@ -1,13 +1,17 @@
 import type { Change, Verdict } from '@tidewheel/doctor/verdict.ts';
 import { describe, expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../functions/records/run-records.ts';
-import { chooseSafe, withRemedies } from '../../../functions/records/safe-remedies.ts';
-import { AT, attemptOf, declarationOf, placementOf } from '../../support/builders/records.ts';
+import { safeRemedies, withRemedies } from '../../../functions/records/safe-remedies.ts';
+import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
+import { memoryStores } from '../../support/fakes/stores.ts';
 
 const TYPES = ['g5.xlarge', 'g5.2xlarge'];
 const declaration = declarationOf('digits', { doctor: { apply: 'safe' }, compute: { instanceTypes: TYPES } });
 const FILE = { kind: 'input-mode', inputMode: 'File' } as const;
 const LARGER = { kind: 'instance-type', type: 'g5.2xlarge' } as const;
+
+const chosen = (history: readonly AttemptRecord[]) =>
+  safeRemedies(memoryStores(), runOf('digits', 1, { declaration }), history);
 
 function verdictOf(change: Change, low = 1): Verdict {
   const gain = { low, expected: 2, high: 3 };
@@ -33,24 +37,24 @@ function measured(
 }
 
 describe('the next attempt takes', () => {
-  it('the remedy that cannot change the result', () => {
-    expect(chooseSafe(declaration, [measured([verdictOf(FILE)])])).toEqual([FILE]);
+  it('the remedy that cannot change the result', async () => {
+    expect(await chosen([measured([verdictOf(FILE)])])).toEqual([FILE]);
   });
 
-  it('nothing that may cost more than it brings', () => {
-    expect(chooseSafe(declaration, [measured([verdictOf(FILE, -1)])])).toEqual([]);
+  it('nothing that may cost more than it brings', async () => {
+    expect(await chosen([measured([verdictOf(FILE, -1)])])).toEqual([]);
   });
 
-  it('no remedy of another kind', () => {
-    expect(chooseSafe(declaration, [measured([verdictOf({ kind: 'compress-exchange' })])])).toEqual([]);
+  it('no remedy of another kind', async () => {
+    expect(await chosen([measured([verdictOf({ kind: 'compress-exchange' })])])).toEqual([]);
   });
 
-  it('a declared type with the same accelerators', () => {
+  it('a declared type with the same accelerators', async () => {
     const history = [measured([verdictOf(LARGER), verdictOf({ ...LARGER, type: 'g5.4xlarge' })])];
-    expect(chooseSafe(declaration, history)).toEqual([LARGER]);
+    expect(await chosen(history)).toEqual([LARGER]);
   });
 
-  it('no type that found no capacity', () => {
+  it('no type that found no capacity', async () => {
     const outcome = {
       kind: 'capacity',
       message: '',
@@ -60,20 +64,20 @@ describe('the next attempt takes', () => {
     } as const;
     const placement = placementOf({ pool: { ...placementOf().pool, instanceType: 'g5.2xlarge' } });
     const history = [measured([verdictOf(LARGER)]), attemptOf('digits-000001', 2, { placement, outcome })];
-    expect(chooseSafe(declaration, history)).toEqual([]);
+    expect(await chosen(history)).toEqual([]);
   });
 
-  it('what helped before, and each kind once', () => {
+  it('what helped before, and each kind once', async () => {
     const history = [
       measured([verdictOf(FILE)]),
       measured([verdictOf({ ...FILE, inputMode: 'FastFile' })], { applied: [FILE], step: 0.5 }),
     ];
-    expect(chooseSafe(declaration, history)).toEqual([FILE]);
+    expect(await chosen(history)).toEqual([FILE]);
   });
 
-  it('back what made steps slower', () => {
+  it('back what made steps slower', async () => {
     const history = [measured([verdictOf(FILE)]), measured([], { applied: [FILE], step: 2 })];
-    expect(chooseSafe(declaration, history)).toEqual([]);
+    expect(await chosen(history)).toEqual([]);
   });
 });
 

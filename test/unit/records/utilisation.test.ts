@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
-import { meansOf, measuredIn, readUtilisation } from '../../../functions/records/utilisation.ts';
+import { readUtilisation } from '../../../functions/records/utilisation.ts';
 import { evidenceOf } from '../../support/builders/evidence.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -27,16 +27,24 @@ const lineOf = ({ at, cores = 2, gpu, processes = 1 }: Line): string =>
     cpu: { ...point?.cpu, cores: 4, all: cores },
     gpu: gpu === undefined ? null : { busy: gpu, memoryUsedBytes: 1, memoryTotalBytes: 2, powerWatts: null },
   });
-const measured = (attempt: number, host: string, lines: readonly Line[]) =>
-  measuredIn(lines.map(lineOf).join('\n'), { attempt, host });
+const folder = bucketKeys.evidence('digits', 'digits-000001');
+const measured = (attempt: number, host: string, lines: readonly Line[]) => [
+  { key: `${folder}${attempt}-${host}.jsonl`, text: lines.map(lineOf).join('\n') },
+];
+
+async function meansOf(files: ReturnType<typeof measured>, most: number) {
+  const store = memoryObjectStore(fakeClock());
+  for (const { key, text } of files) store.put(key, text);
+  return (await readUtilisation(store, { pipeline: 'digits', runId: 'digits-000001', most })).points;
+}
 
 describe('the utilisation of a run', () => {
-  it('is the mean over its hosts', () => {
+  it('is the mean over its hosts', async () => {
     const hosts = [
       ...measured(1, 'algo-1', [{ at: 0, cores: 4, gpu: 0.5 }]),
       ...measured(1, 'algo-2', [{ at: 4, cores: 1, gpu: 1 }]),
     ];
-    expect(meansOf(hosts, 300)).toEqual([
+    expect(await meansOf(hosts, 300)).toEqual([
       {
         at: timeOf(4),
         attempt: 1,
@@ -48,34 +56,40 @@ describe('the utilisation of a run', () => {
     ]);
   });
 
-  it('keeps a CPU within its cores', () => {
-    expect(meansOf(measured(1, 'algo-1', [{ at: 0, cores: 4.2 }]), 300)).toMatchObject([{ cpuBusy: 1 }]);
+  it('keeps a CPU within its cores', async () => {
+    expect(await meansOf(measured(1, 'algo-1', [{ at: 0, cores: 4.2 }]), 300)).toMatchObject([
+      { cpuBusy: 1 },
+    ]);
   });
 
-  it('averages a long run to few points', () => {
+  it('averages a long run to few points', async () => {
     const lines = Array.from({ length: 1_000 }, (_, place) => ({
       at: place * 10,
       cores: place % 2 === 0 ? 4 : 0,
     }));
-    const means = meansOf(measured(1, 'algo-1', lines), 10);
+    const means = await meansOf(measured(1, 'algo-1', lines), 10);
     expect(means).toHaveLength(10);
     expect(means.every(({ cpuBusy }) => cpuBusy === 0.5)).toBe(true);
   });
 
-  it('never mixes two attempts', () => {
+  it('never mixes two attempts', async () => {
     const both = [...measured(2, 'algo-1', [{ at: 5 }]), ...measured(1, 'algo-1', [{ at: 1 }])];
-    expect(meansOf(both, 2).map(({ attempt }) => attempt)).toEqual([1, 2]);
+    expect((await meansOf(both, 2)).map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  it('leaves out helpers and lines cut short', () => {
-    const text = `${lineOf({ at: 0, processes: 0 })}\n${lineOf({ at: 0 }).slice(0, 90)}\n${lineOf({ at: 0 })}`;
-    expect(measuredIn(text, { attempt: 1, host: 'algo-1' })).toHaveLength(1);
+  it('leaves out helpers and lines cut short', async () => {
+    const lines = [
+      lineOf({ at: 0, cores: 4, processes: 0 }),
+      lineOf({ at: 0 }).slice(0, 90),
+      lineOf({ at: 0 }),
+    ];
+    const files = measured(1, 'algo-1', []).map(({ key }) => ({ key, text: lines.join('\n') }));
+    expect(await meansOf(files, 300)).toMatchObject([{ cpuBusy: 0.5 }]);
   });
 });
 
 describe('files of many hosts', () => {
-  const keyOf = (attempt: number, host: number): string =>
-    `${bucketKeys.evidence('digits', 'digits-000001')}${attempt}-algo-${host}.jsonl`;
+  const keyOf = (attempt: number, host: number): string => `${folder}${attempt}-algo-${host}.jsonl`;
   const read = (store: ReturnType<typeof memoryObjectStore>) =>
     readUtilisation(store, { pipeline: 'digits', runId: 'digits-000001', most: 300 });
 
@@ -83,7 +97,7 @@ describe('files of many hosts', () => {
     const store = memoryObjectStore(fakeClock());
     store.put(keyOf(1, 1), lineOf({ at: 0 }));
     store.put(keyOf(2, 1), lineOf({ at: 600 }));
-    store.put(`${bucketKeys.evidence('digits', 'digits-000001')}1-algo-1-phases.json`, '{}');
+    store.put(`${folder}1-algo-1-phases.json`, '{}');
     expect(await read(store)).toMatchObject({
       points: [{ attempt: 1, hosts: 1 }, { attempt: 2 }],
       hostsLeftOut: 0,

@@ -24,7 +24,7 @@ import {
   startTestEmulator,
   type TestEmulator,
 } from '../../../../test/support/emulator.ts';
-import { refusedSoFar } from '../../../limits/held-up.ts';
+import { refusedSoFar } from '../../../limits/profiles.ts';
 import { accountQuotas } from '../../../region/account-quotas.ts';
 import { createFunction, invoke } from './lambda.ts';
 

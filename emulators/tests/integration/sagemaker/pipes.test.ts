@@ -1,6 +1,6 @@
 /** A Pipe for each process of a host: what the launch asks for, served by the local SageMaker to real processes. */
 import { beforeAll, expect, test } from 'vitest';
-import { jobChannels, pipeChannel } from '../../../../functions/launch/job/job-channels.ts';
+import { jobChannels } from '../../../../functions/launch/job/job-channels.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -16,9 +16,7 @@ const PROCESSES = 2;
 const SHARDS = Array.from({ length: 7 }, (_, index) => `${index}.txt`);
 /** Of another split of the same samples, with Pipes of its own. */
 const MEASURED = ['7.txt', '8.txt', '9.txt'];
-const NAMES = (['train', 'validation'] as const).flatMap((split) =>
-  Array.from({ length: PROCESSES }, (_, index) => pipeChannel(split, index)),
-);
+const NAMES = ['train', 'train-1', 'validation', 'validation-1'];
 
 /** Two processes, each the only reader of its Pipe, over two epochs; what they read goes into the merged output. */
 const READ = `

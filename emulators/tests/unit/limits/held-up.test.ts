@@ -1,6 +1,6 @@
 /** What a person reads of the limits at the end of the demo. */
 import { expect, it } from 'vitest';
-import { heldUpLines } from '../../../limits/held-up.ts';
+import { heldUpLines } from '../../../limits/profiles.ts';
 
 it('names each limit with its figures', () => {
   expect(heldUpLines('new-account', { invocations: 7, requests: 2 })).toEqual([

@@ -1,7 +1,7 @@
 /** What a person reads of a seal: how much was packed, and what was not, with its reason. */
 import type { SealResult } from '@tidewheel/packing/seal.ts';
 import { describe, expect, it } from 'vitest';
-import { announceSeal, rejectedText } from '../../../../functions/run/attempts/announce-seal.ts';
+import { announceSeal } from '../../../../functions/run/attempts/announce-seal.ts';
 import { announceCompaction } from '../../../../functions/run/attempts/seal-run-compaction.ts';
 import { runOf } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
@@ -130,27 +130,27 @@ describe('a failed compaction', () => {
 });
 
 describe('the text of rejections', () => {
-  it('shows a few and counts the rest by reason', () => {
+  const textOf = async (rejected: number, rejections: SealResult['rejections']) =>
+    (await announced(sealed({ rejected, rejections }))).timeline[0]?.text ?? '';
+
+  it('shows a few and counts the rest by reason', async () => {
     const examples = ['a', 'b', 'c', 'd'].map((name) => ({
       key: `digits/incoming/${name}`,
       reason: 'tooLarge',
     }));
     const byReason = { tooLarge: 40, suffixNotAccepted: 2 };
-    expect(rejectedText('digits', { rejected: 42, rejections: { byReason, examples } })).toBe(
-      '42 rejected: a (tooLarge), b (tooLarge), c (tooLarge), and 39 more; in all 2 suffixNotAccepted, 40 tooLarge',
+    expect(await textOf(42, { byReason, examples })).toBe(
+      '9 samples in 1 shard, 42 rejected: a (tooLarge), b (tooLarge), c (tooLarge), and 39 more; in all 2 suffixNotAccepted, 40 tooLarge',
     );
   });
 
-  it('escapes and shortens hostile keys', () => {
+  it('escapes and shortens hostile keys', async () => {
     const keys = ['two\nlines', 'right\u202eto-left', 'nul\0byte', 'x'.repeat(1_000)];
     for (const key of keys) {
       const examples = [{ key: `digits/incoming/${key}`, reason: 'tooLarge' }];
-      const text = rejectedText('digits', {
-        rejected: 1,
-        rejections: { byReason: { tooLarge: 1 }, examples },
-      });
+      const text = await textOf(1, { byReason: { tooLarge: 1 }, examples });
       expect(text).toMatch(/^[\p{L}\p{N}\p{P}\p{S} ]+$/u);
-      expect(text.length).toBeLessThan(140);
+      expect(text.length).toBeLessThan(160);
     }
   });
 });

@@ -4,8 +4,9 @@ import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { advanced } from '../../../../functions/records/progress.ts';
 import type { AttemptRecord, Resume } from '../../../../functions/records/run-records.ts';
-import { judge } from '../../../../functions/run/attempts/judge-run.ts';
-import { attemptOf, outcomeOf, progressOf } from '../../../support/builders/records.ts';
+import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
+import { attemptOf, outcomeOf, progressOf, runOf } from '../../../support/builders/records.ts';
+import { ground } from '../../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
 
@@ -20,63 +21,70 @@ const ended = (
     progressAfter: steps[1] === undefined ? undefined : progressOf(steps[1]),
   });
 
+/** What the run does next. @param attempts oldest first */
+async function judged(attempts: readonly AttemptRecord[]) {
+  const at = ground();
+  await at.runs.create(runOf('digits', 1));
+  for (const [index, { jobName: _, ...attempt }] of attempts.entries())
+    await at.attempts.create({ ...attemptOf(RUN, index + 1), ...attempt, attempt: index + 1 });
+  const next = await judgeRun(at, { runId: RUN });
+  return { kind: next.kind, reason: 'reason' in next ? next.reason : '' };
+}
+
 describe('an attempt that ended', () => {
   it.each([
     ['completed', 'done'],
     ['userError', 'failed'],
     ['stopped', 'failed'],
-    ['interrupted', 'again'],
-    ['capacity', 'again'],
-    ['serviceError', 'again'],
-  ] as const)('as %s leaves the run %s', (kind, expected) => {
-    expect(judge([ended(kind)]).kind).toBe(expected);
+    ['interrupted', 'place'],
+    ['capacity', 'place'],
+    ['serviceError', 'place'],
+  ] as const)('as %s leaves the run %s', async (kind, expected) => {
+    expect(await judged([ended(kind)])).toMatchObject({ kind: expected });
   });
 
-  it('at its time limit continues only with new progress', () => {
-    expect(judge([ended('timeLimit', [10, 20])]).kind).toBe('again');
-    expect(judge([ended('timeLimit', [undefined, 20])]).kind).toBe('again');
-    expect(judge([ended('timeLimit', [20, 20])]).kind).toBe('failed');
-    expect(judge([ended('timeLimit')]).kind).toBe('failed');
+  it('at its time limit continues only with new progress', async () => {
+    expect(await judged([ended('timeLimit', [10, 20])])).toMatchObject({ kind: 'place' });
+    expect(await judged([ended('timeLimit', [undefined, 20])])).toMatchObject({ kind: 'place' });
+    expect(await judged([ended('timeLimit', [20, 20])])).toMatchObject({ kind: 'failed' });
+    expect(await judged([ended('timeLimit')])).toMatchObject({ kind: 'failed' });
   });
 
-  it('with a script error is final and quotes it', () => {
+  it('with a script error is final and quotes it', async () => {
     const attempt = attemptOf(RUN, 1, {
       outcome: outcomeOf('userError', { message: 'AlgorithmError: ValueError: labels', trainingSeconds: 5 }),
     });
-    const judgement = judge([attempt]);
+    const judgement = await judged([attempt]);
     expect(judgement.kind).toBe('failed');
     expect(judgement.reason).toContain('ValueError: labels');
-  });
-
-  it('without an outcome fails with the reason', () => {
-    expect(judge([attemptOf(RUN, 1)]).reason).toBe('the attempt left no outcome');
-    expect(judge([]).kind).toBe('failed');
   });
 });
 
 describe('fruitless attempts', () => {
   const fruitless = ended('interrupted', [10, 10]);
 
-  it('three in a row without progress end the run', () => {
-    expect(judge([fruitless, fruitless]).kind).toBe('again');
-    const judgement = judge([fruitless, fruitless, fruitless]);
+  it('three in a row without progress end the run', async () => {
+    expect(await judged([fruitless, fruitless])).toMatchObject({ kind: 'place' });
+    const judgement = await judged([fruitless, fruitless, fruitless]);
     expect(judgement.kind).toBe('failed');
     expect(judgement.reason).toContain('TIDEWHEEL_CHECKPOINT_DIR');
   });
 
-  it('are not those that never had capacity', () => {
+  it('are not those that never had capacity', async () => {
     const starved = ended('capacity', [10, 10], 0);
-    expect(judge([starved, starved, starved, starved, starved]).kind).toBe('again');
-    expect(judge([fruitless, starved, fruitless, starved, fruitless]).kind).toBe('failed');
+    expect(await judged([starved, starved, starved, starved, starved])).toMatchObject({ kind: 'place' });
+    expect(await judged([fruitless, starved, fruitless, starved, fruitless])).toMatchObject({
+      kind: 'failed',
+    });
   });
 
-  it('are forgiven by one that saved new work', () => {
+  it('are forgiven by one that saved new work', async () => {
     const fruitful = ended('interrupted', [10, 11]);
-    expect(judge([fruitless, fruitless, fruitful]).kind).toBe('again');
-    expect(judge([fruitless, fruitful, fruitless, fruitless]).kind).toBe('again');
+    expect(await judged([fruitless, fruitless, fruitful])).toMatchObject({ kind: 'place' });
+    expect(await judged([fruitless, fruitful, fruitless, fruitless])).toMatchObject({ kind: 'place' });
   });
 
-  it('are those that began again, however far they came', () => {
+  it('are those that began again, however far they came', async () => {
     const again = (step: number, over: Partial<Resume> = {}): AttemptRecord => ({
       ...ended('interrupted', [step, step + 20]),
       resume: {
@@ -87,26 +95,30 @@ describe('fruitless attempts', () => {
       },
     });
     const first = ended('interrupted', [undefined, 20]);
-    expect(judge([first, again(20), again(40)]).kind).toBe('again');
-    const { kind, reason } = judge([first, again(20), again(40), again(60)]);
+    expect(await judged([first, again(20), again(40)])).toMatchObject({ kind: 'place' });
+    const { kind, reason } = await judged([first, again(20), again(40), again(60)]);
     expect(kind).toBe('failed');
     expect(reason).toContain('last.ckpt is there: pass ckpt_path');
     const nothingKnown = again(60, { verdict: undefined });
-    expect(judge([first, again(20), again(40), nothingKnown]).kind).toBe('again');
+    expect(await judged([first, again(20), again(40), nothingKnown])).toMatchObject({ kind: 'place' });
   });
 
-  it('are not those that go on from unknown files', () => {
+  it('are not those that go on from unknown files', async () => {
     const wentOn = (position: number): AttemptRecord => ({
       ...ended('interrupted'),
       resume: { repairs: [], verdict: { kind: 'resumed', evidence: 'log', position, beganAt: position } },
     });
     const first = ended('interrupted');
-    expect(judge([first, wentOn(30), wentOn(60)]).kind).toBe('again');
-    expect(judge([first, wentOn(30), wentOn(30), wentOn(30), wentOn(30)]).kind).toBe('failed');
+    expect(await judged([first, wentOn(30), wentOn(60)])).toMatchObject({ kind: 'place' });
+    expect(await judged([first, wentOn(30), wentOn(30), wentOn(30), wentOn(30)])).toMatchObject({
+      kind: 'failed',
+    });
   });
 
-  it('count whatever took them away', () => {
-    expect(judge([ended('serviceError', [5, 5]), fruitless, ended('serviceError')]).kind).toBe('failed');
+  it('count whatever took them away', async () => {
+    expect(await judged([ended('serviceError', [5, 5]), fruitless, ended('serviceError')])).toMatchObject({
+      kind: 'failed',
+    });
   });
 });
 
@@ -115,9 +127,9 @@ describe('faults of the platform', () => {
     attemptOf(RUN, 1, { outcome: outcomeOf('serviceError', { trainingSeconds: 900, fault, message }) });
   const refused = ended('capacity', [undefined, undefined], 0);
 
-  it('end the run when hosts were silent twice', () => {
-    expect(judge([faulty('silent')]).kind).toBe('again');
-    const { kind, reason } = judge([faulty('silent'), refused, faulty('silent', 'no python')]);
+  it('end the run when hosts were silent twice', async () => {
+    expect(await judged([faulty('silent')])).toMatchObject({ kind: 'place' });
+    const { kind, reason } = await judged([faulty('silent'), refused, faulty('silent', 'no python')]);
     expect(kind).toBe('failed');
     expect(reason).toMatch(
       /NAT gateway or a VPC endpoint.*compute\.ec2\.image.*compute\.ec2\.python.*no python$/,
@@ -128,21 +140,23 @@ describe('faults of the platform', () => {
     ['storage', 'instance profile'],
     ['disk', 'compute.volumeGigabytes'],
     ['packages', 'training.packageIndex'],
-  ] as const)('of kind %s end the run after three tries', (fault, remedy) => {
-    expect(judge([faulty(fault), faulty(fault)]).kind).toBe('again');
-    expect(judge([faulty(fault), faulty('silent'), faulty(fault)])).toMatchObject({
+  ] as const)('of kind %s end the run after three tries', async (fault, remedy) => {
+    expect(await judged([faulty(fault), faulty(fault)])).toMatchObject({ kind: 'place' });
+    expect(await judged([faulty(fault), faulty('silent'), faulty(fault)])).toMatchObject({
       kind: 'failed',
       reason: expect.stringContaining(remedy),
     });
   });
 
-  it('are forgiven by an attempt that trained', () => {
-    expect(judge([faulty('silent'), ended('interrupted', [0, 5]), faulty('silent')]).kind).toBe('again');
+  it('are forgiven by an attempt that trained', async () => {
+    expect(await judged([faulty('silent'), ended('interrupted', [0, 5]), faulty('silent')])).toMatchObject({
+      kind: 'place',
+    });
   });
 });
 
 describe('progress', () => {
-  it('is a step that was not proven before', () => {
+  it('is a step that was not proven before', async () => {
     expect(advanced(undefined, undefined)).toBe(false);
     expect(advanced(undefined, progressOf(0))).toBe(true);
     expect(advanced(progressOf(0), progressOf(0))).toBe(false);

@@ -1,7 +1,6 @@
 /** Items of the Map that fail, over the state machine: another round packs what the seal finds missing. */
 import { ShardMissingError } from '@tidewheel/packing/seal.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
 import { sealOrRepeat } from '../../../../functions/run/attempts/seal-run.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryStores } from '../../../support/fakes/stores.ts';
@@ -74,10 +73,10 @@ describe('an item that fails', () => {
     const { end } = await pack((item) => item === 3);
     expect(end).toBe('RunFailed');
     expect(packed.size).toBe(4);
-    expect(runVerdictOf(reported)).toEqual({
-      kind: 'failed',
-      reason:
-        'PackingIncompleteError: shard 3 of digits-000001 is still not packed after 5 rounds. ' +
+    expect(reported['error']).toEqual({
+      Error: 'PackingIncompleteError',
+      Cause:
+        'shard 3 of digits-000001 is still not packed after 5 rounds. ' +
         'FAILED_*.json under digits/runs/digits-000001/map/ holds the error of each item: ' +
         'remove the cause, then start a run (POST /pipelines/digits/runs), which packs the same arrivals',
     });

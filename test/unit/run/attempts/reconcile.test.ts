@@ -8,7 +8,6 @@ import type { StartedRun } from '../../../../functions/records/ports.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
 import { registerPipeline } from '../../../../functions/run/ingest/register-pipeline.ts';
 import { settleRun } from '../../../../functions/run/ingest/settle-run.ts';
-import { isDue } from '../../../../functions/run/ingest/sweep.ts';
 import { wakeRun } from '../../../../functions/run/ingest/wake.ts';
 import { attemptOf, outcomeOf, runOf } from '../../../support/builders/records.ts';
 import { DECLARATION, type Ground, ground } from '../../../support/world/ground.ts';
@@ -267,11 +266,17 @@ describe('a sweep', () => {
     expect(running()).toContain('digits-000002-x1');
   });
 
-  it('lists large idle pipelines once a day at most', () => {
-    const closedAt = '2026-11-20T00:00:00Z';
-    const large = { closedAt, sweptAt: '2026-11-20T01:00:00Z', sweptObjects: 10_000_000 };
-    expect(isDue(large, new Date('2026-11-21T00:59:59Z'))).toBe(false);
-    expect(isDue(large, new Date('2026-11-21T01:00:00Z'))).toBe(true);
+  it('lists large idle pipelines once a day at most', async () => {
+    await started();
+    await settle(RUN);
+    const sweptAt = at.clock.now().toISOString();
+    await at.pipelines.setSwept('digits', { sweptAt, sweptObjects: 10_000_000 });
+    at.clock.advance(10);
+    at.drop('late.png');
+    at.clock.advance(24 * 3_600 - 11);
+    expect((await reconcile(at, { sweep: true })).woken).toEqual([]);
+    at.clock.advance(1);
+    expect((await reconcile(at, { sweep: true })).woken).toEqual(['digits-000002']);
   });
 
   it('wakes for an upload dated before the close', async () => {

@@ -2,7 +2,7 @@
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { makeReport, type ReportInput } from '../../../../functions/run/attempts/make-report.ts';
-import { runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
+import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import {
   AT,
   attemptOf,
@@ -13,6 +13,7 @@ import {
   runOf,
   secondsAfter,
 } from '../../../support/builders/records.ts';
+import { ground } from '../../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
 
@@ -145,31 +146,39 @@ describe('a report', () => {
 });
 
 describe('the verdict', () => {
-  it.each(['done', 'failed', 'empty'] as const)('is the judgement %s', (kind) => {
-    expect(runVerdictOf({ judgement: { kind, reason: 'because' } })).toEqual({ kind, reason: 'because' });
+  const ended = async (result: Omit<Parameters<typeof endRun>[1], 'runId'>) => {
+    const at = ground();
+    await at.runs.create(runOf('digits', 1, { closedAt: AT }));
+    await endRun(at, { runId: RUN, ...result });
+    const [finished] = await at.timeline.list(RUN);
+    return [finished?.kind, finished?.text];
+  };
+
+  it.each([
+    ['done', 'RunFinished'],
+    ['failed', 'RunFailed'],
+    ['empty', 'NothingNew'],
+  ] as const)('is the judgement %s', async (kind, entry) => {
+    expect(await ended({ judgement: { kind, reason: 'because' } })).toEqual([entry, 'because']);
   });
 
-  it("is the state's error without its stack", () => {
+  it("is the state's error without its stack", async () => {
     const Cause = JSON.stringify({ errorType: 'X', errorMessage: 'no role', trace: ['at secret.ts:1'] });
-    expect(runVerdictOf({ judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } })).toEqual({
-      kind: 'failed',
-      reason: 'X: no role',
-    });
+    const result = { judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } };
+    expect(await ended(result)).toEqual(['RunFailed', 'X: no role']);
   });
 
-  it('keeps a shortened cause that is not JSON', () => {
-    expect(runVerdictOf({ error: { Error: 'States.Timeout' } }).reason).toBe('States.Timeout');
-    expect(runVerdictOf({ error: { Error: 'E', Cause: 'plain' } }).reason).toBe('E: plain');
-    expect(runVerdictOf({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } }).reason.length).toBeLessThan(
-      1_100,
-    );
+  it('keeps a shortened cause that is not JSON', async () => {
+    expect(await ended({ error: { Error: 'States.Timeout' } })).toEqual(['RunFailed', 'States.Timeout']);
+    expect(await ended({ error: { Error: 'E', Cause: 'plain' } })).toEqual(['RunFailed', 'E: plain']);
+    const [, text = ''] = await ended({ error: { Error: 'E', Cause: 'x'.repeat(9_999) } });
+    expect(text.length).toBeLessThan(1_100);
   });
 
-  it('is a failure with a reason without a judgement', () => {
-    expect(runVerdictOf({}).kind).toBe('failed');
-    expect(runVerdictOf({ judgement: { kind: 'place', reason: '' } }).reason).toBe(
-      'the run ended without a judgement',
-    );
+  it('is a failure with a reason without a judgement', async () => {
+    const failed = ['RunFailed', 'the run ended without a judgement'];
+    expect(await ended({})).toEqual(failed);
+    expect(await ended({ judgement: { kind: 'place', reason: '' } })).toEqual(failed);
   });
 });
 

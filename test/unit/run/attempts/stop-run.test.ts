@@ -7,7 +7,7 @@ import type { RunStatus } from '../../../../functions/records/run-records.ts';
 import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
 import { launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
-import { reportRun, runVerdictOf } from '../../../../functions/run/attempts/report-run.ts';
+import { reportRun } from '../../../../functions/run/attempts/report-run.ts';
 import { settleRun } from '../../../../functions/run/ingest/settle-run.ts';
 import { wakeRun } from '../../../../functions/run/ingest/wake.ts';
 import { launchersOver } from '../../../support/builders/launchers.ts';
@@ -78,7 +78,7 @@ async function conclude() {
     judged = await judgeRun(at, { runId: RUN });
   }
   expect(judged).toMatchObject({ kind: 'stopped' });
-  return reportRun(at, RUN, runVerdictOf({ judgement: { reason: '', ...judged } }));
+  return reportRun(at, RUN, { kind: 'stopped', reason: 'reason' in judged ? judged.reason : '' });
 }
 
 describe('a stop', () => {

@@ -1,60 +1,67 @@
 /** When a batch is complete, read from listings alone. */
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import {
-  decideSettled,
-  type IncomingLook,
-  lookAtIncoming,
-} from '../../../../functions/run/ingest/settle-run.ts';
-import { AT, secondsAfter } from '../../../support/builders/records.ts';
+import { type IncomingLook, lookAtIncoming, settleRun } from '../../../../functions/run/ingest/settle-run.ts';
+import { AT, runOf, secondsAfter } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';
+import { DECLARATION, ground } from '../../../support/world/ground.ts';
 
-const SETTLE: Pipeline['settle'] = { quietSeconds: 60, maximumWaitSeconds: 600 };
+const RUN = 'digits-000001';
 const PREFIX = 'digits/incoming/';
 
-const seen = (over: Partial<IncomingLook> = {}): IncomingLook => ({
-  objects: 2,
-  bytes: 10,
-  fingerprint: 'abc',
-  marker: false,
-  undated: '',
-  unchangedSince: AT,
-  ...over,
-});
+interface Wait {
+  readonly changedAt?: number;
+  readonly marker?: boolean;
+  readonly settle?: string;
+}
 
-const decideAt = (seconds: number, observation = seen(), settle = SETTLE) =>
-  decideSettled(observation, settle, { now: new Date(secondsAfter(seconds)), openedAt: new Date(AT) });
+/** A look at a batch that was opened at 0, so many seconds later: the reason of its close, or the pause in seconds. */
+async function lookAt(
+  seconds: number,
+  { changedAt = 0, marker = false, settle }: Wait = {},
+): Promise<string | number> {
+  const at = ground();
+  at.declare(
+    settle === undefined ? DECLARATION : DECLARATION.replaceAll(/^(settle|tuning):.*$/gm, '') + settle,
+  );
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.runs.create(runOf('digits', 1));
+  at.clock.set(new Date(secondsAfter(changedAt)));
+  at.drop('a');
+  const first = await settleRun(at, { runId: RUN });
+  const observation = first.kind === 'wait' ? (first.observation ?? undefined) : undefined;
+  at.clock.set(new Date(secondsAfter(seconds)));
+  if (marker) at.drop('_SUCCESS');
+  const then = await settleRun(at, { runId: RUN, observation });
+  if (then.kind === 'wait') return (Date.parse(then.until) - at.clock.now().getTime()) / 1_000;
+  const [closed] = await at.timeline.list(RUN);
+  return /\((\w+)\)/.exec(closed?.text ?? '')?.[1] ?? then.kind;
+}
 
 describe('a batch', () => {
-  it('is settled exactly when the settle window has passed', () => {
-    expect(decideAt(58.5)).toEqual({ kind: 'wait', seconds: 1.5 });
-    expect(decideAt(60)).toEqual({ kind: 'settled', reason: 'quiet' });
+  it('is settled exactly when the settle window has passed', async () => {
+    expect(await lookAt(58.5)).toBe(1.5);
+    expect(await lookAt(60)).toBe('quiet');
   });
 
-  it('is settled at once by its marker', () => {
-    expect(decideAt(1, seen({ marker: true }))).toEqual({ kind: 'settled', reason: 'marker' });
+  it('is settled at once by its marker', async () => {
+    expect(await lookAt(1, { marker: true })).toBe('marker');
   });
 
-  it('is settled after the maximum wait despite new objects', () => {
-    const busy = (seconds: number) => decideAt(seconds, seen({ unchangedSince: secondsAfter(seconds - 1) }));
-    expect(busy(590)).toEqual({ kind: 'wait', seconds: 10 });
-    expect(busy(600)).toEqual({ kind: 'settled', reason: 'maximumWait' });
+  it('is settled after the maximum wait despite new objects', async () => {
+    expect(await lookAt(590, { changedAt: 589 })).toBe(10);
+    expect(await lookAt(600, { changedAt: 599 })).toBe('maximumWait');
   });
 
-  it("waits for the window's rest, within a minute", () => {
-    expect(decideAt(20)).toEqual({ kind: 'wait', seconds: 40 });
-    expect(decideAt(59.99)).toEqual({ kind: 'wait', seconds: 0.1 });
-    expect(decideAt(10, seen(), { quietSeconds: 3_600, maximumWaitSeconds: 7_200 })).toEqual({
-      kind: 'wait',
-      seconds: 60,
-    });
+  it("waits for the window's rest, within a minute", async () => {
+    expect(await lookAt(20)).toBe(40);
+    expect(await lookAt(59.99)).toBe(0.1);
+    const settle = 'settle: { quietSeconds: 3600 }\ntuning: { settle: { maximumWaitSeconds: 7200 } }\n';
+    expect(await lookAt(10, { settle })).toBe(60);
   });
 
-  it('does not wait forever after the clock went back', () => {
-    const decision = decideAt(-100, seen({ unchangedSince: AT }));
-    expect(decision).toMatchObject({ kind: 'wait' });
-    expect(decision.kind === 'wait' && decision.seconds).toBeLessThanOrEqual(60);
+  it('does not wait forever after the clock went back', async () => {
+    expect(await lookAt(-100)).toBe(60);
   });
 });
 

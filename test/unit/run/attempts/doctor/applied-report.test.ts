@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../../../functions/records/run-records.ts';
-import { broughtBy } from '../../../../../functions/run/attempts/make-report.ts';
-import { AT, attemptOf } from '../../../../support/builders/records.ts';
+import { makeReport } from '../../../../../functions/run/attempts/make-report.ts';
+import { AT, attemptOf, runOf } from '../../../../support/builders/records.ts';
 
 const FAST_FILE = { kind: 'input-mode', inputMode: 'FastFile' } as const;
 
@@ -24,9 +24,19 @@ function ended(attempt: number, startSeconds: number | undefined, over: Partial<
   });
 }
 
+/** Of the last attempt. */
+const broughtBy = (...attempts: readonly AttemptRecord[]) =>
+  makeReport({
+    run: runOf('digits', 1),
+    attempts,
+    timeline: [],
+    status: 'succeeded',
+    finishedAt: AT,
+  }).attempts.at(-1)?.applied;
+
 it('compares steps and starts with the attempt before', () => {
   const [first, second] = [ended(1, 36.8), ended(2, 20, { applied: [FAST_FILE] })];
-  const report = broughtBy(second, [first, second]);
+  const report = broughtBy(first, second);
   expect(report?.changes).toEqual(['training.inputMode: FastFile']);
   expect(report?.measured).toMatchObject({
     besides: { jobName: first.jobName, startSeconds: 36.8 },
@@ -37,12 +47,12 @@ it('compares steps and starts with the attempt before', () => {
 
 it('says no start of a script that never began', () => {
   const [first, second] = [ended(1, undefined), ended(2, 20, { applied: [FAST_FILE] })];
-  expect(broughtBy(second, [first, second])?.measured).toMatchObject({
+  expect(broughtBy(first, second)?.measured).toMatchObject({
     besides: { startSeconds: undefined },
     startSeconds: 20,
   });
 });
 
 it('says nothing of an attempt without remedies', () => {
-  expect(broughtBy(ended(1, 1), [])).toBeUndefined();
+  expect(broughtBy(ended(1, 1))).toBeUndefined();
 });
