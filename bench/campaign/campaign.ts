@@ -12,7 +12,6 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { asWritten, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
-import type { LimitProfile } from '@tidewheel/emulators/limits/profiles.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
@@ -20,7 +19,6 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import type { AttemptRecord } from '../../functions/records/run-records.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import { endOf } from '../work-folder.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
@@ -30,8 +28,6 @@ const projectFolder = join(import.meta.dirname, '../..');
 export interface Played {
   readonly campaign: Campaign;
   readonly report: RunReport;
-  /** Why each attempt went where it went. */
-  readonly reasons: readonly string[];
   /** When the clock was started, and the trace with it; milliseconds since 1970 of the region's clock. */
   readonly startedMs: number;
   /** From the drop to the report, as the region's clock and the one on the wall have it. */
@@ -43,10 +39,6 @@ export interface CampaignOptions {
   readonly stateDirectory: string;
   readonly pythonPath: string;
   readonly log: (line: string) => void;
-  /** Limits and delays of an account that the region plays. Default: none. */
-  readonly limits?: LimitProfile;
-  /** Called before the clock starts. */
-  readonly onReady?: (region: Region) => Promise<void>;
   /** Ends what is played: every process of the region ends, and the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -74,7 +66,6 @@ export async function playCampaigns(
     const { clock } = region;
     if (clock === undefined) throw new Error('the region goes by the clock on the wall');
     for (const campaign of campaigns) await prepare(region, campaign);
-    await options.onReady?.(region);
     const started = performance.now();
     // Dropped while the clock stands: the traces and the campaigns begin together.
     for (const { name } of campaigns)
@@ -84,10 +75,10 @@ export async function playCampaigns(
     const api = apiClient(region);
     const played = Promise.all(
       campaigns.map(async (campaign) => {
-        const { report, reasons } = await finished(api, clock, campaign);
+        const report = await finished(api, clock, campaign);
         const campaignSeconds = (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1_000;
         const wallSeconds = (performance.now() - started) / 1_000;
-        return { campaign, report, reasons, startedMs, campaignSeconds, wallSeconds };
+        return { campaign, report, startedMs, campaignSeconds, wallSeconds };
       }),
     );
     return await Promise.race([played, endOfEmulator(region), endOf(options.signal)]);
@@ -230,24 +221,15 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
 /** Of the region's clock: looking is work as well, and a look stops the clock. */
 const LOOK_MILLISECONDS = 30 * 60_000;
 
-/** The run's report and its attempts' reasons, once there is one; an end of the deadline's length without one is a failure. */
-async function finished(
-  api: ApiClient,
-  clock: VirtualClock,
-  campaign: Campaign,
-): Promise<Pick<Played, 'report' | 'reasons'>> {
+/** The run's report, once there is one; an end of the deadline's length without one is a failure. */
+async function finished(api: ApiClient, clock: VirtualClock, campaign: Campaign): Promise<RunReport> {
   const runId = runIdOf(campaign.name, 2);
   const giveUpMs = clock.now() + 2 * campaign.deadlineHours * 3_600_000;
   for (;;) {
     const release = await reached(clock, clock.now() + LOOK_MILLISECONDS);
     try {
       const { status, body } = await api.call('GET', `/runs/${runId}/report`);
-      if (status === 200) {
-        const { attempts } = (await api.call('GET', `/runs/${runId}/attempts`)).body as {
-          attempts: readonly AttemptRecord[];
-        };
-        return { report: body as RunReport, reasons: attempts.map(({ placement }) => placement.reason) };
-      }
+      if (status === 200) return body as RunReport;
       if (clock.now() > giveUpMs) throw new Error(`${runId} has no report: ${JSON.stringify(body)}`);
     } finally {
       release();

@@ -1,7 +1,7 @@
 """Patches MiniStack 1.5.33, from outside while it runs, where it differs from AWS.
 
-emulators/tests/integration/aws/patches.test.ts also starts MiniStack without these patches: when it
-no longer shows a fault, that test fails and the patch can go.
+When requirements.lock names another MiniStack, leave out one patch after the other and run
+emulators/tests/integration/aws: one whose tests pass without it can go.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ const HELP = `Runs training jobs on this machine behind SageMaker's API.
   --region NAME                                                                     default us-east-1
   --account ID           twelve digits                                              default 000000000000
   --grace SECONDS        between SIGTERM and SIGKILL                                default 120
-  --time-scale N         seconds of a job in one real second                        default 1
   --help
 
 Capacity is unlimited here and never reclaimed; \`npm start\` runs it with a Spot market.
@@ -49,7 +48,6 @@ async function main(): Promise<void> {
       region: { type: 'string', default: 'us-east-1' },
       account: { type: 'string', default: '000000000000' },
       grace: { type: 'string', default: '120' },
-      'time-scale': { type: 'string', default: '1' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -72,7 +70,6 @@ async function main(): Promise<void> {
     // It has no VPC to look in: every subnet is one of the first zone.
     subnetZone: async () => 'use1-az1',
     graceSeconds: Number(values.grace),
-    timeScale: Number(values['time-scale']),
     log: (line) => console.log(printable(line)),
   });
   if (!(await canShowOptMl(values.python, values.state))) console.log(NOT_SHOWN);

@@ -38,8 +38,8 @@ function startServer(
   settings: Settings,
   operationRate: Rate | undefined,
 ): Promise<LocalServer> {
-  const { clock, credentials, log, timeScale } = settings;
-  const context = { registry, timeScale, clock };
+  const { clock, credentials, log } = settings;
+  const context = { registry, clock };
   const mayPass = operationRate && tokenBuckets(operationRate, () => clock.now());
   const dispatch = async (operation: string, body: unknown): ReturnType<typeof runOperation> => {
     if (mayPass?.(operation) === false) throw throttled();
@@ -62,11 +62,9 @@ const runningJob = (job: LocalTrainingJob): RunningJob => ({
   failHosts: (host) => job.failHosts(host),
 });
 
-function queuedMarket({ market, clock, pendingSeconds, timeScale }: Settings): CapacityMarket {
-  return withPendingQueue(
-    market,
-    clock,
-    ({ groups }) => Math.max(...groups.map(({ instanceType }) => pendingSeconds(instanceType))) / timeScale,
+function queuedMarket({ market, clock, pendingSeconds }: Settings): CapacityMarket {
+  return withPendingQueue(market, clock, ({ groups }) =>
+    Math.max(...groups.map(({ instanceType }) => pendingSeconds(instanceType))),
   );
 }
 

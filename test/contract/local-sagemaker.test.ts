@@ -92,7 +92,7 @@ describe("an answer has the model's members and types", () => {
   ] as const;
 
   it.each(records)('for %s', (_, record) => {
-    const described = describeJob(record, 1, 4_000_000);
+    const described = describeJob(record, 4_000_000);
     const found = violations(sagemaker, 'DescribeTrainingJobResponse', described, JSON_BODY);
     // The model requires this member of every answer. Before there is a model the local SageMaker leaves it empty.
     const noModel = { rule: 'pattern', path: 'modelArtifacts.s3ModelArtifacts' };

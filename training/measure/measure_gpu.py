@@ -3,8 +3,7 @@
 Each script of gpu/scripts trains twice undisturbed. Then it is killed with -9 at seeded moments
 under `training.checkpoint: automatic`, half of the times right after a save that was requested, as
 after a warning, and started again. At the end its weights are compared, bit for bit. Exits with 1
-unless each is restored, or refused, as expected. Beside it stand `measure_hooks.py --device cuda`
-and `measure_saving.py --device cuda`.
+unless each is restored, or refused, as expected.
 """
 
 from __future__ import annotations

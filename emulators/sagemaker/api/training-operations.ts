@@ -16,7 +16,6 @@ export type OperationAnswer = Readonly<Record<string, unknown>>;
 
 export interface OperationContext {
   readonly registry: JobRegistry;
-  readonly timeScale: number;
   readonly clock: LocalClock;
 }
 
@@ -99,7 +98,7 @@ function jobOf(name: string, { registry }: OperationContext): LocalTrainingJob {
 }
 
 function describeTrainingJob({ TrainingJobName }: Named, context: OperationContext): OperationAnswer {
-  return describeJob(jobOf(TrainingJobName, context).record, context.timeScale, context.clock.now());
+  return describeJob(jobOf(TrainingJobName, context).record, context.clock.now());
 }
 
 async function stopTrainingJob(

@@ -9,9 +9,9 @@ const epochSeconds = (milliseconds: number | undefined): number | undefined =>
 /** SageMaker counts whole seconds and bills each that has begun. Its model allows no 0. */
 const wholeSeconds = (seconds: number): number => Math.max(1, Math.ceil(seconds));
 
-export function describeJob(record: JobRecord, timeScale: number, now: number): Json {
+export function describeJob(record: JobRecord, now: number): Json {
   const { request } = record;
-  const { trainingSeconds, billableSeconds } = secondsUntil(record, timeScale, now);
+  const { trainingSeconds, billableSeconds } = secondsUntil(record, now);
   const hasTrained = record.trainingStartedAt !== undefined;
   return withoutAbsent({
     ...requestMembers(request),

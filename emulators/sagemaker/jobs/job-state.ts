@@ -50,7 +50,7 @@ export class JobState {
   async end(status: TrainingJobStatus, secondaryStatus: SecondaryStatus, message: string): Promise<void> {
     const now = this.#services.settings.clock.now();
     this.update((record) => {
-      const done = withPhaseEnded(record, this.#services.settings.timeScale, now);
+      const done = withPhaseEnded(record, now);
       return done.trainingStartedAt === undefined ? done : { ...done, trainingEndedAt: now };
     });
     await this.change(status, secondaryStatus, message);

@@ -61,14 +61,14 @@ export class JobRegistry {
   /** @param lastAlive the hosts ended with the server, which was last alive then */
   async takeUp(record: JobRecord, lastAlive: number | undefined): Promise<void> {
     const { events, store } = this.#services;
-    const { clock, timeScale } = this.#services.settings;
+    const { clock } = this.#services.settings;
     let current = record;
     if (!hasEnded(record)) {
       const now = Math.min(clock.now(), Math.max(record.modifiedAt, lastAlive ?? 0));
       const hasTrained = record.trainingStartedAt !== undefined;
       const change = { status: 'Failed', secondaryStatus: 'Failed', message: 'Training job failed' } as const;
       current = {
-        ...withStatus(withPhaseEnded(record, timeScale, now), change, now),
+        ...withStatus(withPhaseEnded(record, now), change, now),
         failureReason: SERVER_DIED,
         ...(hasTrained ? { trainingEndedAt: now } : {}),
       };

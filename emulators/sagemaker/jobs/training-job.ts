@@ -57,9 +57,9 @@ export class LocalTrainingJob {
     this.#zoneIds = zoneIds;
     this.#services = services;
     this.#state = new JobState(record, services);
-    const { clock, timeScale } = services.settings;
+    const { clock } = services.settings;
     this.#presence = new Presence(clock, record.name);
-    this.#endings = new EndingSwitch(clock, timeScale, async (ending) => {
+    this.#endings = new EndingSwitch(clock, async (ending) => {
       this.#presence.work();
       if (ending !== 'noCapacity') await this.#showStopping();
     });
@@ -212,14 +212,14 @@ export class LocalTrainingJob {
       await gang.stop(0);
       await gang.metrics.close();
       await gang.remove();
-      this.#state.update((record) => withPhaseEnded(record, settings.timeScale, settings.clock.now()));
+      this.#state.update((record) => withPhaseEnded(record, settings.clock.now()));
     }
   }
 
   /** Time on capacity before an interruption counts: whether SageMaker counts so is not documented. */
   #limitRuntime(): () => void {
     const { settings } = this.#services;
-    const { trainingSeconds } = secondsUntil(this.record, settings.timeScale, settings.clock.now());
+    const { trainingSeconds } = secondsUntil(this.record, settings.clock.now());
     const runtime = this.record.request.StoppingCondition?.MaxRuntimeInSeconds ?? DAY_SECONDS;
     return this.#endings.limit('maxRuntime', Math.max(0, runtime - trainingSeconds));
   }
@@ -280,8 +280,8 @@ export class LocalTrainingJob {
    */
   async #pass(seconds: number, reclaim: AbortSignal): Promise<Prepared> {
     if (seconds === 0) return 'ready';
-    const { clock, timeScale } = this.#services.settings;
-    const endMs = clock.now() + (seconds / timeScale) * 1_000;
+    const { clock } = this.#services.settings;
+    const endMs = clock.now() + seconds * 1_000;
     const ending = this.#endings.signal;
     await restUntil(endMs, {
       clock,

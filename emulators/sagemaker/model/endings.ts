@@ -17,15 +17,13 @@ export const STOPPED_AS: Readonly<
 export class EndingSwitch {
   readonly #controller = new AbortController();
   readonly #clock: LocalClock;
-  readonly #timeScale: number;
   readonly #onLimit: (ending: Ending) => Promise<void>;
   readonly #cancels = new Set<() => void>();
   #ending: Ending | undefined;
 
-  /** timeScale: job seconds in a second of the clock. onLimit: before a limit ends the job. */
-  constructor(clock: LocalClock, timeScale: number, onLimit: (ending: Ending) => Promise<void>) {
+  /** onLimit: before a limit ends the job. */
+  constructor(clock: LocalClock, onLimit: (ending: Ending) => Promise<void>) {
     this.#clock = clock;
-    this.#timeScale = timeScale;
     this.#onLimit = onLimit;
   }
 
@@ -42,10 +40,10 @@ export class EndingSwitch {
     this.#controller.abort();
   }
 
-  /** Ends the job after so many job seconds, unless the returned function is called. */
+  /** Ends the job after so many seconds, unless the returned function is called. */
   limit(ending: Ending, seconds: number | undefined): () => void {
     if (seconds === undefined) return () => {};
-    const endMs = this.#clock.now() + (seconds / this.#timeScale) * 1000;
+    const endMs = this.#clock.now() + seconds * 1000;
     const cancelTimer = this.#clock.at(endMs, () => {
       if (this.#ending === undefined) void this.#onLimit(ending).then(() => this.end(ending));
     });

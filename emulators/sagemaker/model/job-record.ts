@@ -28,7 +28,7 @@ export interface JobRecord {
   readonly failureReason?: string | undefined;
   readonly trainingStartedAt?: number | undefined;
   readonly trainingEndedAt?: number | undefined;
-  /** Seconds (scaled) with capacity held, over all restarts; the phase under way is not in it. */
+  /** Seconds with capacity held, over all restarts; the phase under way is not in it. */
   readonly trainingSeconds: number;
   /** The same in On-Demand seconds: Spot seconds count as their share of the On-Demand price. */
   readonly billableSeconds: number;
@@ -81,21 +81,20 @@ export const withPhaseStarted = (record: JobRecord, billingRate: number, now: nu
 });
 
 /** Capacity was given back; its seconds are added up. */
-export function withPhaseEnded(record: JobRecord, timeScale: number, now: number): JobRecord {
+export function withPhaseEnded(record: JobRecord, now: number): JobRecord {
   if (!record.phase) return record;
-  const { trainingSeconds, billableSeconds } = secondsUntil(record, timeScale, now);
+  const { trainingSeconds, billableSeconds } = secondsUntil(record, now);
   return { ...record, phase: undefined, trainingSeconds, billableSeconds };
 }
 
 /** Training and billable seconds up to now, the phase under way included. */
 export function secondsUntil(
   record: JobRecord,
-  timeScale: number,
   now: number,
 ): { readonly trainingSeconds: number; readonly billableSeconds: number } {
   const { trainingSeconds, billableSeconds, phase } = record;
   if (!phase) return { trainingSeconds, billableSeconds };
-  const seconds = (Math.max(0, now - phase.startedAt) / 1000) * timeScale;
+  const seconds = Math.max(0, now - phase.startedAt) / 1000;
   return {
     trainingSeconds: trainingSeconds + seconds,
     billableSeconds: billableSeconds + seconds * phase.billingRate,

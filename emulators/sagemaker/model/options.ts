@@ -24,11 +24,6 @@ export interface LocalSageMakerOptions {
   readonly subnetZone: (subnetId: string) => Promise<string | undefined>;
   /** Seconds between SIGTERM and SIGKILL; SageMaker's are 120. */
   readonly graceSeconds?: number;
-  /**
-   * How many seconds of a job pass in one real second: limits (MaxRuntime, MaxWait, MaxPending) end earlier and
-   * training and billable seconds count faster. Time stamps and the grace time stay real.
-   */
-  readonly timeScale?: number;
   /** Of time stamps and limits; the grace time and the syncing of checkpoints stay real. Default: the clock on the wall. */
   readonly clock?: LocalClock;
   /** Where programs of the hosts sleep on a virtual clock. Without it, one of them that runs holds the clock. */
@@ -72,7 +67,6 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
   if (problems.length > 0) throw new RangeError(`local SageMaker cannot start: ${problems.join('; ')}`);
   return {
     graceSeconds: 120,
-    timeScale: 1,
     clock: wallClock,
     sleepers: undefined,
     hostEnvironment: {},
@@ -92,7 +86,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
 }
 
 function problemsOf(options: LocalSageMakerOptions): string[] {
-  const positive = (name: 'graceSeconds' | 'timeScale' | 'checkpointSyncSeconds'): string[] => {
+  const positive = (name: 'graceSeconds' | 'checkpointSyncSeconds'): string[] => {
     const value = options[name];
     return value === undefined || (Number.isFinite(value) && value > 0)
       ? []
@@ -109,7 +103,6 @@ function problemsOf(options: LocalSageMakerOptions): string[] {
       ? []
       : [`awsEndpointUrl is '${options.awsEndpointUrl}', write it as http://127.0.0.1:4566`]),
     ...positive('graceSeconds'),
-    ...positive('timeScale'),
     ...positive('checkpointSyncSeconds'),
   ];
 }

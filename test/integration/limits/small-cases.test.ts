@@ -1,24 +1,12 @@
 /** A small form of `npm run bench:limits`. */
 import { describe, expect, it } from 'vitest';
-import { CASES } from '../../../bench/limits/cases.ts';
 import { runKeptListing, runLongListing } from '../../../bench/limits/long-listing.ts';
 import { runMillionFiles } from '../../../bench/limits/million-files.ts';
 
 const options = { profile: 'new-account', small: true } as const;
 const SMALL_SHARE = 0.1;
-const drops = CASES.filter(({ name }) => !/^(million|kept)-/.test(name));
 
 describe('an account with limits', () => {
-  it.each(drops)('ends with sealed datasets: $name', async ({ name, run }) => {
-    const { ok, mostSlots = 0, throttled = 0, requests } = await run(options);
-    expect(ok).toBe(true);
-    expect(mostSlots).toBeLessThanOrEqual(50);
-    // Ten items need no more than ten slots, forty no more than fifty.
-    expect(throttled > 0).toBe(name === 'two-pipelines');
-    for (const kind of ['s3 get', 's3 put or list', 'state transition', 'lambda invocation'])
-      expect(requests.find((each) => each.kind === kind)?.count).toBeGreaterThan(0);
-  });
-
   // Beside the PUTs. The prices are those of docs/research/benchmarks.md.
   it.each([
     ['objects', 0.96],

@@ -6,8 +6,6 @@ Ranks and hosts that are lost meanwhile, four minutes:
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +73,6 @@ def test_a_rank_that_cannot_be_restored_is_refused(tmp_path: Path) -> None:
             assert second_ranks(bases[host]) == []
     assert trial["result"] == "refused", trial
     assert steps(bases[0]) == steps(bases[1]) == []
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("killed", [0, 1])
-def test_a_killed_rank_of_the_trial_leaves_the_training_alone(killed: int, tmp_path: Path) -> None:
-    bases = make_hosts(tmp_path, "ddp_script.py")
-    with running(bases, **VARIABLES) as cluster:
-        wait_until(lambda: second_ranks(bases[killed]) != [], 60, "the second process")
-        os.kill(second_ranks(bases[killed])[0], signal.SIGKILL)
-        trial = await_trial(cluster)
-        wait_until(lambda: cluster.progress()["step"] > 0, 60, "a checkpoint")
-        assert [agent.poll() for agent in cluster.agents] == [None, None]
-    assert trial["result"] == "untried"
-    assert trial["reason"].startswith("the second process ended with exit code 1")
 
 
 @pytest.mark.heavy

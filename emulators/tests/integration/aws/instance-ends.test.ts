@@ -1,5 +1,4 @@
 /** Why an instance ended, and for how long EC2 tells it. */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   DescribeInstancesCommand,
@@ -16,23 +15,19 @@ import {
 import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { VirtualClock } from '../../../clock/virtual-clock.ts';
 import { type EndReason, terminateInstance } from '../../../ec2/instances.ts';
-import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 let emulator: TestEmulator;
-let plain: Unpatched;
 const folder = folderOfSuite('ends');
 let clock: VirtualClock;
 beforeAll(async () => {
   const clockFile = join(folder, 'clock');
   clock = new VirtualClock({ file: clockFile, startMs: Date.now(), log: () => undefined });
-  [emulator, plain] = await Promise.all([startTestEmulator({ clockFile }), startUnpatched()]);
+  emulator = await startTestEmulator({ clockFile });
   clock.start();
 });
 afterAll(async () => {
-  plain.child.kill('SIGKILL');
   await clock.close();
   await emulator.stop();
-  for (const left of [folder, plain.folder]) await rm(left, { recursive: true, force: true });
 });
 
 const minutesLater = (minutes: number): Promise<void> =>
@@ -89,12 +84,4 @@ it('is known for an hour', async () => {
   expect((await describe(ec2, instanceId))?.StateReason?.Code).toBe('Client.UserInitiatedShutdown');
   await minutesLater(2);
   await expect(describe(ec2, instanceId)).rejects.toMatchObject({ name: 'InvalidInstanceID.NotFound' });
-});
-
-it('without our patch has no reason', async () => {
-  const ec2 = new EC2Client(clientConfiguration(plain.url));
-  const instanceId = await run(ec2);
-  await ec2.send(new TerminateInstancesCommand({ InstanceIds: [instanceId] }));
-  const described = await describe(ec2, instanceId);
-  expect([described?.State?.Name, described?.StateReason]).toEqual(['terminated', undefined]);
 });

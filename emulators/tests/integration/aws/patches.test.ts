@@ -1,8 +1,5 @@
-/**
- * Every patch but those of S3, and beside it the fault of the unpatched MiniStack: when that is gone, so can the patch be.
- */
+/** Every patch but those of S3. */
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateScheduleCommand, SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler';
@@ -14,29 +11,17 @@ import {
   SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { clientConfiguration } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { createFunction, invoke } from './lambda.ts';
-import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 const FAILS_BY_CLASS = `
 class PoolGoneBad extends Error { name = 'PoolGoneBad'; }
 export const handler = async () => { throw new PoolGoneBad('no capacity'); };`;
 
 const patched = emulatorOfSuite({ environment: { AWS_ENDPOINT_URL_SAGEMAKER: 'http://127.0.0.1:9' } });
-let plain: Unpatched;
-
-beforeAll(async () => {
-  plain = await startUnpatched();
-});
-
-afterAll(async () => {
-  plain.child.kill('SIGKILL');
-  await rm(plain.folder, { recursive: true, force: true });
-});
-
 describe('the class of a Lambda error', () => {
   it('reaches errorType with the trace', async () => {
     await createFunction(patched.url, 'fails', FAILS_BY_CLASS);
@@ -65,11 +50,6 @@ describe('the class of a Lambda error', () => {
   it('is Runtime.ExitError when the process ends', async () => {
     await createFunction(patched.url, 'exits', 'export const handler = async () => process.exit(3);');
     expect(await invoke(patched.url, 'exits')).toMatchObject({ errorType: 'Runtime.ExitError' });
-  });
-
-  it('is lost by the unpatched MiniStack', async () => {
-    await createFunction(plain.url, 'fails', FAILS_BY_CLASS);
-    expect(await invoke(plain.url, 'fails')).toMatchObject({ errorType: 'Runtime.HandlerError' });
   });
 });
 
@@ -122,20 +102,11 @@ describe('a task that waits for its token', () => {
     const arn = await createFunction(patched.url, 'fails-before-it-answers', FAILS_BY_CLASS);
     expect(await runCatching(patched.url, arn, resource)).toEqual({ caught: 'by class' });
   });
-
-  it('never arrives in the unpatched MiniStack', async () => {
-    const arn = await createFunction(plain.url, 'fails-before-it-answers', FAILS_BY_CLASS);
-    expect(await runCatching(plain.url, arn, resource)).toEqual({ caught: 'by States.ALL' });
-  });
 });
 
 describe('a distributed Map', () => {
   it('takes its concurrency from a path', async () => {
     expect(await concurrencyOfMap(patched.url)).toBe(3);
-  });
-
-  it('has none in the unpatched MiniStack', async () => {
-    expect(await concurrencyOfMap(plain.url)).toBe(0);
   });
 });
 
@@ -167,12 +138,6 @@ describe('a schedule that can never come', () => {
     const possible = ['rate(2 hours)', 'cron(0/15 9-17 ? * MON-FRI 2026)', 'cron(0 0 LW JAN,JUN ? *)'];
     for (const [index, expression] of [...possible, 'cron(0 10 ? * TUE#2 *)'].entries())
       expect(await create(`possible-${index}`, expression)).toHaveProperty('ScheduleArn');
-  });
-
-  it('is taken by the unpatched MiniStack', async () => {
-    const { create } = schedules(plain.url);
-    for (const [index, expression] of IMPOSSIBLE.entries())
-      expect(await create(`taken-${index}`, expression)).toHaveProperty('ScheduleArn');
   });
 });
 

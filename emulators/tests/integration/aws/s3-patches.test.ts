@@ -1,5 +1,4 @@
-/** The patches of S3, each beside the fault of the unpatched MiniStack: when that is gone, so can the patch be. */
-import { rm } from 'node:fs/promises';
+/** The patches of S3. */
 import {
   CompleteMultipartUploadCommand,
   CreateBucketCommand,
@@ -11,42 +10,20 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { clientConfiguration } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
-import { startUnpatched, type Unpatched } from './unpatched.ts';
 
 const patched = emulatorOfSuite();
-let plain: Unpatched;
-
-beforeAll(async () => {
-  plain = await startUnpatched();
-});
-
-afterAll(async () => {
-  plain.child.kill('SIGKILL');
-  await rm(plain.folder, { recursive: true, force: true });
-});
-
 describe('an object for KMS encryption without a key', () => {
   it("is taken, with the account's own key", async () => {
     expect(await putEncrypted(patched.url)).toMatchObject({ ServerSideEncryption: 'aws:kms' });
-  });
-
-  it('is refused by the unpatched MiniStack', async () => {
-    await expect(putEncrypted(plain.url)).rejects.toMatchObject({ name: 'InvalidArgument' });
   });
 });
 
 describe('a part of a composite checksum', () => {
   it('is named with its own', async () => {
     expect(await partsOf(patched.url)).toMatchObject([{ PartNumber: 1, Size: 9, ChecksumCRC32: 'y/Q5Jg==' }]);
-  });
-
-  it('is named without it by the unpatched MiniStack', async () => {
-    const [part] = (await partsOf(plain.url)) ?? [];
-    expect(part).toMatchObject({ PartNumber: 1, Size: 9 });
-    expect(part).not.toHaveProperty('ChecksumCRC32');
   });
 });
 
@@ -64,10 +41,6 @@ describe('a part that is copied', () => {
 
   it('is answered with its CRC-64/NVME', async () => {
     expect(await copyPart(patched.url, 'CRC64NVME')).toMatchObject({ ChecksumCRC64NVME: 'rosUhgp5mIg=' });
-  });
-
-  it('is answered without it by the unpatched MiniStack', async () => {
-    expect(await copyPart(plain.url, 'CRC32')).not.toHaveProperty('ChecksumCRC32');
   });
 });
 

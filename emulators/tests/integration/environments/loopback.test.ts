@@ -36,7 +36,3 @@ it('the store of torchrun listens at its host alone', async () => {
   const python = await layEnvironment(projectPython(), path.join(folder, 'host'), path.join(folder, 'kept'));
   expect(await addressesBy(python)).toBe('07C8407F:4D9F');
 });
-
-it('the store of PyTorch itself listens everywhere', async () => {
-  expect(await addressesBy(projectPython())).toMatch(/^0+:4D9F$/);
-});

@@ -108,6 +108,16 @@ test('MaxPendingTimeInSeconds ends the wait', async () => {
   expect(described.BillableTimeInSeconds).toBeUndefined();
 });
 
+test('On-Demand jobs on CPUs fail without capacity', async () => {
+  ground.market.isOpen = false;
+  clock.start();
+  const described = await ground.ended(await ground.create(job('ml.c5.xlarge', false)));
+  expect(described.FailureReason).toBe(
+    'CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type.',
+  );
+  expect(waitsOf(described)[0]?.[2]).toBe(900);
+});
+
 test('small types are prepared in minutes and never Pending', async () => {
   clock.start();
   const described = await ground.ended(await ground.create(job('ml.g5.xlarge', false)));

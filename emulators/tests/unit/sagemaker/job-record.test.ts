@@ -31,16 +31,16 @@ test('a change of status closes the open transition', () => {
 });
 
 test('only time on capacity counts', () => {
-  const first = withPhaseEnded(withPhaseStarted(newRecord(), 0.5, 1_000), 10, 3_000);
+  const first = withPhaseEnded(withPhaseStarted(newRecord(), 0.5, 1_000), 21_000);
   expect(first).toMatchObject({ trainingSeconds: 20, billableSeconds: 10, trainingStartedAt: 1_000 });
   const second = withPhaseStarted(first, 0.25, 100_000);
   expect(second.trainingStartedAt).toBe(1_000);
-  expect(secondsUntil(second, 10, 104_000)).toEqual({ trainingSeconds: 60, billableSeconds: 20 });
-  expect(withPhaseEnded(withPhaseEnded(second, 10, 104_000), 10, 999_000).trainingSeconds).toBe(60);
+  expect(secondsUntil(second, 140_000)).toEqual({ trainingSeconds: 60, billableSeconds: 20 });
+  expect(withPhaseEnded(withPhaseEnded(second, 140_000), 999_000).trainingSeconds).toBe(60);
 });
 
 test('Describe leaves out what has not happened', () => {
-  const waiting = describeJob(newRecord(), 1, 2_000_000);
+  const waiting = describeJob(newRecord(), 2_000_000);
   expect(waiting).toMatchObject({
     ModelArtifacts: { S3ModelArtifacts: '' },
     CreationTime: 1_000,
@@ -60,14 +60,14 @@ test('Describe leaves out what has not happened', () => {
 
 test('Describe counts whole seconds and bills at the end', () => {
   const running = withPhaseStarted(newRecord(), 0.3, 1_000);
-  expect(describeJob(running, 1, 3_100)).toMatchObject({ TrainingTimeInSeconds: 3 });
-  expect(describeJob(running, 1, 3_100)).not.toHaveProperty('BillableTimeInSeconds');
+  expect(describeJob(running, 3_100)).toMatchObject({ TrainingTimeInSeconds: 3 });
+  expect(describeJob(running, 3_100)).not.toHaveProperty('BillableTimeInSeconds');
   const ended = withStatus(
-    withPhaseEnded(running, 1, 11_000),
+    withPhaseEnded(running, 11_000),
     { status: 'Completed', secondaryStatus: 'Completed' },
     11_000,
   );
-  expect(describeJob(ended, 1, 99_000)).toMatchObject({
+  expect(describeJob(ended, 99_000)).toMatchObject({
     TrainingTimeInSeconds: 10,
     BillableTimeInSeconds: 3,
   });

@@ -183,21 +183,6 @@ describe('a run whose account may not train on SageMaker', () => {
 });
 
 describe('a SageMaker run without a Spot quota', () => {
-  it('takes On-Demand at once instead of waiting', async () => {
-    const deps = await setUp({
-      quota: ({ EnableManagedSpotTraining: spot }) => spot === true,
-      view: market(),
-    });
-    const { requested, taken, seconds } = await campaign(deps);
-    expect(requested.map(nameOf)).toEqual([
-      expect.stringMatching(/^sagemaker g6\.xlarge use1-az\d spot$/),
-      expect.stringMatching(/^sagemaker g5\.xlarge use1-az\d spot$/),
-      expect.stringMatching(/^sagemaker g6\.xlarge use1-az\d on-demand$/),
-    ]);
-    expect(taken?.purchaseOption).toBe('on-demand');
-    expect(seconds).toBeLessThan(60);
-  });
-
   it('of one type only takes the other on Spot', async () => {
     const deps = await setUp({
       quota: ({ ResourceConfig }) => ResourceConfig?.InstanceType === 'ml.g6.xlarge',
