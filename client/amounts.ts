@@ -15,9 +15,26 @@ export function durationText(seconds: number): string {
 
 const PRECISE_BELOW = 0.01;
 
-/** Cents, and below one cent their hundredths. Without a sign of the currency. */
-export const usdText = (usd: number): string =>
-  usd.toFixed(usd !== 0 && Math.abs(usd) < PRECISE_BELOW ? 4 : 2);
+const isTiny = (usd: number): boolean => usd !== 0 && Math.abs(usd) < PRECISE_BELOW;
+
+/**
+ * Cents, and below one cent their hundredths. Without a sign of the currency.
+ * @param beside amounts that a person adds to it or compares with it: all have as many digits
+ */
+export const usdText = (usd: number, ...beside: readonly number[]): string =>
+  usd.toFixed([usd, ...beside].some(isTiny) ? 4 : 2);
+
+interface Savings {
+  readonly costUsd: number;
+  readonly onDemandUsd: number;
+  readonly savedPercent: number;
+}
+
+/** The difference of the amounts as they are shown, such as "14.72 (82 %)". */
+export function savedText({ costUsd, onDemandUsd, savedPercent }: Savings): string {
+  const [cost, onDemand] = [usdText(costUsd, onDemandUsd), usdText(onDemandUsd, costUsd)].map(Number);
+  return `${usdText((onDemand ?? 0) - (cost ?? 0), costUsd, onDemandUsd)} (${Math.round(savedPercent)} %)`;
+}
 
 /** Such as `accuracy 0.9712`; small values keep four digits. */
 export const metricTexts = (metrics: Readonly<Record<string, number | null>> = {}): string[] =>

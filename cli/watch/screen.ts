@@ -133,17 +133,22 @@ function moneyLine(view: WatchedRun, { now, colours }: Frame): string[] {
       : ` of ${usdText(expected.usd.expected)} (${usdText(expected.usd.low)}-${usdText(expected.usd.high)})`;
   const budget = budgetUsd === undefined || report !== undefined ? '' : `   budget ${usdText(budgetUsd)}`;
   const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
-  const onDemand = onDemandText(view);
+  const [cost, sameUsd] = [report?.costUsd ?? usdSoFar(money, now), sameTypesUsd(view)];
+  const onDemand = onDemandText(view, cost);
   const fileSystems = report?.fileSystemsUsd;
   const shared = fileSystems === undefined ? '' : ` (${usdText(fileSystems)} for file systems)`;
   return [
-    `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}${shared}   On-Demand would be ${onDemand}${wasted}${budget}`,
+    `USD ${colours.bold(usdText(cost, sameUsd))}${of}${shared}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
 }
 
-/** What the useful work would cost without Spot: on the same types, and on one node that could have done it. */
-function onDemandText({ money, report }: WatchedRun): string {
-  const same = usdText(report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd);
+const sameTypesUsd = ({ money, report }: WatchedRun): number =>
+  report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd;
+
+/** What ran, without Spot: on the same types, and on one node that could have done it. */
+function onDemandText(view: WatchedRun, costUsd: number): string {
+  const { report } = view;
+  const same = usdText(sameTypesUsd(view), costUsd);
   const node = report?.onDemandNode;
   return node === undefined ? same : `${same}, on one ${node.instanceType} ${usdText(node.usd)}`;
 }

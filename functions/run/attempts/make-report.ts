@@ -17,6 +17,7 @@ import {
   outcomeSchema,
   type Progress,
   poolSchema,
+  savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { advanced } from '../../records/progress.ts';
@@ -139,7 +140,9 @@ export const reportSchema = z.object({
   costUsd: usd,
   /** While an attempt lasted; absent where no price is known. */
   fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
-  onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
+  onDemandUsd: usd.describe(
+    'What ran, on On-Demand instances of the same type: without the work that Spot lost. An On-Demand attempt costs the same.',
+  ),
   /** Absent where no type could. */
   onDemandNode: singleNodeSchema
     .optional()
@@ -179,7 +182,7 @@ export function makeReport(input: ReportInput): RunReport {
       : [],
   );
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
-  const onDemandUsd = usefulOnDemandUsd(input.attempts);
+  const onDemandUsd = endedOnDemandUsd(input.attempts);
   const last = input.attempts.at(-1);
   return {
     version: REPORT_VERSION,
@@ -204,11 +207,10 @@ export function makeReport(input: ReportInput): RunReport {
     onDemandNode: bestSingleNode(
       input.attempts.map((attempt, index) => ({
         placement: attempt.placement,
-        seconds: usefulSeconds(attempt, restartAfter(input.attempts, index)),
+        seconds: secondsWithoutLoss(attempt, restartAfter(input.attempts, index)),
       })),
     ),
-    savedUsd: onDemandUsd - costUsd,
-    savedPercent: onDemandUsd > 0 ? round((1 - costUsd / onDemandUsd) * 100, 1) : 0,
+    ...savedOf({ costUsd, onDemandUsd }),
     deadline: deadlineOf(run, status, finishedAt),
     startedAt: run.createdAt,
     finishedAt,
@@ -254,8 +256,8 @@ function restartOf(attempt: AttemptRecord): number {
   return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
 }
 
-/** What the useful work of the ended attempts would have cost on On-Demand instances of the same types. */
-export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
+/** What the ended attempts would have cost on On-Demand instances of the same types, where Spot loses nothing. */
+export const endedOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
   sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
@@ -273,13 +275,21 @@ export function lostTraining(attempts: readonly AttemptRecord[]): {
 }
 
 function onDemandCost(attempt: AttemptRecord, restart: number): number {
-  const seconds = usefulSeconds(attempt, restart);
+  if (attempt.placement.pool.purchaseOption === 'on-demand') return attemptCost(attempt);
+  const seconds = secondsWithoutLoss(attempt, restart);
   return hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
 }
 
-function usefulSeconds(attempt: AttemptRecord, restart: number): number {
-  const { outcome } = attempt;
-  return outcome ? Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)) : 0;
+/** Training of an attempt as On-Demand would have had it: its script fails, or is stopped, there too. */
+function secondsWithoutLoss(attempt: AttemptRecord, restart: number): number {
+  const { outcome, recall } = attempt;
+  if (outcome === undefined) return 0;
+  const isSpotsLoss =
+    outcome.kind === 'interrupted' ||
+    outcome.kind === 'capacity' ||
+    ['capacity', 'deadline', 'spot'].includes(recall?.cause ?? '');
+  const lost = isSpotsLoss ? lostSecondsOf(attempt, outcome, restart) : 0;
+  return Math.max(0, outcome.trainingSeconds - lost);
 }
 
 /**
