@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
 import { type AttemptOutcome, nameOfPool } from '@tidewheel/placement/records.ts';
-import { metricTexts, usdText } from '../../client/amounts.ts';
+import { reportedTexts, usdText } from '../../client/amounts.ts';
 import type { PipelineRecord } from '../../functions/records/batches.ts';
 import { type AttemptRecord, type RunRecord } from '../../functions/records/run-records.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
@@ -137,7 +137,7 @@ function endText({ modelUri = 'no model' }: RunRecord, report: RunReport | undef
   const { costUsd, onDemandUsd } = report;
   return [
     modelUri,
-    ...metricTexts(report.metrics),
+    ...reportedTexts(report),
     `cost $${usdText(costUsd, onDemandUsd)}, On-Demand $${usdText(onDemandUsd, costUsd)}`,
   ].join('; ');
 }

@@ -1,6 +1,6 @@
-/** The screen of `watch`: at most six lines that fit the terminal's width. */
+/** The screen of `watch`: at most seven lines that fit the terminal's width. */
 
-import { durationText, usdText } from '../../client/amounts.ts';
+import { durationText, reportedTexts, usdText } from '../../client/amounts.ts';
 import { isFinished, usdSoFar } from '../../client/run-view.ts';
 import { countText, momentText, safe, visible } from '../command/format.ts';
 import type { Colours } from '../command/terminal.ts';
@@ -10,7 +10,7 @@ import {
   deadlineOf,
   doctorsWord,
   positionOf,
-  shownLoss,
+  shownMetric,
   type WatchedRun,
   type WatchedSeries,
 } from './view.ts';
@@ -36,6 +36,7 @@ export function screenLines(watched: Watched, frame: Frame): string[] {
     headLine(view, frame),
     lifeLine(view, frame),
     ...progressLine(watched, frame),
+    ...metricsLine(view),
     ...moneyLine(view, frame),
     ...wordLines(watched, frame),
   ];
@@ -93,7 +94,7 @@ const TRENDS = { falls: '↘', rises: '↗', flat: '→' } as const;
 function progressLine({ view, series }: Watched, { columns, colours }: Frame): string[] {
   const at = positionOf(view, series);
   if (at === undefined) return [];
-  const loss = shownLoss(series);
+  const metric = shownMetric(view, series);
   const share = at.total === undefined ? undefined : at.step / at.total;
   const bar =
     share === undefined
@@ -103,7 +104,7 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
   const pace = paceText(view);
   const right = [
     pace,
-    loss === undefined ? '' : `${safe(loss.name)} ${number(loss.value)} ${TRENDS[loss.trend]}`,
+    metric === undefined ? '' : `${safe(metric.name)} ${number(metric.value)} ${TRENDS[metric.trend]}`,
   ];
   return [
     spread(
@@ -112,6 +113,12 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
       columns,
     ),
   ];
+}
+
+/** Of an ended run: the last value of each metric, also where no checkpoint was recognised. */
+function metricsLine({ report }: WatchedRun): string[] {
+  const texts = report === undefined ? [] : reportedTexts(report);
+  return texts.length === 0 ? [] : [`metrics ${safe(texts.join(', '))}`];
 }
 
 function paceText({ progress, run }: WatchedRun): string {

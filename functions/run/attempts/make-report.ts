@@ -32,8 +32,9 @@ import {
   type TimelineEntry,
   timelineEntrySchema,
 } from '../../records/run-records.ts';
-import { lastValues, type Series } from '../../records/series.ts';
+import type { Series } from '../../records/series.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
+import { objectiveReportSchema, shownMetrics } from './shown-metrics.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
 import { beganAt, startedOver } from './watch-resume.ts';
 
@@ -127,11 +128,11 @@ export const reportSchema = z.object({
   source: z.string().optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
-  /** The last values of its series, and of its newest checkpoint what no series has. */
   metrics: z
     .record(z.string(), z.number().nullable())
     .readonly()
-    .describe('null where the script gave infinity or no number.'),
+    .describe('null where the script gave infinity or no number. Those that say most come first.'),
+  objective: objectiveReportSchema.optional(),
   attempts: list(attemptReportSchema),
   /** Reports of earlier releases name none. */
   speeds: list(topologySpeedSchema).default([]).describe('Of all measured attempts, by nodes and type.'),
@@ -184,6 +185,7 @@ export function makeReport(input: ReportInput): RunReport {
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
   const onDemandUsd = endedOnDemandUsd(input.attempts);
   const last = input.attempts.at(-1);
+  const { metrics, objective } = metricsOf(input);
   return {
     version: REPORT_VERSION,
     runId: run.runId,
@@ -196,7 +198,8 @@ export function makeReport(input: ReportInput): RunReport {
     generations: run.generations ?? [],
     source: run.source,
     rejected: run.rejected,
-    metrics: { ...newestProgress(input.attempts)?.metrics, ...lastValues(input.series ?? []) },
+    metrics,
+    objective,
     attempts,
     speeds: speedsOf(input.attempts),
     interruptions: interruptionsOf(input.attempts),
@@ -217,6 +220,10 @@ export function makeReport(input: ReportInput): RunReport {
     timeline: input.timeline,
   };
 }
+
+/** The last values of its series, and of its newest checkpoint what no series has. */
+export const metricsOf = ({ run, attempts, series = [] }: Pick<ReportInput, 'run' | 'attempts' | 'series'>) =>
+  shownMetrics(series, newestProgress(attempts)?.metrics, run.declaration?.training);
 
 function reportAttempt(
   attempt: AttemptRecord,

@@ -10,7 +10,7 @@ import {
   commandSchema,
   workingDirectorySchema,
 } from '../script/arguments.ts';
-import { checkpointSchema, progressSchema } from '../script/checkpoint.ts';
+import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
 import { environmentProblems, environmentSchema } from '../script/environment.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { prefixSchema } from './prefix.ts';
@@ -83,6 +83,7 @@ const trainingFields = z.strictObject({
   workingDirectory: workingDirectorySchema.optional(),
   checkpoint: checkpointSchema.optional(),
   progress: progressSchema.optional(),
+  objective: objectiveSchema.optional(),
   instrument: z
     .boolean()
     .optional()

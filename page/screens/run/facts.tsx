@@ -1,5 +1,5 @@
 /** The head of a run: state, progress, money with its basis, deadline and finish. */
-import { durationText, savedText } from '../../../client/amounts.ts';
+import { durationText, reportedTexts, savedText } from '../../../client/amounts.ts';
 import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { elapsedText, percentText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
@@ -91,6 +91,7 @@ const leftText = (left: number): string =>
   left >= 0 ? `${durationText(left)} left` : `${durationText(-left)} ago`;
 
 const endedItems = (run: View['run'], report: Report): Item[] => [
+  ...metricItems(report),
   ['took', elapsedText(run.createdAt, report.finishedAt)],
   ['deadline', <Deadline report={report} />],
   [
@@ -115,6 +116,12 @@ const endedItems = (run: View['run'], report: Report): Item[] => [
   ['lost work', durationText(report.lostSeconds)],
   ['interruptions', String(report.interruptions)],
 ];
+
+/** The last value of each, also where no checkpoint was recognised. */
+function metricItems(report: Report): Item[] {
+  const texts = reportedTexts(report);
+  return texts.length === 0 ? [] : [['metrics', texts.join(', ')]];
+}
 
 /** The report knows one only where a type has as many accelerators, or CPUs, as all nodes had. */
 const nodeItems = ({ onDemandNode: node }: Report): Item[] =>
