@@ -15,16 +15,61 @@ export function durationText(seconds: number): string {
 
 const PRECISE_BELOW = 0.01;
 
-/** Cents, and below one cent their hundredths. Without a sign of the currency. */
-export const usdText = (usd: number): string =>
-  usd.toFixed(usd !== 0 && Math.abs(usd) < PRECISE_BELOW ? 4 : 2);
+const isTiny = (usd: number): boolean => usd !== 0 && Math.abs(usd) < PRECISE_BELOW;
+
+/**
+ * Cents, and below one cent their hundredths. Without a sign of the currency.
+ * @param beside amounts that a person adds to it or compares with it: all have as many digits
+ */
+export const usdText = (usd: number, ...beside: readonly number[]): string =>
+  usd.toFixed([usd, ...beside].some(isTiny) ? 4 : 2);
+
+interface Savings {
+  readonly costUsd: number;
+  readonly onDemandUsd: number;
+  readonly savedPercent: number;
+}
+
+/** The difference of the amounts as they are shown, such as "14.72 (82 %)". */
+export function savedText({ costUsd, onDemandUsd, savedPercent }: Savings): string {
+  const [cost, onDemand] = [usdText(costUsd, onDemandUsd), usdText(onDemandUsd, costUsd)].map(Number);
+  return `${usdText((onDemand ?? 0) - (cost ?? 0), costUsd, onDemandUsd)} (${Math.round(savedPercent)} %)`;
+}
+
+type Metrics = Readonly<Record<string, number | null>>;
+
+const metricNumber = (value: number): number =>
+  Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(4));
 
 /** Such as `accuracy 0.9712`; small values keep four digits. */
-export const metricTexts = (metrics: Readonly<Record<string, number | null>> = {}): string[] =>
-  Object.entries(metrics).map(([name, value]) => {
-    if (value === null) return `${name} is no number`;
-    return `${name} ${Number(Math.abs(value) < 1 ? value.toPrecision(4) : value.toFixed(4))}`;
-  });
+export const metricText = (name: string, value: number | null): string =>
+  value === null ? `${name} is no number` : `${name} ${metricNumber(value)}`;
+
+export const metricTexts = (metrics: Metrics = {}): string[] =>
+  Object.entries(metrics).map(([name, value]) => metricText(name, value));
+
+interface Measured {
+  readonly metrics: Metrics;
+  readonly objective?:
+    | {
+        readonly metric: string;
+        readonly best?:
+          | { readonly value: number; readonly position: number; readonly unit: string }
+          | undefined;
+      }
+    | undefined;
+}
+
+/** The last value of each metric; the one that the run was trained for comes first, with its best. */
+export function reportedTexts({ metrics, objective }: Measured): string[] {
+  const texts = metricTexts(metrics);
+  if (objective === undefined) return texts;
+  const { metric, best } = objective;
+  const [first = '', ...others] = texts;
+  if (!Object.hasOwn(metrics, metric)) return [`${metric}: the script gave none`, ...texts];
+  const where = best && `${first} (best ${metricNumber(best.value)} at ${best.unit} ${best.position})`;
+  return [where ?? first, ...others];
+}
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 

@@ -3,11 +3,10 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
 import { type AttemptOutcome, nameOfPool } from '@tidewheel/placement/records.ts';
-import { metricTexts } from '../../client/amounts.ts';
+import { reportedTexts, usdText } from '../../client/amounts.ts';
 import type { PipelineRecord } from '../../functions/records/batches.ts';
 import { type AttemptRecord, type RunRecord } from '../../functions/records/run-records.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
-import { usdCell } from '../show/tables.ts';
 
 export interface ServiceView {
   readonly pipelines: readonly PipelineRecord[];
@@ -135,10 +134,11 @@ const TRIGGERS: Readonly<Record<RunRecord['trigger'], string>> = {
 
 function endText({ modelUri = 'no model' }: RunRecord, report: RunReport | undefined): string {
   if (report === undefined) return modelUri;
+  const { costUsd, onDemandUsd } = report;
   return [
     modelUri,
-    ...metricTexts(report.metrics),
-    `cost ${usdCell(report.costUsd)}, On-Demand ${usdCell(report.onDemandUsd)}`,
+    ...reportedTexts(report),
+    `cost $${usdText(costUsd, onDemandUsd)}, On-Demand $${usdText(onDemandUsd, costUsd)}`,
   ].join('; ');
 }
 

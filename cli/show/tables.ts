@@ -9,7 +9,7 @@ import {
   samePool,
 } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
-import { metricTexts } from '../../client/amounts.ts';
+import { reportedTexts, savedText, usdText } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 
 export const usdCell = (value: number): string =>
@@ -54,7 +54,7 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
 }
 
 export function reportLines(report: RunReport): string[] {
-  const percent = (value: number) => `${value.toFixed(1)} %`;
+  const { costUsd, onDemandUsd } = report;
   return [
     pc.bold(
       `Report of ${report.runId}: ${report.status}${report.failure ? ` (${printable(report.failure)})` : ''}`,
@@ -64,8 +64,8 @@ export function reportLines(report: RunReport): string[] {
         `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usdCell(costUsd)}`,
     ),
     `    model      ${report.modelUri ?? '-'}`,
-    `    metrics    ${metricTexts(report.metrics).join(', ') || '-'}`,
+    `    metrics    ${reportedTexts(report).join(', ') || '-'}`,
     `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
-    `    cost       ${usdCell(report.costUsd)}, on demand ${usdCell(report.onDemandUsd)}: ${pc.green(`saved ${percent(report.savedPercent)}`)}`,
+    `    cost       $${usdText(costUsd, onDemandUsd)}, on demand $${usdText(onDemandUsd, costUsd)}: ${pc.green(`saved $${savedText(report)}`)}`,
   ];
 }

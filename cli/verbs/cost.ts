@@ -1,6 +1,6 @@
 /** `tidewheel cost`: what the runs of a month cost. */
 import * as z from 'zod';
-import { durationText, usdText } from '../../client/amounts.ts';
+import { durationText, savedText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
@@ -51,12 +51,13 @@ function rowsOf({ month, total, ...money }: AnswerOf<'getMoney'>, by: (typeof BY
       ];
     case 'pipeline':
       return [
-        [month, 'RUNS', 'USD', 'ON-DEMAND', 'LOST WORK', 'LOST USD'],
+        [month, 'RUNS', 'USD', 'ON-DEMAND', 'SAVED', 'LOST WORK', 'LOST USD'],
         ...[...money.byPipeline, { pipeline: 'all', ...total }].map((each) => [
           each.pipeline,
           String(each.runs),
-          usdText(each.costUsd),
-          usdText(each.onDemandUsd),
+          usdText(each.costUsd, each.onDemandUsd),
+          usdText(each.onDemandUsd, each.costUsd),
+          savedText(each),
           durationText(each.lostSeconds),
           usdText(each.lostUsd),
         ]),

@@ -1,6 +1,6 @@
 /** `tidewheel runs`: the runs of all pipelines, or of one. */
 import * as z from 'zod';
-import { durationText, usdText } from '../../client/amounts.ts';
+import { durationText, metricText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import { millisecondsOf, momentText, safe, tableText } from '../command/format.ts';
 import { type RunRow, runRows, runsOf } from '../command/run-list.ts';
@@ -77,6 +77,7 @@ const rowOf = (run: RunRow) => Object.fromEntries(FIELDS.map((field) => [field, 
 function line(run: RunRow, colours: Colours): string[] {
   const now = new Date();
   const began = new Date(run.createdAt);
+  const metric = run.result?.metric;
   const ended = isFinished(run) ? new Date(run.updatedAt) : now;
   return [
     run.runId,
@@ -85,7 +86,9 @@ function line(run: RunRow, colours: Colours): string[] {
     durationText((ended.getTime() - began.getTime()) / 1000),
     run.result === undefined ? '-' : usdText(run.result.costUsd),
     run.trigger,
-    safe(run.failure?.split('\n', 1)[0] ?? ''),
+    safe(
+      run.failure?.split('\n', 1)[0] ?? (metric === undefined ? '' : metricText(metric.name, metric.value)),
+    ),
   ];
 }
 

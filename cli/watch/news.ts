@@ -4,7 +4,7 @@ import pc from 'picocolors';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
 import { settledText } from './settling.ts';
-import { type Position, positionOf, shownLoss } from './view.ts';
+import { type Position, positionOf, shownMetric } from './view.ts';
 
 /** A line of progress at each such share of the work. */
 const STEPS = 20;
@@ -47,13 +47,13 @@ export class News {
   #progress({ view, series }: Watched): string[] {
     const at = positionOf(view, series);
     if (at === undefined || !this.#isProgress(at)) return [];
-    const loss = shownLoss(series);
+    const metric = shownMetric(view, series);
     const finish = view.money.expected?.finishAt.expected;
     const now = new Date();
     return [
       [
         `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step}${at.total === undefined ? '' : ` of ${at.total}`}`,
-        ...(loss === undefined ? [] : [`${safe(loss.name)} ${Number(loss.value.toPrecision(4))}`]),
+        ...(metric === undefined ? [] : [`${safe(metric.name)} ${Number(metric.value.toPrecision(4))}`]),
         ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish), now)}`]),
       ].join(', '),
     ];

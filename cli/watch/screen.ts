@@ -1,6 +1,6 @@
-/** The screen of `watch`: at most six lines that fit the terminal's width. */
+/** The screen of `watch`: at most seven lines that fit the terminal's width. */
 
-import { durationText, usdText } from '../../client/amounts.ts';
+import { durationText, reportedTexts, usdText } from '../../client/amounts.ts';
 import { isFinished, usdSoFar } from '../../client/run-view.ts';
 import { countText, momentText, safe, visible } from '../command/format.ts';
 import type { Colours } from '../command/terminal.ts';
@@ -10,7 +10,7 @@ import {
   deadlineOf,
   doctorsWord,
   positionOf,
-  shownLoss,
+  shownMetric,
   type WatchedRun,
   type WatchedSeries,
 } from './view.ts';
@@ -36,6 +36,7 @@ export function screenLines(watched: Watched, frame: Frame): string[] {
     headLine(view, frame),
     lifeLine(view, frame),
     ...progressLine(watched, frame),
+    ...metricsLine(view),
     ...moneyLine(view, frame),
     ...wordLines(watched, frame),
   ];
@@ -93,7 +94,7 @@ const TRENDS = { falls: '↘', rises: '↗', flat: '→' } as const;
 function progressLine({ view, series }: Watched, { columns, colours }: Frame): string[] {
   const at = positionOf(view, series);
   if (at === undefined) return [];
-  const loss = shownLoss(series);
+  const metric = shownMetric(view, series);
   const share = at.total === undefined ? undefined : at.step / at.total;
   const bar =
     share === undefined
@@ -103,7 +104,7 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
   const pace = paceText(view);
   const right = [
     pace,
-    loss === undefined ? '' : `${safe(loss.name)} ${number(loss.value)} ${TRENDS[loss.trend]}`,
+    metric === undefined ? '' : `${safe(metric.name)} ${number(metric.value)} ${TRENDS[metric.trend]}`,
   ];
   return [
     spread(
@@ -112,6 +113,12 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
       columns,
     ),
   ];
+}
+
+/** Of an ended run: the last value of each metric, also where no checkpoint was recognised. */
+function metricsLine({ report }: WatchedRun): string[] {
+  const texts = report === undefined ? [] : reportedTexts(report);
+  return texts.length === 0 ? [] : [`metrics ${safe(texts.join(', '))}`];
 }
 
 function paceText({ progress, run }: WatchedRun): string {
@@ -133,17 +140,22 @@ function moneyLine(view: WatchedRun, { now, colours }: Frame): string[] {
       : ` of ${usdText(expected.usd.expected)} (${usdText(expected.usd.low)}-${usdText(expected.usd.high)})`;
   const budget = budgetUsd === undefined || report !== undefined ? '' : `   budget ${usdText(budgetUsd)}`;
   const wasted = lost.seconds === 0 ? '' : `   lost ${durationText(lost.seconds)} ($${usdText(lost.usd)})`;
-  const onDemand = onDemandText(view);
+  const [cost, sameUsd] = [report?.costUsd ?? usdSoFar(money, now), sameTypesUsd(view)];
+  const onDemand = onDemandText(view, cost);
   const fileSystems = report?.fileSystemsUsd;
   const shared = fileSystems === undefined ? '' : ` (${usdText(fileSystems)} for file systems)`;
   return [
-    `USD ${colours.bold(usdText(report?.costUsd ?? usdSoFar(money, now)))}${of}${shared}   On-Demand would be ${onDemand}${wasted}${budget}`,
+    `USD ${colours.bold(usdText(cost, sameUsd))}${of}${shared}   On-Demand would be ${onDemand}${wasted}${budget}`,
   ];
 }
 
-/** What the useful work would cost without Spot: on the same types, and on one node that could have done it. */
-function onDemandText({ money, report }: WatchedRun): string {
-  const same = usdText(report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd);
+const sameTypesUsd = ({ money, report }: WatchedRun): number =>
+  report?.onDemandUsd ?? money.expected?.onDemandUsd ?? money.onDemandUsd;
+
+/** What ran, without Spot: on the same types, and on one node that could have done it. */
+function onDemandText(view: WatchedRun, costUsd: number): string {
+  const { report } = view;
+  const same = usdText(sameTypesUsd(view), costUsd);
   const node = report?.onDemandNode;
   return node === undefined ? same : `${same}, on one ${node.instanceType} ${usdText(node.usd)}`;
 }

@@ -30,7 +30,7 @@ export function positionOf(view: WatchedRun, series: WatchedSeries): Position | 
   return { step: total === undefined ? step : Math.min(step, total), total, unit };
 }
 
-export interface Loss {
+export interface ShownMetric {
   readonly name: string;
   readonly value: number;
   readonly trend: 'falls' | 'rises' | 'flat';
@@ -41,9 +41,16 @@ const LEAST_CHANGE = 0.005;
 /** The trend is that of the last fifth. */
 const TREND_SHARE = 0.8;
 
-/** The script's loss: the series of that name, or the first whose name has the word. */
-export function shownLoss(series: WatchedSeries): Loss | undefined {
-  const found = series.find(({ name }) => name === 'loss') ?? series.find(({ name }) => /loss/i.test(name));
+/** The declared objective, once the script gives it; else its loss: of that name, or the first whose name has the word. */
+export function shownMetric(
+  { run }: Pick<WatchedRun, 'run'>,
+  series: WatchedSeries,
+): ShownMetric | undefined {
+  const declared = run.declaration?.training.objective?.metric;
+  const found =
+    series.find(({ name }) => name === declared) ??
+    series.find(({ name }) => name === 'loss') ??
+    series.find(({ name }) => /loss/i.test(name));
   // A value that is not finite is null in JSON.
   const values = (found?.points ?? []).flatMap(({ value }) => value ?? []);
   const last = values.at(-1);

@@ -92,6 +92,7 @@ const resultOf = ({ run, report }: WatchedRun) => ({
   failure: run.failure,
   modelUri: report?.modelUri,
   metrics: report?.metrics,
+  objective: report?.objective,
   costUsd: report?.costUsd,
   onDemandUsd: report?.onDemandUsd,
   lostSeconds: report?.lostSeconds,

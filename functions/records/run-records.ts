@@ -109,6 +109,10 @@ const result = z.object({
   costUsd: usd,
   onDemandUsd: usd,
   isDeadlineMet: z.boolean().nullable(),
+  metric: z
+    .object({ name: z.string(), value: z.number().nullable() })
+    .optional()
+    .describe('The one that leads; training.objective names it.'),
 });
 
 export const runRecordSchema = z.object({

@@ -24,7 +24,7 @@ export const seriesPoint = {
   name: 'series',
   version: VERSION,
   schema: z.object({
-    /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv` or `trainer_state`. */
+    /** How the script gave it: `log`, `tensorboard`, `wandb`, `mlflow`, `csv`, `trainer_state` or `model`. */
     source: z.string().max(40),
     unit: z.enum(['step', 'epoch']),
     position: z.number(),

@@ -4,8 +4,9 @@ import { durationText, usdText } from '../../client/amounts.ts';
 export const elapsedText = (from: string | number, to: string | number): string =>
   durationText((new Date(to).getTime() - new Date(from).getTime()) / 1000);
 
-/** With the sign of the currency. */
-export const dollarText = (usd: number): string => `${usd < 0 ? '−' : ''}$${usdText(Math.abs(usd))}`;
+/** With the sign of the currency. @param beside as of `usdText` */
+export const dollarText = (usd: number, ...beside: readonly number[]): string =>
+  `${usd < 0 ? '−' : ''}$${usdText(Math.abs(usd), ...beside)}`;
 
 /** Of an hour of a node, whose differences lie behind the cents. */
 export const priceText = (usd: number): string => `$${usd.toFixed(4)}`;

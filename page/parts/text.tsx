@@ -3,11 +3,18 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { clockText, dollarText, timeText } from '../model/format.ts';
 
-/** @param basis how the amount was computed */
-export function Usd({ usd, basis }: { readonly usd: number; readonly basis: string }) {
+interface UsdProps {
+  readonly usd: number;
+  /** How the amount was computed. */
+  readonly basis: string;
+  /** What it is compared with. */
+  readonly beside?: number;
+}
+
+export function Usd({ usd, basis, beside = 0 }: UsdProps) {
   return (
     <span class="basis" title={basis}>
-      {dollarText(usd)}
+      {dollarText(usd, beside)}
     </span>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { metricTexts } from '../../client/amounts.ts';
+import { reportedTexts } from '../../client/amounts.ts';
 import { CompareCurve, type CurveLine } from '../charts/compare-curve.tsx';
 import { COMPARED_BY, type ComparedBy, differences, xOf } from '../model/compared-runs.ts';
 import { dollarText, elapsedText } from '../model/format.ts';
@@ -163,7 +163,7 @@ const Outcomes = ({ runs }: RunsProps) => (
         dollarText(money.usd),
         dollarText(money.onDemandUsd),
         report?.interruptions ?? '',
-        metricTexts(report?.metrics).join(', '),
+        (report === undefined ? [] : reportedTexts(report)).join(', '),
       ])}
     />
   </>

@@ -1,7 +1,7 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
-import { durationText } from '../../client/amounts.ts';
+import { durationText, savedText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { dollarText, percentText, placeText } from '../model/format.ts';
+import { dollarText, placeText } from '../model/format.ts';
 import { Numbers, numbers, Table } from '../parts/table.tsx';
 import { Command, Facts, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
@@ -38,7 +38,11 @@ function Month({ money }: { readonly money: Money }) {
         items={[
           [
             'so far',
-            <Usd usd={total.costUsd} basis="sum of the reports of all runs that ended in this month" />,
+            <Usd
+              usd={total.costUsd}
+              beside={total.onDemandUsd}
+              basis="sum of the reports of all runs that ended in this month"
+            />,
           ],
           ...(forecast === undefined
             ? []
@@ -55,13 +59,11 @@ function Month({ money }: { readonly money: Money }) {
             'On-Demand would be',
             <Usd
               usd={total.onDemandUsd}
-              basis="the same useful work at On-Demand prices, without interruptions"
+              beside={total.costUsd}
+              basis="what ran at On-Demand prices, failed and stopped runs too: without the work that Spot lost"
             />,
           ],
-          [
-            'saved against it',
-            `${dollarText(total.onDemandUsd - total.costUsd)} (${percent(1 - total.costUsd / total.onDemandUsd)})`,
-          ],
+          ['saved against it', `$${savedText(total)}`],
           [
             'lost work',
             <span
@@ -104,8 +106,6 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
     </figure>
   </>
 );
-
-const percent = (share: number): string => percentText(Number.isFinite(share) ? share : 0);
 
 const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) => (
   <>

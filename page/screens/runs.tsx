@@ -1,4 +1,5 @@
 /** All runs of a pipeline, however many. */
+import { metricText } from '../../client/amounts.ts';
 import { dollarText, elapsedText, timeText } from '../model/format.ts';
 import { Find } from '../parts/field.tsx';
 import { RunLink } from '../parts/run-link.tsx';
@@ -23,7 +24,9 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
     const { runId, status, createdAt, updatedAt, trigger, failure, result } = run;
     const took = elapsedText(createdAt, updatedAt);
     const cost = result === undefined ? '' : dollarText(result.costUsd);
-    return [<RunLink runId={runId} />, status, timeText(createdAt), took, cost, trigger, failure ?? ''];
+    const metric = result?.metric && metricText(result.metric.name, result.metric.value);
+    const outcome = failure ?? metric ?? '';
+    return [<RunLink runId={runId} />, status, timeText(createdAt), took, cost, trigger, outcome];
   };
   return (
     <>
@@ -43,7 +46,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
       )}
       <VirtualTable
         caption={`runs of ${pipeline}`}
-        columns={['run', 'state', 'began', 'took', 'cost', 'started by', 'failure']}
+        columns={['run', 'state', 'began', 'took', 'cost', 'started by', 'metric or failure']}
         count={shown.length}
         row={row}
         onEnd={more}

@@ -1,4 +1,5 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/make-report.ts';
@@ -9,7 +10,9 @@ import { leftOut, steppedOver, unreadable } from '../shared/paging.ts';
 const spent = {
   runs: z.number().int(),
   costUsd: usd,
-  onDemandUsd: usd.describe('What the same useful work costs on On-Demand, without interruptions.'),
+  onDemandUsd: usd.describe('What ran, on On-Demand instances: without the work that Spot lost.'),
+  savedUsd: usd.describe('Against On-Demand; below 0 where Spot cost more.'),
+  savedPercent: z.number(),
   lostSeconds: seconds.describe('Training that no checkpoint covered.'),
   lostUsd: usd.describe('The share of the cost that lost work has.'),
 };
@@ -137,16 +140,21 @@ function sumsOf(reports: readonly RunReport[]): Pick<Money, 'total' | 'byPipelin
   };
 }
 
-const spentOf = (reports: readonly RunReport[]): Spent => ({
-  runs: reports.length,
-  costUsd: sum(reports, ({ costUsd }) => costUsd),
-  onDemandUsd: sum(reports, ({ onDemandUsd }) => onDemandUsd),
-  lostSeconds: sum(reports, ({ lostSeconds }) => lostSeconds),
-  lostUsd: sum(
-    reports.flatMap(({ attempts }) => attempts),
-    lostUsd,
-  ),
-});
+function spentOf(reports: readonly RunReport[]): Spent {
+  const costUsd = sum(reports, (report) => report.costUsd);
+  const onDemandUsd = sum(reports, (report) => report.onDemandUsd);
+  return {
+    runs: reports.length,
+    costUsd,
+    onDemandUsd,
+    ...savedOf({ costUsd, onDemandUsd }),
+    lostSeconds: sum(reports, ({ lostSeconds }) => lostSeconds),
+    lostUsd: sum(
+      reports.flatMap(({ attempts }) => attempts),
+      lostUsd,
+    ),
+  };
+}
 
 const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: AttemptReport): number =>
   billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;

@@ -17,6 +17,7 @@ import {
   outcomeSchema,
   type Progress,
   poolSchema,
+  savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { advanced } from '../../records/progress.ts';
@@ -31,8 +32,9 @@ import {
   type TimelineEntry,
   timelineEntrySchema,
 } from '../../records/run-records.ts';
-import { lastValues, type Series } from '../../records/series.ts';
+import type { Series } from '../../records/series.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
+import { objectiveReportSchema, shownMetrics } from './shown-metrics.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
 import { beganAt, startedOver } from './watch-resume.ts';
 
@@ -126,11 +128,11 @@ export const reportSchema = z.object({
   source: z.string().optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
-  /** The last values of its series, and of its newest checkpoint what no series has. */
   metrics: z
     .record(z.string(), z.number().nullable())
     .readonly()
-    .describe('null where the script gave infinity or no number.'),
+    .describe('null where the script gave infinity or no number. Those that say most come first.'),
+  objective: objectiveReportSchema.optional(),
   attempts: list(attemptReportSchema),
   /** Reports of earlier releases name none. */
   speeds: list(topologySpeedSchema).default([]).describe('Of all measured attempts, by nodes and type.'),
@@ -139,7 +141,9 @@ export const reportSchema = z.object({
   costUsd: usd,
   /** While an attempt lasted; absent where no price is known. */
   fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
-  onDemandUsd: usd.describe('Cost of the same useful work on On-Demand instances of the same type.'),
+  onDemandUsd: usd.describe(
+    'What ran, on On-Demand instances of the same type: without the work that Spot lost. An On-Demand attempt costs the same.',
+  ),
   /** Absent where no type could. */
   onDemandNode: singleNodeSchema
     .optional()
@@ -179,8 +183,9 @@ export function makeReport(input: ReportInput): RunReport {
       : [],
   );
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
-  const onDemandUsd = usefulOnDemandUsd(input.attempts);
+  const onDemandUsd = endedOnDemandUsd(input.attempts);
   const last = input.attempts.at(-1);
+  const { metrics, objective } = metricsOf(input);
   return {
     version: REPORT_VERSION,
     runId: run.runId,
@@ -193,7 +198,8 @@ export function makeReport(input: ReportInput): RunReport {
     generations: run.generations ?? [],
     source: run.source,
     rejected: run.rejected,
-    metrics: { ...newestProgress(input.attempts)?.metrics, ...lastValues(input.series ?? []) },
+    metrics,
+    objective,
     attempts,
     speeds: speedsOf(input.attempts),
     interruptions: interruptionsOf(input.attempts),
@@ -204,17 +210,20 @@ export function makeReport(input: ReportInput): RunReport {
     onDemandNode: bestSingleNode(
       input.attempts.map((attempt, index) => ({
         placement: attempt.placement,
-        seconds: usefulSeconds(attempt, restartAfter(input.attempts, index)),
+        seconds: secondsWithoutLoss(attempt, restartAfter(input.attempts, index)),
       })),
     ),
-    savedUsd: onDemandUsd - costUsd,
-    savedPercent: onDemandUsd > 0 ? round((1 - costUsd / onDemandUsd) * 100, 1) : 0,
+    ...savedOf({ costUsd, onDemandUsd }),
     deadline: deadlineOf(run, status, finishedAt),
     startedAt: run.createdAt,
     finishedAt,
     timeline: input.timeline,
   };
 }
+
+/** The last values of its series, and of its newest checkpoint what no series has. */
+export const metricsOf = ({ run, attempts, series = [] }: Pick<ReportInput, 'run' | 'attempts' | 'series'>) =>
+  shownMetrics(series, newestProgress(attempts)?.metrics, run.declaration?.training);
 
 function reportAttempt(
   attempt: AttemptRecord,
@@ -254,8 +263,8 @@ function restartOf(attempt: AttemptRecord): number {
   return isBack ? (attempt.resume?.checkpoint?.step ?? 0) : Number.POSITIVE_INFINITY;
 }
 
-/** What the useful work of the ended attempts would have cost on On-Demand instances of the same types. */
-export const usefulOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
+/** What the ended attempts would have cost on On-Demand instances of the same types, where Spot loses nothing. */
+export const endedOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
   sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
@@ -273,13 +282,21 @@ export function lostTraining(attempts: readonly AttemptRecord[]): {
 }
 
 function onDemandCost(attempt: AttemptRecord, restart: number): number {
-  const seconds = usefulSeconds(attempt, restart);
+  if (attempt.placement.pool.purchaseOption === 'on-demand') return attemptCost(attempt);
+  const seconds = secondsWithoutLoss(attempt, restart);
   return hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
 }
 
-function usefulSeconds(attempt: AttemptRecord, restart: number): number {
-  const { outcome } = attempt;
-  return outcome ? Math.max(0, outcome.trainingSeconds - lostSecondsOf(attempt, outcome, restart)) : 0;
+/** Training of an attempt as On-Demand would have had it: its script fails, or is stopped, there too. */
+function secondsWithoutLoss(attempt: AttemptRecord, restart: number): number {
+  const { outcome, recall } = attempt;
+  if (outcome === undefined) return 0;
+  const isSpotsLoss =
+    outcome.kind === 'interrupted' ||
+    outcome.kind === 'capacity' ||
+    ['capacity', 'deadline', 'spot'].includes(recall?.cause ?? '');
+  const lost = isSpotsLoss ? lostSecondsOf(attempt, outcome, restart) : 0;
+  return Math.max(0, outcome.trainingSeconds - lost);
 }
 
 /**

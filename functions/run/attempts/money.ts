@@ -4,7 +4,7 @@ import { attemptCost, fileSystemsUsd, hoursCost, type Progress } from '@tidewhee
 import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { type ForecastInterval, forecast, intervalSchema, timesSchema } from './forecast.ts';
-import { deadlineAt, lostTraining, usefulOnDemandUsd } from './make-report.ts';
+import { deadlineAt, endedOnDemandUsd, lostTraining } from './make-report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';
 import { isUp } from './unsaved.ts';
 
@@ -14,7 +14,7 @@ export const moneySchema = z.object({
   usdPerSecond: z.number().describe('By how much it grows while hosts are held.'),
   byPurchaseOption: list(z.object({ purchaseOption: z.enum(['spot', 'on-demand']), seconds, usd })),
   lost: z.object({ seconds, usd }).describe('Work that was not saved, or was done again.'),
-  onDemandUsd: usd.describe('What the useful work so far would have cost on On-Demand instances.'),
+  onDemandUsd: usd.describe('What ran so far, on On-Demand instances: without the work that Spot lost.'),
   expected: z
     .object({
       usd: intervalSchema.describe('Of the whole run; 90 % interval.'),
@@ -43,7 +43,7 @@ export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money 
   const open = attempts.at(-1);
   const holds = open !== undefined && isUp(open) && !FINISHED.includes(run.status);
   const usd = sum(spent.map((each) => each.usd));
-  const onDemandUsd = usefulOnDemandUsd(attempts) + sum(spent.map((each) => each.onDemandUsd));
+  const onDemandUsd = endedOnDemandUsd(attempts) + sum(spent.map((each) => each.onDemandUsd));
   return {
     asOf: now.toISOString(),
     usd,
@@ -80,12 +80,12 @@ function spentOn(attempt: AttemptRecord, now: Date) {
   // An open attempt is paid for from the moment when its hosts were there.
   const seconds = isUp(attempt) ? Math.max(0, now.getTime() - since) / 1_000 : 0;
   const copied = attempt.placement.transfer?.usd ?? 0;
-  return {
-    purchaseOption,
-    seconds,
-    usd: (heldHourlyUsd(attempt.placement) * seconds) / 3_600 + copied,
-    onDemandUsd: hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds),
-  };
+  const usd = (heldHourlyUsd(attempt.placement) * seconds) / 3_600 + copied;
+  const onDemandUsd =
+    purchaseOption === 'on-demand'
+      ? usd
+      : hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
+  return { purchaseOption, seconds, usd, onDemandUsd };
 }
 
 function expectedOf(
@@ -100,11 +100,15 @@ function expectedOf(
   const { seconds, billedSeconds, workSeconds, basis } = left;
   const hourly = heldHourlyUsd(last.placement);
   const total = (billed: number): number => usd + (hourly * billed) / 3_600;
+  const isOnDemand = last.placement.pool.purchaseOption === 'on-demand';
+  const restUsd = isOnDemand
+    ? (hourly * billedSeconds.expected) / 3_600
+    : hoursCost(last, workSeconds) + fileSystemsUsd(last.placement, workSeconds);
   const at = (ahead: number): string => new Date(now.getTime() + ahead * 1_000).toISOString();
   return {
     usd: mapped(billedSeconds, total),
     finishAt: mapped(seconds, at),
-    onDemandUsd: onDemandUsd + hoursCost(last, workSeconds) + fileSystemsUsd(last.placement, workSeconds),
+    onDemandUsd: onDemandUsd + restUsd,
     basis,
   };
 }

@@ -7,7 +7,7 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Notice } from '../../records/notices.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
-import { makeReport, type RunReport } from './make-report.ts';
+import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 
 export interface ReportDeps extends ObserveDeps {
@@ -47,15 +47,18 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   const timeline = await deps.timeline.list(runId);
   const { kind, reason, decidedAt: finishedAt } = decidedVerdict(run, timeline) ?? undecided(runId);
   const status = kind === 'done' ? 'succeeded' : kind;
+  const attempts = await deps.attempts.list(runId);
+  const series = await readSeries(deps.store, run.pipeline, runId);
+  const { leading } = metricsOf({ run, attempts, series });
   const report = makeReport({
     run,
     former:
       run.batch > 1
         ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)).catch(noneIfUnreadable)
         : undefined,
-    attempts: await deps.attempts.list(runId),
+    attempts,
     timeline,
-    series: await readSeries(deps.store, run.pipeline, runId),
+    series,
     status,
     failure: status === 'failed' ? reason : undefined,
     finishedAt,
@@ -77,6 +80,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
       costUsd: report.costUsd,
       onDemandUsd: report.onDemandUsd,
       isDeadlineMet: report.deadline.met,
+      ...(leading !== undefined && { metric: leading }),
     },
   });
   return report;

@@ -12,7 +12,7 @@ import {
   environmentSchema,
   workingDirectorySchema,
 } from '../script/arguments.ts';
-import { checkpointSchema, progressSchema } from '../script/checkpoint.ts';
+import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { prefixSchema } from './prefix.ts';
 import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';
@@ -84,6 +84,7 @@ const trainingFields = z.strictObject({
   workingDirectory: workingDirectorySchema.optional(),
   checkpoint: checkpointSchema.optional(),
   progress: progressSchema.optional(),
+  objective: objectiveSchema.optional(),
   instrument: z
     .boolean()
     .optional()

@@ -95,3 +95,15 @@ export const progressSchema = z.strictObject({
       "Read from each line that the script prints, in Python's syntax: (?P<step>…), (?P<total>…) and any metric.",
     ),
 });
+
+export const objectiveSchema = z
+  .strictObject({
+    metric: z
+      .string()
+      .min(1)
+      .max(120)
+      .regex(/^\P{Cc}+$/u, 'leave out control characters')
+      .describe('As the script prints or logs it, such as eval_accuracy.'),
+    mode: z.enum(['min', 'max'], 'write min or max').describe('Which of two values is better.'),
+  })
+  .describe('The metric that leads wherever a run is shown.');

@@ -28,3 +28,15 @@ export const fileSystemsUsd = (
   { fileSystemsHourlyUsd = 0 }: Pick<Placement, 'fileSystemsHourlyUsd'>,
   seconds: number,
 ): number => (fileSystemsHourlyUsd * seconds) / 3_600;
+
+export interface Spent {
+  readonly costUsd: number;
+  /** Cost of the same on On-Demand. */
+  readonly onDemandUsd: number;
+}
+
+/** Below 0 where Spot cost more. */
+export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
+  savedUsd: onDemandUsd - costUsd,
+  savedPercent: onDemandUsd > 0 ? Math.round((1 - costUsd / onDemandUsd) * 1_000) / 10 : 0,
+});

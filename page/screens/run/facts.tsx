@@ -1,5 +1,5 @@
 /** The head of a run: state, progress, money with its basis, deadline and finish. */
-import { durationText } from '../../../client/amounts.ts';
+import { durationText, reportedTexts, savedText } from '../../../client/amounts.ts';
 import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { elapsedText, percentText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
@@ -44,7 +44,7 @@ function openItems(money: Money, now: number): Item[] {
       'On-Demand would be',
       <Usd
         usd={expected?.onDemandUsd ?? onDemandUsd}
-        basis="the same useful work at On-Demand prices, without interruptions"
+        basis="what ran, at On-Demand prices: without the work that Spot lost"
       />,
     ],
     ...(lost.seconds === 0
@@ -91,12 +91,14 @@ const leftText = (left: number): string =>
   left >= 0 ? `${durationText(left)} left` : `${durationText(-left)} ago`;
 
 const endedItems = (run: View['run'], report: Report): Item[] => [
+  ...metricItems(report),
   ['took', elapsedText(run.createdAt, report.finishedAt)],
   ['deadline', <Deadline report={report} />],
   [
     'cost',
     <Usd
       usd={report.costUsd}
+      beside={report.onDemandUsd}
       basis="billed seconds of all attempts by the price of their pools, and what was copied between regions"
     />,
   ],
@@ -104,14 +106,22 @@ const endedItems = (run: View['run'], report: Report): Item[] => [
     'On-Demand would be',
     <Usd
       usd={report.onDemandUsd}
-      basis="the same useful work on the same types at On-Demand prices, without an interruption"
+      beside={report.costUsd}
+      basis="what ran, on the same types at On-Demand prices: without the work that Spot lost"
     />,
   ],
+  ['saved', `$${savedText(report)}`],
   ...nodeItems(report),
   ...fileSystemItems(report),
   ['lost work', durationText(report.lostSeconds)],
   ['interruptions', String(report.interruptions)],
 ];
+
+/** The last value of each, also where no checkpoint was recognised. */
+function metricItems(report: Report): Item[] {
+  const texts = reportedTexts(report);
+  return texts.length === 0 ? [] : [['metrics', texts.join(', ')]];
+}
 
 /** The report knows one only where a type has as many accelerators, or CPUs, as all nodes had. */
 const nodeItems = ({ onDemandNode: node }: Report): Item[] =>

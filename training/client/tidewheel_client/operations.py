@@ -604,6 +604,7 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     workingDirectory: str
     checkpoint: Literal["automatic"] | DeclarationTrainingCheckpoint1
     progress: DeclarationTrainingProgress
+    objective: DeclarationTrainingObjective
     processesPerHost: int
     framework: Literal["pytorch", "tensorflow"]
     frameworkVersion: str
@@ -624,6 +625,11 @@ class DeclarationTrainingCheckpoint1(TypedDict, total=False):
 
 class DeclarationTrainingProgress(TypedDict):
     pattern: str
+
+
+class DeclarationTrainingObjective(TypedDict):
+    metric: str
+    mode: Literal["min", "max"]
 
 
 class DeclarationTrainingHyperparametersValue3(TypedDict):
@@ -1148,6 +1154,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
 
@@ -1164,6 +1171,21 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _GetRunAnswerReportObjective(TypedDict):
+    metric: str
+    mode: Literal["min", "max"]
+
+
+class GetRunAnswerReportObjective(_GetRunAnswerReportObjective, total=False):
+    best: GetRunAnswerReportObjectiveBest
+
+
+class GetRunAnswerReportObjectiveBest(TypedDict):
+    value: float
+    position: float
+    unit: Literal["step", "epoch"]
 
 
 class GetRunAnswerReportOnDemandNode(TypedDict):
@@ -1705,6 +1727,7 @@ class Report(_Report, total=False):
     modelUri: str
     source: str
     rejected: ReportRejected
+    objective: ReportObjective
     fileSystemsUsd: float
     onDemandNode: ReportOnDemandNode
 
@@ -1732,6 +1755,21 @@ class ReportRejected(TypedDict):
 class ReportRejectedExamplesItem(TypedDict):
     key: str
     reason: str
+
+
+class _ReportObjective(TypedDict):
+    metric: str
+    mode: Literal["min", "max"]
+
+
+class ReportObjective(_ReportObjective, total=False):
+    best: ReportObjectiveBest
+
+
+class ReportObjectiveBest(TypedDict):
+    value: float
+    position: float
+    unit: Literal["step", "epoch"]
 
 
 class _ReportAttemptsItem(TypedDict):
@@ -2047,7 +2085,7 @@ class RunRetry(TypedDict):
     attempts: int
 
 
-class RunResult(TypedDict):
+class _RunResult(TypedDict):
     finishedAt: str
     attempts: int
     interruptions: int
@@ -2055,6 +2093,15 @@ class RunResult(TypedDict):
     costUsd: float
     onDemandUsd: float
     isDeadlineMet: Any
+
+
+class RunResult(_RunResult, total=False):
+    metric: RunResultMetric
+
+
+class RunResultMetric(TypedDict):
+    name: str
+    value: Any
 
 
 class RunCheckpointDeletion(TypedDict):
@@ -2195,6 +2242,7 @@ class RunDeclarationTraining(_RunDeclarationTraining, total=False):
     workingDirectory: str
     checkpoint: Literal["automatic"] | RunDeclarationTrainingCheckpoint1
     progress: RunDeclarationTrainingProgress
+    objective: RunDeclarationTrainingObjective
     processesPerHost: int
     image: str
     model: Literal["required", "none"]
@@ -2212,6 +2260,11 @@ class RunDeclarationTrainingCheckpoint1(TypedDict, total=False):
 
 class RunDeclarationTrainingProgress(TypedDict):
     pattern: str
+
+
+class RunDeclarationTrainingObjective(TypedDict):
+    metric: str
+    mode: Literal["min", "max"]
 
 
 class RunDeclarationTrainingHyperparametersValue3(TypedDict):
@@ -2506,7 +2559,7 @@ class RunSummaryRetry(TypedDict):
     attempts: int
 
 
-class RunSummaryResult(TypedDict):
+class _RunSummaryResult(TypedDict):
     finishedAt: str
     attempts: int
     interruptions: int
@@ -2514,6 +2567,15 @@ class RunSummaryResult(TypedDict):
     costUsd: float
     onDemandUsd: float
     isDeadlineMet: Any
+
+
+class RunSummaryResult(_RunSummaryResult, total=False):
+    metric: RunSummaryResultMetric
+
+
+class RunSummaryResultMetric(TypedDict):
+    name: str
+    value: Any
 
 
 class RunSummaryCheckpointDeletion(TypedDict):

@@ -1,11 +1,13 @@
 /** What a declaration says of checkpoints and progress, and which expressions the agent can run. */
 import { describe, expect, it } from 'vitest';
 import { trainingSchema } from '../../schema/training.ts';
-import { checkpointSchema, progressSchema } from '../../script/checkpoint.ts';
+import { checkpointSchema, objectiveSchema, progressSchema } from '../../script/checkpoint.ts';
 import { patternFacts } from '../../script/patterns.ts';
 
-const problemsOf = (schema: typeof checkpointSchema | typeof progressSchema, value: unknown) =>
-  schema.safeParse(value).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+const problemsOf = (
+  schema: typeof checkpointSchema | typeof objectiveSchema | typeof progressSchema,
+  value: unknown,
+) => schema.safeParse(value).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
 
 describe('checkpoints', () => {
   it('have folder, pattern, step and number', () => {
@@ -94,4 +96,12 @@ describe('an expression', () => {
   ])('is refused: %s', (text, why) => {
     expect(patternFacts(text).problems.join()).toContain(why);
   });
+});
+
+it('an objective names a metric and its better side', () => {
+  expect(problemsOf(objectiveSchema, { metric: 'eval/top-1 accuracy', mode: 'max' })).toEqual([]);
+  expect(problemsOf(objectiveSchema, { metric: 'a\nb', mode: 'best' })).toEqual([
+    expect.stringContaining('leave out control characters'),
+    expect.stringContaining('write min or max'),
+  ]);
 });

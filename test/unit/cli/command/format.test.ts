@@ -1,6 +1,7 @@
+import { savedOf } from '@tidewheel/placement/records.ts';
 import { expect, it } from 'vitest';
 import { millisecondsOf, safe, tableText } from '../../../../cli/command/format.ts';
-import { bytesText, durationText, metricTexts, usdText } from '../../../../client/amounts.ts';
+import { bytesText, durationText, metricTexts, savedText, usdText } from '../../../../client/amounts.ts';
 
 it('durations have at most two units', () => {
   expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([
@@ -13,7 +14,19 @@ it('durations have at most two units', () => {
 });
 
 it('small sums keep their digits', () => {
-  expect([0, 0.0012, 3.181].map(usdText)).toEqual(['0.00', '0.0012', '3.18']);
+  expect([0, 0.0012, 3.181].map((usd) => usdText(usd))).toEqual(['0.00', '0.0012', '3.18']);
+});
+
+it.each([
+  [0.0039, 0.0203, '0.0039 0.0203 0.0164 (81 %)'],
+  [0.0039, 0.0039, '0.0039 0.0039 0.0000 (0 %)'],
+  // Of the exact amounts it would be 0.14.
+  [0.113, 0.256, '0.11 0.26 0.15 (56 %)'],
+  [0.24, 0.13, '0.24 0.13 -0.11 (-85 %)'],
+])('cost %f and On-Demand %f add up as shown', (costUsd, onDemandUsd, shown) => {
+  const spent = { costUsd, onDemandUsd };
+  const texts = [usdText(costUsd, onDemandUsd), usdText(onDemandUsd, costUsd)];
+  expect([...texts, savedText({ ...spent, ...savedOf(spent) })].join(' ')).toBe(shown);
 });
 
 it('metrics keep small values and name missing numbers', () => {

@@ -84,6 +84,12 @@ describe('the money of a run', () => {
     ]);
   });
 
+  it('is compared with itself on demand', () => {
+    const now = at(7_500);
+    const { usd, onDemandUsd } = moneyOf({ run: RUN, attempts: [running({ placement: onDemand })], now });
+    expect([onDemandUsd, usd > 0]).toEqual([usd, true]);
+  });
+
   it('expects nothing of an ended run', () => {
     const ended = { ...RUN, status: 'failed' as const };
     const money = moneyOf({ run: ended, attempts: [lost], now: at(DAY) });

@@ -81,6 +81,33 @@ describe('a report', () => {
     expect(report().savedPercent).toBe(53);
   });
 
+  it.each(['userError', 'serviceError', 'timeLimit', 'stopped'] as const)(
+    'counts a %s on both sides',
+    (kind) => {
+      const outcome = outcomeOf(kind, { trainingSeconds: 1_200, billableSeconds: 540 });
+      const made = report({ attempts: [interrupted, { ...completed, progressAfter: undefined, outcome }] });
+      expect(made.onDemandUsd).toBeCloseTo(2.625, 12);
+    },
+  );
+
+  it('counts a stop on both sides, but no move', () => {
+    const outcome = outcomeOf('recalled', { trainingSeconds: 1_200, billableSeconds: 540 });
+    const recalled = (cause: 'request' | 'spot') => {
+      const last = { ...completed, progressAfter: undefined, outcome, recall: { at: AT, cause, why: '' } };
+      return report({ attempts: [last] }).onDemandUsd;
+    };
+    expect(recalled('request')).toBeCloseTo(2, 12);
+    expect(recalled('spot')).toBe(0);
+  });
+
+  it('compares an On-Demand attempt with its own cost', () => {
+    const pool = { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' } as const;
+    const alone = { ...completed, placement: placementOf({ pool, onDemandHourlyUsd: 0.0039 }) };
+    const { costUsd, onDemandUsd, savedUsd, savedPercent } = report({ attempts: [alone] });
+    expect([costUsd, onDemandUsd, savedUsd, savedPercent]).toEqual([costUsd, costUsd, 0, 0]);
+    expect(costUsd).toBeGreaterThan(0);
+  });
+
   it('counts the time since the last checkpoint as lost', () => {
     expect(report().lostSeconds).toBe(250);
     expect(report().attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([250, 0]);

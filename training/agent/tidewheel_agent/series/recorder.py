@@ -74,6 +74,13 @@ class SeriesRecorder:
                 self._append(source, point.unit, point.position, at, values)
             return values
 
+    def furthest(self) -> tuple[float, Unit]:
+        """Where the training stands: the newest position, of steps where there are any."""
+        with self._lock:
+            seen = [(unit == "step", last.position) for (_, unit, _), last in self._newest.items()]
+        is_step, position = max(seen, default=(True, 0.0))
+        return position, "step" if is_step else "epoch"
+
     def close(self) -> None:
         """Appends the last point of each series, however soon it came after the one before."""
         with self._lock:

@@ -10,6 +10,7 @@ from tidewheel_contract.documents import SeriesStartResumedFrom
 from ..configuration.job import Job
 from ..series.log_files import LogFiles
 from ..series.log_lines import LogLines
+from ..series.model_metrics import model_metrics
 from ..series.point import Point
 from ..series.recorder import SeriesRecorder
 from .identity import run_identity
@@ -30,6 +31,7 @@ class RunSeries:
         self._lines = lines
         self._newest = newest
         assert job.checkpoint_dir is not None
+        self._model = job.base / "model"
         folders = (job.checkpoint_dir, job.code_dir, job.base / "output" / "data")
         self._files = LogFiles(folders, self.add)
         self._files.start()
@@ -50,6 +52,10 @@ class RunSeries:
     def close(self) -> None:
         self._files.close()
         self.add("log", self._lines.last())
+        values = model_metrics(self._model)
+        position, unit = self._recorder.furthest()
+        if values:
+            self.add("model", Point(position, values, unit=unit))
         self._recorder.close()
 
 
