@@ -6,6 +6,7 @@
 export { packingSchema } from './schema/packing.ts';
 export {
   type HoldSettings,
+  holdOf,
   type ImageSettings,
   joinSchema,
   rejectedTexts,

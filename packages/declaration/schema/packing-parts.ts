@@ -188,7 +188,7 @@ export const holdSchema = z
     classShare: limit(
       'Most percentage points by which the share of any class may differ from the version before.',
     ),
-    rejected: limit('Most of the arrivals of a run that may be rejected.'),
+    rejected: limit('Most of the arrivals of a run that may be rejected. Default, also without hold: 50 %.'),
     conflictingLabels: limit(
       'Most of the samples of a run that may have the bytes of another one with a different label.',
     ),
@@ -205,6 +205,15 @@ export const holdSchema = z
     'Limits of the quality report. A run that passes one does not train until a person releases its data.',
   );
 export type HoldSettings = z.output<typeof holdSchema>;
+
+/** Of a drop of which most is rejected, the rest is hardly what a person meant to train on. */
+const MOST_REJECTED = '50 %';
+
+/** The limits of a declaration that may have none. */
+export const holdOf = ({ hold }: { readonly hold?: HoldSettings | undefined }): HoldSettings => ({
+  ...hold,
+  rejected: hold?.rejected ?? MOST_REJECTED,
+});
 
 export const ignoreSchema = z
   .union(

@@ -19,6 +19,8 @@ type RowProblemLine = readonly [number, string, RowProblem];
 export interface AnnotationAudit {
   readonly rows: number;
   readonly byProblem: Readonly<Partial<Record<RowProblem, number>>>;
+  /** What the first row says that names no object, as a key. */
+  readonly unknown?: string | undefined;
   /** Compressed lines of RowProblemLine; undefined if there is no problem. */
   readonly problems: Buffer | undefined;
 }
@@ -27,6 +29,9 @@ export type LabelOfMember =
   | { readonly kind: 'label'; readonly label: string }
   | { readonly kind: 'doubled' }
   | undefined;
+
+/** Reads files beside the data. */
+export type TableReader = Pick<BlobStore, 'head' | 'get'>;
 
 type Declared = NonNullable<PackingSettings['annotations']> & { readonly naming: Naming };
 
@@ -38,13 +43,17 @@ interface Source {
 
 /** The file of annotations as it was when the plan began. */
 export class Annotations {
-  readonly #store: BlobStore;
+  readonly #store: TableReader;
   readonly #settings: Declared;
   readonly #source: Source | undefined;
   readonly #table = new LabelTable();
   readonly key: string;
 
-  private constructor(store: BlobStore, settings: Declared, at: { key: string; source: Source | undefined }) {
+  private constructor(
+    store: TableReader,
+    settings: Declared,
+    at: { key: string; source: Source | undefined },
+  ) {
     this.#store = store;
     this.#settings = settings;
     this.#source = at.source;
@@ -53,7 +62,7 @@ export class Annotations {
 
   /** Undefined when the pipeline takes its labels elsewhere. A file that is not there yet has no rows. */
   static async open(
-    store: BlobStore,
+    store: TableReader,
     packing: PackingSettings,
     incoming: string,
   ): Promise<Annotations | undefined> {
@@ -110,6 +119,7 @@ export class Annotations {
     };
     const seen = new LabelTable();
     let rows = 0;
+    let unknown: string | undefined;
     for await (const row of this.#rows()) {
       rows += 1;
       if (row.kind === 'broken') {
@@ -118,11 +128,14 @@ export class Annotations {
       }
       if (seen.add(row.key, '.') !== 'new')
         note(row, this.#table.isDoubled(row.key) ? 'doubledOtherLabel' : 'doubledSameLabel');
-      if (!this.#table.wasLookedUp(row.key)) note(row, 'unknownKey');
+      if (this.#table.wasLookedUp(row.key)) continue;
+      unknown ??= row.key;
+      note(row, 'unknownKey');
     }
     return {
       rows,
       byProblem,
+      unknown,
       problems: problemLines.lines === 0 ? undefined : Buffer.concat(problemLines.parts()),
     };
   }

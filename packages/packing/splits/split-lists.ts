@@ -4,7 +4,8 @@ import { namesOf, SPLITS, type SplitName } from '@tidewheel/declaration/packing-
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
-import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
+import { joinChunks } from '../documents/blob-store.ts';
+import type { TableReader } from '../labels/annotations.ts';
 
 /** All entries are held in memory. */
 const MOST_LIST_BYTES = 64e6;
@@ -26,7 +27,7 @@ export class SplitLists {
    * @throws ConfigurationError for a list that is too large
    */
   static async open(
-    store: BlobStore,
+    store: TableReader,
     { split }: PackingSettings,
     incoming: string,
   ): Promise<SplitLists | undefined> {
