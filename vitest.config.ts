@@ -15,7 +15,7 @@ const project = (
     include: [
       `test/${name}/**/*.test.ts`,
       `emulators/tests/${name}/**/*.test.ts`,
-      ...(name === 'unit' ? ['packages/*/tests/**/*.test.ts'] : []),
+      ...(name === 'unit' ? ['packages/*/tests/**/*.test.ts', 'test/zoo/**/*.test.ts'] : []),
     ],
     testTimeout: timeoutMs,
     hookTimeout: Math.max(timeoutMs, 10_000),

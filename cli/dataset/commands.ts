@@ -1,6 +1,7 @@
 /** The commands of `tidewheel data`, one function each. A function returns the exit code. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { holdOf } from '@tidewheel/declaration/packing-settings.ts';
 import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { readStored } from '@tidewheel/declaration/read.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
@@ -206,7 +207,7 @@ async function retractNow(request: DatasetRequest): Promise<Outcome> {
 /** The limits that the report checks are those of the declaration as it is now. */
 async function reportNow(request: DatasetRequest): Promise<Outcome> {
   const declaration = await declarationOf(request);
-  return report(request, typeof declaration === 'string' ? undefined : declaration.packing.hold);
+  return report(request, typeof declaration === 'string' ? undefined : holdOf(declaration.packing));
 }
 
 export const COMMANDS = {

@@ -1,4 +1,5 @@
 /** What lies in a folder of data, by its names. */
+import type { DataLayoutFacts } from './layout-notes.ts';
 
 export interface DataFacts {
   /** Relative to the project's folder, with slashes. */
@@ -11,14 +12,32 @@ export interface DataFacts {
   readonly otherSuffixes: readonly string[];
   /** Names of the folders that hold files, if these are labels. */
   readonly labels: readonly string[];
+  /** Most files have a suffix that is not known here, so none is accepted alone. */
+  readonly isUnknown?: true;
+  /** How it is laid out, with what each field makes of it. */
+  readonly layout?: DataLayoutFacts;
 }
 
 const IMAGES = ['.png', '.jpg', '.jpeg', '.webp', '.gif', '.bmp', '.tif', '.tiff'];
 const LINES = ['.csv', '.jsonl', '.ndjson', '.txt'];
-const OTHERS = ['.wav', '.flac', '.mp3', '.npy', '.npz', '.parquet', '.json', '.mp4'];
+const OTHERS =
+  `.wav .flac .mp3 .ogg .opus .m4a .aac .mp4 .mov .avi .mkv .webm .npy .npz .parquet .arrow .feather .json .xml
+  .yaml .yml .html .tsv .avif .heic .jp2 .jxl .dng .svg .nii .nii.gz .dcm .mha .mhd .nrrd .svs .ndpi .mrxs .edf .mat
+  .h5 .hdf5 .nc .grib .grib2 .zarr .las .laz .ply .pcd .xyz .obj .off .bin .label .tfrecord .tfrecords .rec .pt .pkl
+  .safetensors .bag .geojson .fasta .fa .fastq .pdb .cif .mid .midi .srt .vtt .cls .caption`
+    .trim()
+    .split(/\s+/);
 const DATA = [...IMAGES, ...LINES, ...OTHERS];
+/** Where fewer files than this share have a known suffix, what is known is not what a person means. */
+const KNOWN_SHARE = 0.5;
 /** A suffix of fewer files than this share is no part of the data. */
 const LEAST_SHARE = 0.01;
+
+/** A table or a document that says something of the other files. */
+const ABOUT = ['.csv', '.tsv', '.jsonl', '.ndjson', '.json'];
+const LEAST_SHARE_ABOUT = 0.3;
+
+const leastShare = (suffix: string): number => (ABOUT.includes(suffix) ? LEAST_SHARE_ABOUT : LEAST_SHARE);
 
 /** @param paths relative to the folder, with slashes. @returns undefined where there is no data */
 export function dataIn(folder: string, paths: readonly string[]): DataFacts | undefined {
@@ -28,9 +47,10 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     if (DATA.includes(suffix.toLowerCase())) counts.set(suffix, (counts.get(suffix) ?? 0) + 1);
   }
   const files = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const isUnknown = files < KNOWN_SHARE * paths.length;
   if (files === 0) return undefined;
   const suffixes = [...counts]
-    .filter(([, count]) => count / files >= LEAST_SHARE)
+    .filter(([suffix, count]) => count / files >= leastShare(suffix.toLowerCase()))
     .toSorted(([, one], [, other]) => other - one)
     .map(([suffix]) => suffix);
   const are = (known: readonly string[]) => suffixes.every((suffix) => known.includes(suffix.toLowerCase()));
@@ -41,10 +61,12 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     suffixes,
     otherSuffixes: [...new Set(paths.map(suffixOf))].filter((one) => one !== '' && !suffixes.includes(one)),
     labels: labelsOf(paths.filter((path) => suffixes.some((suffix) => path.endsWith(suffix)))),
+    ...(isUnknown && { isUnknown }),
   };
 }
 
-const suffixOf = (path: string): string => /\.[A-Za-z0-9]{1,20}$/.exec(path)?.[0] ?? '';
+const suffixOf = (path: string): string =>
+  /\.[A-Za-z0-9]{1,10}\.(gz|bz2|xz|zst)$|\.[A-Za-z0-9]{1,20}$/.exec(path)?.[0] ?? '';
 
 /** The parent folders, if every file has one and there are several. */
 function labelsOf(paths: readonly string[]): string[] {

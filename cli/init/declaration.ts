@@ -1,6 +1,7 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
+import { layoutLines } from './layout-lines.ts';
 import type { ScriptFacts } from './script.ts';
 
 export interface Project {
@@ -58,8 +59,10 @@ function packing(project: Project): string[] {
     'packing:',
     `  # ${data.files} files in ${data.folder}/`,
     '  format: webdataset',
-    `  accept: ${list(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
-    label,
+    data.isUnknown === true
+      ? '  # accept: [.png]   # only these suffixes; most files here have others than init knows, so all are accepted'
+      : `  accept: ${list(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
+    ...(data.layout === undefined ? [label] : layoutLines(data.layout)),
   ];
 }
 

@@ -13,9 +13,10 @@ import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
+import { localTables, withLayout } from '../init/layout-notes.ts';
 import { namesFolder, readScript } from '../init/script.ts';
 import type { Proposal } from '../try/declared.ts';
-import { dataFilesBelow } from '../upload/local-files.ts';
+import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'init',
@@ -83,7 +84,7 @@ async function lookAt(folder: string, wishes: InitOptions): Promise<Project> {
   const script = await scriptOf(folder, names, wishes.script);
   const text = await readFile(path.join(folder, script), 'utf8');
   const facts = readScript(text);
-  const data = dataOf(names, wishes.data);
+  const data = await laidOut(folder, files, dataOf(names, wishes.data));
   return {
     name: wishes.name ?? nameOf(folder),
     script,
@@ -142,6 +143,19 @@ function dataOf(names: readonly string[], wanted: string | undefined): DataFacts
   const [most] = found.toSorted((a, b) => b.files - a.files);
   if (most !== undefined || wanted === undefined) return most;
   throw new UsageError([`--data is "${wanted}": no data was found there`]);
+}
+
+/** The folder's files by their keys. */
+async function laidOut(
+  folder: string,
+  files: readonly LocalFile[],
+  data: DataFacts | undefined,
+): Promise<DataFacts | undefined> {
+  if (data === undefined) return undefined;
+  const below = files.flatMap(({ name, size }) =>
+    name.startsWith(`${data.folder}/`) ? [{ key: name.slice(data.folder.length + 1), size }] : [],
+  );
+  return withLayout(localTables(path.join(folder, data.folder)), data, below);
 }
 
 const topOf = (name: string): string[] => (name.includes('/') ? [name.slice(0, name.indexOf('/'))] : []);

@@ -4,7 +4,14 @@
  * Called by packing and by what explains it to people.
  */
 export { packingSchema } from './schema/packing.ts';
-export { type HoldSettings, type ImageSettings, rejectedTexts, shareOf } from './schema/packing-parts.ts';
+export {
+  type HoldSettings,
+  holdOf,
+  type ImageSettings,
+  joinSchema,
+  rejectedTexts,
+  shareOf,
+} from './schema/packing-parts.ts';
 export {
   DEFAULT_FORMAT,
   FORMAT_NAMES,
@@ -12,4 +19,12 @@ export {
   formatNameSchema,
   SHARD_FORMATS,
 } from './schema/shard-formats.ts';
-export { partsOf, SPLITS, type SplitName, type SplitSettings, splitSchema } from './schema/splits.ts';
+export {
+  isGivenSplit,
+  namesOf,
+  partsOf,
+  SPLITS,
+  type SplitName,
+  type SplitSettings,
+  splitSchema,
+} from './schema/splits.ts';

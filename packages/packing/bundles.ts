@@ -5,5 +5,6 @@
  */
 export { type BundledFile, isAllowed, makeBundle } from './arrivals/bundle-index.ts';
 export { bundleDataKey, bundleKeys, bundlePlace, MOST_MEMBER_BYTES } from './arrivals/bundle-place.ts';
-export { labelOfKey, splitKey } from './documents/member-names.ts';
+export { splitKey } from './documents/member-names.ts';
 export { compareKeys } from './documents/order.ts';
+export { labelOfKey } from './documents/sample-names.ts';

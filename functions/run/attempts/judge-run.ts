@@ -199,12 +199,13 @@ async function withResultsCopiedBack(
  */
 async function whyHeld(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, declaration } = run;
-  if (declaration?.packing.hold === undefined || declaration.dataset?.pin !== undefined) return undefined;
+  if (declaration === undefined || declaration.dataset?.pin !== undefined) return undefined;
   const versions = objectVersions(store);
   const generation = run.generation ?? (await lastSealed(versions, pipeline));
   if (generation === undefined || (await isReleased(versions, pipeline, generation))) return undefined;
   const held = await reportedHeld(versions, pipeline, generation);
-  if (held?.length === 0) return undefined;
+  // Where no limit is declared, a report that could not be made holds nothing.
+  if (held?.length === 0 || (held === undefined && declaration.packing.hold === undefined)) return undefined;
   const command = (verb: string): string =>
     `tidewheel data ${verb} s3://${store.bucket}/${pipeline} ${generation}`;
   const then = `then retry ${run.runId}`;

@@ -1,6 +1,7 @@
 /** The SealDataset state: seals what the run packed, announces it, and reports on its quality. Or asks for another round. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { holdOf } from '@tidewheel/declaration/packing-settings.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { PackingIncompleteError } from '@tidewheel/kit/errors.ts';
@@ -37,8 +38,8 @@ export async function sealRun(
   );
   if (sealed.status === 'incomplete') return sealed;
   const announced = await announceSeal(deps, run, sealed);
-  await deps.withPacking(runId, ({ store, packing: { hold } }) =>
-    reportQuality(deps, { ...deps, store }, { runId, pipeline, generation: runId, hold }),
+  await deps.withPacking(runId, ({ store, packing }) =>
+    reportQuality(deps, { ...deps, store }, { runId, pipeline, generation: runId, hold: holdOf(packing) }),
   );
   return announced;
 }

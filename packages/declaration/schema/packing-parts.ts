@@ -9,13 +9,31 @@ export const annotationsSchema = z
       .string()
       .min(1)
       .max(500)
-      .regex(/\.(csv|jsonl|ndjson)$/i, 'name a .csv, .jsonl or .ndjson file under incoming/')
+      .regex(
+        /\.(csv|tsv|jsonl|ndjson|manifest)$/i,
+        'name a .csv, .tsv, .jsonl, .ndjson or .manifest file under incoming/',
+      )
       .refine((file) => !file.startsWith('/'), 'leave out the slash before the name')
       .describe('Key under incoming/ of a CSV file with a header line, or of JSON Lines.'),
     key: column(
       'Column or field that names a sample: the key of one of its members under incoming/, or the key without suffix.',
     ).default('key'),
     label: column('Column or field with the label: a text or a number.').default('label'),
+    folder: z
+      .string()
+      .min(1)
+      .max(500)
+      .regex(/^[^/].*\/$/, 'write a folder under incoming/ such as train_images/')
+      .optional()
+      .describe('Folder under incoming/ that the values of key leave out, such as train_images/.'),
+    prefix: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'What the values of key begin with and keys do not, such as s3://bucket/images/. Default: ./ is left out.',
+      ),
   })
   .describe('For annotations: the file that says which sample has which label.');
 
@@ -170,7 +188,7 @@ export const holdSchema = z
     classShare: limit(
       'Most percentage points by which the share of any class may differ from the version before.',
     ),
-    rejected: limit('Most of the arrivals of a run that may be rejected.'),
+    rejected: limit('Most of the arrivals of a run that may be rejected. Default, also without hold: 50 %.'),
     conflictingLabels: limit(
       'Most of the samples of a run that may have the bytes of another one with a different label.',
     ),
@@ -187,6 +205,15 @@ export const holdSchema = z
     'Limits of the quality report. A run that passes one does not train until a person releases its data.',
   );
 export type HoldSettings = z.output<typeof holdSchema>;
+
+/** Of a drop of which most is rejected, the rest is hardly what a person meant to train on. */
+const MOST_REJECTED = '50 %';
+
+/** The limits of a declaration that may have none. */
+export const holdOf = ({ hold }: { readonly hold?: HoldSettings | undefined }): HoldSettings => ({
+  ...hold,
+  rejected: hold?.rejected ?? MOST_REJECTED,
+});
 
 export const ignoreSchema = z
   .union(
@@ -210,6 +237,24 @@ export const innerSuffixesSchema = z
   .max(200)
   .describe(
     'Words between dots that name a member of a sample, as left in 0001.left.png; other words belong to the name of the sample, as com in paypal.com.png. Default: common ones such as left, seg, mask, depth and label. A dataset keeps those that it was begun with.',
+  );
+
+export const joinSchema = z
+  .record(
+    z.string().regex(/^[a-z0-9_]{1,60}$/, 'name a column such as mask'),
+    z
+      .string()
+      .max(500)
+      .regex(
+        /^([^*/][^*]*\/)?\*[^*/]*$/,
+        'write a folder, * and the end of the name, such as masks/* or *_mask',
+      )
+      .refine((pattern) => pattern !== '*', 'name a folder or an end of the name, such as masks/* or *_mask'),
+  )
+  .refine((join) => Object.keys(join).length > 0, 'name a column, such as mask: masks/*')
+  .refine((join) => Object.keys(join).length <= 20, 'name 20 columns at most')
+  .describe(
+    'Files of one sample in parallel folders, or with ends of names: for each column its folder, at any depth, with * for the name of the sample, as in { image: images/*, mask: masks/*_mask }.',
   );
 
 export const requireSchema = z

@@ -7,6 +7,7 @@ import {
   holdSchema,
   ignoreSchema,
   innerSuffixesSchema,
+  joinSchema,
   percentSchema,
   prepareSchema,
   rejectSchema,
@@ -67,6 +68,7 @@ export const packingSchema = z
       ),
     ignore: ignoreSchema.optional(),
     innerSuffixes: innerSuffixesSchema.optional(),
+    join: joinSchema.optional(),
     label: z
       .enum(['parentFolder', 'namePattern', 'annotations', 'none'])
       .default('parentFolder')
@@ -81,6 +83,15 @@ export const packingSchema = z
       .optional()
       .describe(
         'For namePattern: the first group of this regular expression, found in the key under incoming/, is the label.',
+      ),
+    labelLevel: z
+      .number()
+      .int()
+      .min(1)
+      .max(20)
+      .optional()
+      .describe(
+        'For parentFolder: which folder of the key is the label, counted from incoming/, without those that name a split or a column. Default: the folder that holds the file.',
       ),
     annotations: annotationsSchema.optional(),
     labelType: z
@@ -166,6 +177,16 @@ export const packingSchema = z
     ...besideOthers,
     path: ['annotations'],
     message: `${FILE_FORMATS} are joined as they are: their labels are inside them`,
+  })
+  .refine(({ labelLevel, label }) => labelLevel === undefined || label === 'parentFolder', {
+    ...besideOthers,
+    path: ['labelLevel'],
+    message: 'counts folders: write label: parentFolder, or leave it out',
+  })
+  .refine(({ join, format }) => join === undefined || !takesFiles(format), {
+    ...besideOthers,
+    path: ['join'],
+    message: `${FILE_FORMATS} are joined as they are and have no columns: leave it out`,
   })
   .refine(({ balance, label }) => balance === undefined || label !== 'none', {
     ...besideOthers,

@@ -18,12 +18,36 @@ export function isPatternWithGroup(pattern: string): boolean {
   }
 }
 
-const share = (of: string) =>
+const part = (of: string) =>
   z
-    .number()
-    .gt(0)
-    .lt(1)
-    .describe(`Share of the samples, or of the groups, for the channel ${of}; all shares give 1.`);
+    .union(
+      [
+        z.number().gt(0).lt(1),
+        z
+          .array(
+            z
+              .string()
+              .min(1)
+              .max(500)
+              .regex(/^[^/].*[^/]$|^[^/]$/, 'leave out slashes around it'),
+          )
+          .min(1)
+          .max(50),
+      ],
+      'write a share between 0 and 1, or names such as [train, training]',
+    )
+    .describe(
+      `For the channel ${of}: a share of the samples or groups, where all shares give 1; with by: folder, names of folders or files; with by: list, files under incoming/ that list samples.`,
+    );
+
+/** The data says which part a sample is in, so the parts are names. */
+export const isGivenSplit = ({ by }: { readonly by?: unknown }): boolean => by === 'folder' || by === 'list';
+
+/** By `folder` or `list`. */
+export const namesOf = (split: Partial<Record<SplitName, unknown>>, name: SplitName): readonly string[] => {
+  const named = split[name];
+  return Array.isArray(named) ? named.filter((one) => typeof one === 'string') : [];
+};
 
 /** A sum of decimal fractions is rarely exact. */
 const TOLERANCE = 1e-9;
@@ -34,19 +58,21 @@ const sharesOf = (split: Partial<Record<SplitName, unknown>>): number[] =>
 const sumOf = (split: Partial<Record<SplitName, unknown>>): number =>
   sharesOf(split).reduce((sum, one) => sum + one, 0);
 
+const isDistinct = (names: readonly string[]): boolean => new Set(names).size === names.length;
+
 const isPart = (value: unknown): value is Partial<Record<SplitName, unknown>> =>
   typeof value === 'object' && value !== null;
 
 export const splitSchema = z
   .strictObject({
-    train: share('train'),
-    validation: share('validation').optional(),
-    test: share('test').optional(),
+    train: part('train'),
+    validation: part('validation').optional(),
+    test: part('test').optional(),
     by: z
-      .enum(['key', 'group'])
+      .enum(['key', 'group', 'folder', 'list'])
       .default('key')
       .describe(
-        'What a hash decides the split of: each sample by its key without suffix, or the group that groupPattern finds in it.',
+        'What decides the split: a hash of the key without suffix, or of the group that groupPattern finds in it; or the data itself, by the first of the named folders in the key (a whole file name counts too), or by lists of samples.',
       ),
     groupPattern: z
       .string()
@@ -64,6 +90,20 @@ export const splitSchema = z
   .refine(({ validation, test }) => validation !== undefined || test !== undefined, {
     ...besideOthers,
     message: 'name a second part beside train, such as validation: 0.1',
+  })
+  .refine((split) => !isGivenSplit(split) || sharesOf(split).length === 0, {
+    ...besideOthers,
+    error: ({ input }) =>
+      `by: ${isPart(input) && 'by' in input ? String(input.by) : 'folder'} takes names, not shares: write train: [train] and validation: [val]`,
+  })
+  .refine((split) => isGivenSplit(split) || SPLITS.every((name) => !Array.isArray(split[name])), {
+    ...besideOthers,
+    path: ['by'],
+    message: 'names need by: folder or by: list; without it, write shares such as train: 0.9',
+  })
+  .refine((split) => isDistinct(SPLITS.flatMap((name) => namesOf(split, name))), {
+    ...besideOthers,
+    message: 'a name stands twice: give each to one part',
   })
   .refine((split) => sharesOf(split).length < 2 || Math.abs(sumOf(split) - 1) <= TOLERANCE, {
     ...besideOthers,

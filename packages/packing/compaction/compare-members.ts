@@ -46,9 +46,9 @@ export async function compareMembers(store: BlobStore, joined: JoinedGeneration)
   const [before, after] = [new MemberTally(), new MemberTally()];
   const content = new ContentFacts();
   const classes = new ClassCounter(plan.splits !== undefined);
-  const { innerSuffixes } = firstWithShards(joined.manifests) ?? {};
+  const { innerSuffixes, join } = firstWithShards(joined.manifests) ?? {};
   const splitCheck = new SplitCheck(
-    { split: packing.split, innerSuffixes },
+    { split: packing.split, innerSuffixes, join },
     bucketKeys.incoming(plan.pipeline),
   );
   const leftOut = await tallyInputs(store, joined, before);

@@ -158,6 +158,7 @@ function columnsOf(manifests: readonly Manifest[]): Partial<Manifest> {
   return {
     columns: sumOfColumns(manifests.map(({ columns }) => columns)),
     innerSuffixes: firstWithShards(manifests)?.innerSuffixes,
+    join: firstWithShards(manifests)?.join,
     labelRule: manifests.find(({ labelRule }) => labelRule !== undefined)?.labelRule,
     ...(learnt && { learnt }),
   };

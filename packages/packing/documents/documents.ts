@@ -161,8 +161,12 @@ export const columnsSchema = z.object({ samples: z.number().int(), columns: tabl
 
 const dottedSchema = z.object({ objects: z.int(), example: z.string() });
 
-/** Keys with dots inside their names, as of dotsIn(). */
-export const dotsSchema = z.object({ joined: dottedSchema.optional(), named: dottedSchema.optional() });
+/** Keys with dots inside their names, as of dotsIn(), and keys that joined another one by the same name. */
+export const dotsSchema = z.object({
+  joined: dottedSchema.optional(),
+  named: dottedSchema.optional(),
+  paired: dottedSchema.optional(),
+});
 export type Dots = z.infer<typeof dotsSchema>;
 
 /** The committed plan of a run. Its digest says which draft of the lists counts. */

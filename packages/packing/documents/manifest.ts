@@ -1,5 +1,5 @@
 /** The manifest, which makes a generation exist, and the lines of its arrivals. */
-import { formatNameSchema, splitSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { formatNameSchema, joinSchema, splitSchema } from '@tidewheel/declaration/packing-settings.ts';
 import * as z from 'zod';
 import {
   balanceSchema,
@@ -92,9 +92,13 @@ export const manifestSchema = z.object({
   generation: z.string(),
   format: formatNameSchema,
   /** As declared. Absent of earlier releases. */
-  labelRule: z.object({ label: z.string(), labelPattern: z.string().optional() }).optional(),
+  labelRule: z
+    .object({ label: z.string(), labelPattern: z.string().optional(), labelLevel: z.int().optional() })
+    .optional(),
   /** The dataset's. Absent where earlier releases began it: then any word is one. */
   innerSuffixes: z.array(z.string()).optional(),
+  /** As declared. */
+  join: joinSchema.optional(),
   dots: dotsSchema.optional(),
   schema: dataSchema,
   compacted: compactedSchema.optional(),

@@ -5,8 +5,6 @@
  */
 
 import { hash } from 'node:crypto';
-import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 
 export interface SplitKey {
   /** Directories and base name, without the suffix. */
@@ -134,32 +132,4 @@ export function memberSuffix(suffix: string): string {
     .replace(/^[._]+|\.+$/g, '')
     .replace(/\.{2,}/g, '.');
   return `${clean === '' ? 'x' : clean}-${digestOf(suffix)}`;
-}
-
-/** The folder that holds the sample; undefined for a key directly below incoming/. */
-function parentFolder(key: string): string | undefined {
-  const end = key.lastIndexOf('/');
-  if (end <= 0) return undefined;
-  const folder = key.slice(key.lastIndexOf('/', end - 1) + 1, end);
-  return folder === '' ? undefined : folder;
-}
-
-/** The label that the settings give a key (without the incoming prefix). */
-export function labelOfKey(
-  key: string,
-  settings: Pick<PackingSettings, 'label' | 'labelPattern'>,
-): string | undefined {
-  switch (settings.label) {
-    case 'none':
-    case 'annotations':
-      return undefined;
-    case 'parentFolder':
-      return parentFolder(key);
-    case 'namePattern':
-      return settings.labelPattern === undefined
-        ? undefined
-        : boundedSearch('packing.labelPattern', new RegExp(settings.labelPattern, 'u'), key)?.[1];
-    default:
-      return settings.label satisfies never;
-  }
 }

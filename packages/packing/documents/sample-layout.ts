@@ -1,10 +1,11 @@
 /** The layout of a sample in a shard: names, columns and order of its members, and the label that packing adds. */
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { columnOf, LABEL } from './columns.ts';
 import type { PlannedMember, PlannedSample } from './documents.ts';
 import { encodedAs, preparedAs, preparedSuffix } from './image-preparation.ts';
-import { labelOfKey, memberStem, memberSuffix, splitKey } from './member-names.ts';
+import { memberStem, memberSuffix } from './member-names.ts';
+import { labelOfKey, sampleKey } from './sample-names.ts';
 import type { Outline, ShardFormat } from './shard-format.ts';
-import { imageFormatOf } from './sniff.ts';
 
 interface Common {
   readonly name: string;
@@ -30,32 +31,6 @@ export interface LayoutRules {
   readonly incoming: string;
   readonly format: ShardFormat;
   readonly settings: PackingSettings;
-}
-
-const LABEL = 'label';
-
-/** A cache: a dataset has a handful of suffixes and millions of files. */
-const columns = new Map<string, string>();
-const MOST_COLUMNS_KEPT = 1_000;
-
-/**
- * Column of a suffix: `image` for `jpg`, `seg` for `seg.png`, the suffix itself for anything that is no image. An
- * image is no label: `label.png` gives `label_png`.
- */
-export function columnOf(suffix: string): string {
-  const known = columns.get(suffix);
-  if (known !== undefined) return known;
-  const column = readColumn(suffix);
-  if (columns.size < MOST_COLUMNS_KEPT) columns.set(suffix, column);
-  return column;
-}
-
-function readColumn(suffix: string): string {
-  if (suffix === 'cls') return LABEL;
-  const dot = suffix.lastIndexOf('.');
-  const inner = dot < 0 ? 'image' : suffix.slice(0, dot);
-  const column = imageFormatOf(suffix) === undefined || inner === LABEL ? suffix : inner;
-  return column.replace(/[^a-z0-9_]/g, '_');
 }
 
 const by =
@@ -87,7 +62,7 @@ function readKeys(sample: PlannedSample, { incoming, settings }: LayoutRules): K
   const columns = sample.members.length > 1 ? new Set<string>() : undefined;
   return sample.members.map((member) => {
     const key = member.key.slice(incoming.length);
-    const { stem: raw, suffix: rawSuffix } = splitKey(key, settings.innerSuffixes);
+    const { stem: raw, suffix: rawSuffix } = sampleKey(key, settings);
     const suffix = memberSuffix(rawSuffix);
     const stem = `${memberStem(raw, member.alone ? key : undefined)}${copyMark(sample.repeat)}`;
     const column = columns === undefined ? columnOf(suffix) : freeColumn(suffix, columns);
@@ -98,9 +73,9 @@ function readKeys(sample: PlannedSample, { incoming, settings }: LayoutRules): K
 
 /** Tells by a member's key whether it is prepared as a mask. */
 export const maskFinder =
-  ({ prepare, innerSuffixes }: PackingSettings, incoming: string) =>
+  ({ prepare, ...naming }: PackingSettings, incoming: string) =>
   ({ key }: Pick<PlannedMember, 'key'>): boolean => {
-    const { suffix } = splitKey(key.slice(incoming.length), innerSuffixes);
+    const { suffix } = sampleKey(key.slice(incoming.length), naming);
     return prepare?.image.masks?.includes(columnOf(memberSuffix(suffix))) === true;
   };
 

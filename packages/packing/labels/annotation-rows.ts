@@ -1,4 +1,7 @@
-/** Streams the rows of an annotations file: CSV with a header line (RFC 4180), or JSON Lines. */
+/**
+ * Streams the rows of an annotations file: CSV with a header line (RFC 4180), also with tabs, semicolons or bars
+ * between the fields, or JSON Lines.
+ */
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 
 export type AnnotationRow =
@@ -34,28 +37,28 @@ function closingQuote(line: string, start: number): number {
  * The newline that ends a CSV row; -1 if the text has none. Quoted newlines do not count; a quote inside a bare field
  * quotes nothing.
  */
-function endOfCsvRow(text: string, start: number): number {
+function endOfCsvRow(text: string, start: number, separator: string): number {
   const newline = text.indexOf('\n', start);
   // A search beyond the row would make the time quadratic in the length of the text.
   if (newline < 0 || !text.slice(start, newline).includes('"')) return newline;
   for (let field = start; ; ) {
     const close = text[field] === '"' ? closingQuote(text, field) : field;
     const end = text.indexOf('\n', close);
-    const comma = end < 0 ? -1 : text.slice(close, end).indexOf(',');
+    const comma = end < 0 ? -1 : text.slice(close, end).indexOf(separator);
     if (comma < 0) return end;
     field = close + comma + 1;
   }
 }
 
 /** Fields of one CSV row. In a field that does not begin with a quote, a quote is an ordinary character. */
-function csvFields(row: string): string[] {
+function csvFields(row: string, separator: string): string[] {
   const line = row.endsWith('\r') ? row.slice(0, -1) : row;
-  if (!line.includes('"')) return line.split(',');
+  if (!line.includes('"')) return line.split(separator);
   const fields: string[] = [];
   for (let start = 0; start <= line.length; ) {
     const quoted = line[start] === '"';
     const close = quoted ? closingQuote(line, start) : start;
-    const comma = line.indexOf(',', close);
+    const comma = line.indexOf(separator, close);
     const end = comma < 0 ? line.length : comma;
     const text = quoted ? line.slice(start + 1, close).replaceAll('""', '"') : '';
     fields.push(quoted ? text + line.slice(close + 1, end) : line.slice(start, end));
@@ -103,8 +106,11 @@ abstract class Rows implements RowReader {
   }
 }
 
+const SEPARATORS = [',', ';', '\t', '|'];
+
 class CsvRows extends Rows {
   readonly #columns: Columns;
+  #separator = ',';
   #at: { key: number; label: number } | undefined;
 
   constructor(columns: Columns) {
@@ -113,14 +119,20 @@ class CsvRows extends Rows {
   }
 
   protected override endOfRow(text: string, start: number): number {
-    return endOfCsvRow(text, start);
+    return endOfCsvRow(text, start, this.#separator);
   }
 
   protected override parse(line: string): { key: string; label: string } | undefined {
     if (line === '' || line === '\r') return undefined;
-    const fields = csvFields(this.#at === undefined ? line.replace(/^\uFEFF/, '') : line);
-    if (this.#at !== undefined)
+    if (this.#at !== undefined) {
+      const fields = csvFields(line, this.#separator);
       return { key: fields[this.#at.key] ?? '', label: fields[this.#at.label] ?? '' };
+    }
+    const header = line.replace(/^\uFEFF/, '');
+    const { key, label } = this.#columns;
+    this.#separator =
+      SEPARATORS.find((one) => [key, label].every((name) => csvFields(header, one).includes(name))) ?? ',';
+    const fields = csvFields(header, this.#separator);
     this.#at = { key: this.#find(fields, 'key'), label: this.#find(fields, 'label') };
     return undefined;
   }
@@ -173,4 +185,4 @@ const textOf = (value: unknown): string =>
 
 /** @param file a name whose suffix tells the kind of rows */
 export const rowReader = (file: string, columns: Columns): RowReader =>
-  file.toLowerCase().endsWith('.csv') ? new CsvRows(columns) : new JsonRows(columns);
+  /\.[ct]sv$/i.test(file) ? new CsvRows(columns) : new JsonRows(columns);

@@ -5,7 +5,7 @@ import { ConfigurationError, TransientError } from '@tidewheel/kit/errors.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
 import { type BlobStore } from '../documents/blob-store.ts';
 import { CompressedLines, compress } from '../documents/compressed-lines.ts';
-import { splitKey } from '../documents/member-names.ts';
+import { type Naming, sampleKey } from '../documents/sample-names.ts';
 import { type AnnotationRow, rowReader } from './annotation-rows.ts';
 import { LabelTable } from './label-table.ts';
 
@@ -19,6 +19,8 @@ type RowProblemLine = readonly [number, string, RowProblem];
 export interface AnnotationAudit {
   readonly rows: number;
   readonly byProblem: Readonly<Partial<Record<RowProblem, number>>>;
+  /** What the first row says that names no object, as a key. */
+  readonly unknown?: string | undefined;
   /** Compressed lines of RowProblemLine; undefined if there is no problem. */
   readonly problems: Buffer | undefined;
 }
@@ -28,9 +30,10 @@ export type LabelOfMember =
   | { readonly kind: 'doubled' }
   | undefined;
 
-type Declared = NonNullable<PackingSettings['annotations']> & {
-  readonly inner: PackingSettings['innerSuffixes'];
-};
+/** Reads files beside the data. */
+export type TableReader = Pick<BlobStore, 'head' | 'get'>;
+
+type Declared = NonNullable<PackingSettings['annotations']> & { readonly naming: Naming };
 
 interface Source {
   readonly key: string;
@@ -40,13 +43,17 @@ interface Source {
 
 /** The file of annotations as it was when the plan began. */
 export class Annotations {
-  readonly #store: BlobStore;
+  readonly #store: TableReader;
   readonly #settings: Declared;
   readonly #source: Source | undefined;
   readonly #table = new LabelTable();
   readonly key: string;
 
-  private constructor(store: BlobStore, settings: Declared, at: { key: string; source: Source | undefined }) {
+  private constructor(
+    store: TableReader,
+    settings: Declared,
+    at: { key: string; source: Source | undefined },
+  ) {
     this.#store = store;
     this.#settings = settings;
     this.#source = at.source;
@@ -55,7 +62,7 @@ export class Annotations {
 
   /** Undefined when the pipeline takes its labels elsewhere. A file that is not there yet has no rows. */
   static async open(
-    store: BlobStore,
+    store: TableReader,
     packing: PackingSettings,
     incoming: string,
   ): Promise<Annotations | undefined> {
@@ -63,11 +70,7 @@ export class Annotations {
     const key = `${incoming}${packing.annotations.file}`;
     const head = await store.head(key);
     const source = head === undefined ? undefined : { key, etag: head.etag, size: head.size };
-    const annotations = new Annotations(
-      store,
-      { ...packing.annotations, inner: packing.innerSuffixes },
-      { key, source },
-    );
+    const annotations = new Annotations(store, { ...packing.annotations, naming: packing }, { key, source });
     for await (const row of annotations.#rows())
       if (row.kind === 'row') annotations.#table.add(row.key, row.label);
     return annotations;
@@ -78,8 +81,9 @@ export class Annotations {
    * their labels are tried again, and packed labels are compared.
    */
   get version(): string {
-    const { file, key, label } = this.#settings;
-    return `${file}@${this.#source?.etag ?? 'absent'} ${JSON.stringify([key, label])}`;
+    const { file, key, label, folder, prefix } = this.#settings;
+    const matched = folder === undefined && prefix === undefined ? [] : [folder, prefix];
+    return `${file}@${this.#source?.etag ?? 'absent'} ${JSON.stringify([key, label, ...matched])}`;
   }
 
   /** The label of a listed key (without the incoming prefix), from its own row or from its sample's. */
@@ -97,7 +101,7 @@ export class Annotations {
 
   #find(key: string, isListed: boolean): LabelOfMember {
     const own = this.#table.find(key, isListed);
-    const { stem } = splitKey(key, this.#settings.inner);
+    const { stem } = sampleKey(key, this.#settings.naming);
     const common = stem === key ? undefined : this.#table.find(stem, isListed);
     if (own === undefined || common === undefined) return own ?? common;
     return own.kind === 'label' && common.kind === 'label' && own.label === common.label
@@ -115,6 +119,7 @@ export class Annotations {
     };
     const seen = new LabelTable();
     let rows = 0;
+    let unknown: string | undefined;
     for await (const row of this.#rows()) {
       rows += 1;
       if (row.kind === 'broken') {
@@ -123,11 +128,14 @@ export class Annotations {
       }
       if (seen.add(row.key, '.') !== 'new')
         note(row, this.#table.isDoubled(row.key) ? 'doubledOtherLabel' : 'doubledSameLabel');
-      if (!this.#table.wasLookedUp(row.key)) note(row, 'unknownKey');
+      if (this.#table.wasLookedUp(row.key)) continue;
+      unknown ??= row.key;
+      note(row, 'unknownKey');
     }
     return {
       rows,
       byProblem,
+      unknown,
       problems: problemLines.lines === 0 ? undefined : Buffer.concat(problemLines.parts()),
     };
   }
@@ -138,10 +146,19 @@ export class Annotations {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     for (let offset = 0; offset < this.#source.size; offset += PIECE_BYTES) {
       for (const chunk of await this.#piece(this.#source, offset))
-        yield* reader.push(this.#decoded(() => decoder.decode(chunk, { stream: true })));
+        yield* this.#keyed(reader.push(this.#decoded(() => decoder.decode(chunk, { stream: true }))));
     }
-    yield* reader.push(this.#decoded(() => decoder.decode()));
-    yield* reader.end();
+    yield* this.#keyed(reader.push(this.#decoded(() => decoder.decode())));
+    yield* this.#keyed(reader.end());
+  }
+
+  /** What the rows name, as keys. */
+  *#keyed(rows: Iterable<AnnotationRow>): Generator<AnnotationRow> {
+    const { prefix = './', folder = '' } = this.#settings;
+    for (const row of rows) {
+      const name = row.key.startsWith(prefix) ? row.key.slice(prefix.length) : row.key;
+      yield row.key === '' ? row : { ...row, key: `${folder}${name}` };
+    }
   }
 
   /** Different labels of another encoding would read as the same one. @throws ConfigurationError */

@@ -16,6 +16,7 @@ import { type SealedGenerations, sealedGenerations } from '../documents/sealed-a
 import { formatOf } from '../formats/formats.ts';
 import { Annotations } from '../labels/annotations.ts';
 import { type ComparedLabels, type CorrectedLabels, correctedLabels } from '../labels/corrected-labels.ts';
+import { SplitLists } from '../splits/split-lists.ts';
 import { type KnownRanges, NOTHING_KNOWN, sealedRanges } from './listed-ranges.ts';
 import { mayBeFreed } from './new-arrivals.ts';
 import { type RemovedObjects, removedObjects } from './removed-objects.ts';
@@ -36,6 +37,8 @@ export interface BeforeListing {
   readonly settings: PackingSettings;
   readonly onChange: OnChange;
   readonly annotations: Annotations | undefined;
+  /** For a split by lists. */
+  readonly lists: SplitLists | undefined;
   /** Ranges of the last listing in which everything was sealed. */
   readonly known: KnownRanges;
   /** Undefined where deletions do not count. */
@@ -54,12 +57,24 @@ export async function readBeforeListing(store: BlobStore, input: DatasetInput): 
   const { manifests } = sealed;
   const settings = begunWith(packing, manifests);
   const annotations = await Annotations.open(store, settings, bucketKeys.incoming(pipeline));
+  const lists = await SplitLists.open(store, settings, bucketKeys.incoming(pipeline));
   const known = await knownRanges(store, input, { sealed, annotations });
   const removed = onDelete === 'retract' ? await removedObjects(store, pipeline, sealed) : undefined;
   const retractions = await readRetractions(store, pipeline);
   const newer = onChange === 'replace' ? annotations : undefined;
   const { corrected, compared } = await correctedLabels(store, manifests, newer);
-  return { manifests, settings, onChange, annotations, known, removed, retractions, corrected, compared };
+  return {
+    manifests,
+    settings,
+    onChange,
+    annotations,
+    lists,
+    known,
+    removed,
+    retractions,
+    corrected,
+    compared,
+  };
 }
 
 /**
@@ -82,7 +97,11 @@ async function knownRanges(
     annotations,
   }: { readonly sealed: SealedGenerations; readonly annotations: Annotations | undefined },
 ): Promise<KnownRanges> {
-  const isAnyKnown = annotations === undefined && onDelete !== 'retract' && !mayBeFreed(sealed.manifests);
+  const isAnyKnown =
+    annotations === undefined &&
+    packing.join === undefined &&
+    onDelete !== 'retract' &&
+    !mayBeFreed(sealed.manifests);
   const known = isAnyKnown ? await sealedRanges(store, pipeline, sealed) : NOTHING_KNOWN;
   const mayLapse = known.rules !== rejectingRules(packing) && hasDeclaredRejections(sealed.manifests);
   return mayLapse ? NOTHING_KNOWN : known;
@@ -102,8 +121,8 @@ function begunWith(packing: PackingSettings, manifests: readonly Manifest[]): Pa
 }
 
 function checkSame(packing: PackingSettings, one: Manifest): void {
-  const { format, label, labelPattern, split, innerSuffixes = one.innerSuffixes } = packing;
-  const { labelRule = { label, labelPattern } } = one;
+  const { format, label, labelPattern, labelLevel, split, join, innerSuffixes = one.innerSuffixes } = packing;
+  const { labelRule = { label, labelPattern, labelLevel } } = one;
   const current = formatOf(packing);
   const compression = current.isGzipped?.(packing) === true ? 'gzip' : 'none';
   const { labelType, kind } = current.schema(packing, { columns: [] });
@@ -116,6 +135,8 @@ function checkSame(packing: PackingSettings, one: Manifest): void {
     ['labelType', labelType, schema.labelType, 'the dataset would mix two kinds of labels'],
     ['label', label, labelRule.label, 'the dataset would mix two kinds of labels'],
     ['labelPattern', labelPattern, labelRule.labelPattern, 'the dataset would mix two kinds of labels'],
+    ['labelLevel', labelLevel, labelRule.labelLevel, 'the dataset would mix two kinds of labels'],
+    ['join', join, one.join, 'a sample could be packed twice'],
     ['split', split, one.split, 'a group could be in two splits'],
     ['innerSuffixes', innerSuffixes, one.innerSuffixes, 'a sample could be packed twice'],
   ] as const;

@@ -141,16 +141,17 @@ interface Collecting {
 }
 
 function startCollecting(deps: DraftDeps, { pipeline }: PlanInput, before: BeforeListing): Collecting {
-  const { settings, annotations, known, removed, corrected } = before;
+  const { settings, annotations, known, removed, corrected, lists } = before;
   const incoming = bucketKeys.incoming(pipeline);
   const isIgnored = ignoredFiles(settings);
   const labels = annotations && new SampleLabels(annotations);
-  const draft = new DraftPlan({ incoming, format: formatOf(settings), settings, labels, isIgnored });
+  const draft = new DraftPlan({ incoming, format: formatOf(settings), settings, labels, isIgnored, lists });
   const samples = new WholeSamples({
     add: (object, isKnown) => draft.add(object, isKnown),
     remove: (object) => draft.remove(object),
     correctedWith: (key) => corrected.get(key),
     isIgnored: ({ key }) => isIgnored(key.slice(incoming.length)),
+    incoming,
     ...wholeness(before),
   });
   const arrivals = new NewArrivals({
@@ -167,8 +168,13 @@ function wholeness({ settings, onChange, manifests }: BeforeListing) {
   const isWhole = formatOf(settings).takes === 'samples';
   const replaces = onChange === 'replace';
   const isAnyLate = manifests.some(({ rejections }) => rejections.byReason['requiredMissing'] !== undefined);
-  const { innerSuffixes } = settings;
-  return { isWhole, innerSuffixes, replaces, looksBack: isWhole && (replaces || isAnyLate) };
+  const { innerSuffixes, join } = settings;
+  return {
+    isWhole,
+    naming: { innerSuffixes, join },
+    replaces,
+    looksBack: isWhole && (replaces || isAnyLate),
+  };
 }
 
 /** What generations say of an arrival, and whether a packed object's sample has another label now. */
@@ -200,7 +206,12 @@ function pageTaker(
   }: { readonly before: BeforeListing; readonly collecting: Collecting },
 ): TakePage {
   const incoming = bucketKeys.incoming(pipeline);
-  const notData = new Set([incoming, `${incoming}${settleMarker}`, before.annotations?.key]);
+  const notData = new Set([
+    incoming,
+    `${incoming}${settleMarker}`,
+    before.annotations?.key,
+    ...(before.lists?.keys ?? []),
+  ]);
   let last = '';
   return async (objects) => {
     deps.onListed?.(objects.length);

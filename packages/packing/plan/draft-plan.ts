@@ -6,15 +6,17 @@ import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { GrowingNumbers } from '@tidewheel/kit/growing-numbers.ts';
 import { type IsIgnored, keyRejection } from '../arrivals/rejected-keys.ts';
 import type { ListedBlob } from '../documents/blob-store.ts';
+import { columnOf } from '../documents/columns.ts';
 import { CompressedLines } from '../documents/compressed-lines.ts';
 import { type ArrivalLine, type Dots, parseArrival } from '../documents/documents.ts';
 import { expectedBytes, expectedMaskBytes, preparedAs } from '../documents/image-preparation.ts';
-import { dotsIn, labelOfKey, memberStem, memberSuffix, splitKey } from '../documents/member-names.ts';
+import { dotsIn, memberStem, memberSuffix, splitKey } from '../documents/member-names.ts';
 import type { Rejection } from '../documents/rejections.ts';
-import { columnOf } from '../documents/sample-layout.ts';
+import { labelOfKey, type Naming, sampleKey } from '../documents/sample-names.ts';
 import type { ShardFormat } from '../documents/shard-format.ts';
 import { AlikeNumbers, type LabelNumber } from '../labels/alike-numbers.ts';
 import type { SampleLabels } from '../labels/sample-labels.ts';
+import type { SplitLists } from '../splits/split-lists.ts';
 import { SampleSplits } from '../splits/split-rule.ts';
 import { BundledSamples } from './assign-samples.ts';
 import { type Balance, balance } from './balance.ts';
@@ -35,6 +37,8 @@ export interface AcceptRules {
   readonly isIgnored?: IsIgnored | undefined;
   /** Labels from a file of annotations. */
   readonly labels?: SampleLabels | undefined;
+  /** For a split by lists. */
+  readonly lists?: SplitLists | undefined;
 }
 
 interface Earlier {
@@ -79,16 +83,17 @@ const LARGEST_SAMPLE = 64;
 /**
  * The members of the sample `s` are keys that begin with `s.`. A listing keeps keys with a common beginning together,
  * so only keys of other samples that begin with `s.` too can lie between them. The open samples form a stack, as deep
- * as such names nest.
+ * as such names nest. Members that are joined by a declaration may lie anywhere, so then all samples stay open.
  */
 class SampleGrouper {
   readonly #open: OpenSample[] = [];
-  readonly inner: readonly string[] | undefined;
+  readonly #joined = new Map<string, OpenSample>();
+  readonly naming: Naming;
   readonly dots: Dots = {};
   #count = 0;
 
-  constructor(inner?: readonly string[]) {
-    this.inner = inner;
+  constructor(naming: Naming) {
+    this.naming = naming;
   }
 
   get count(): number {
@@ -97,18 +102,19 @@ class SampleGrouper {
 
   /** Keys must come in the order of compareKeys, without the incoming prefix. */
   place(key: string): SampleMembership {
-    const { stem, suffix } = splitKey(key, this.inner);
-    this.#note(key, dotsIn({ stem, suffix }));
+    const { stem, suffix } = sampleKey(key, this.naming);
+    this.#note(key, dotsIn(splitKey(key, this.naming.innerSuffixes)));
     while (this.#open.length > 0) {
       const top = this.#open[this.#open.length - 1];
       if (top === undefined || key.startsWith(`${top.stem}.`)) break;
       this.#open.pop();
     }
     const folded = memberSuffix(suffix);
-    const mine = this.#open.findLast((sample) => sample.stem === stem);
+    const mine = this.#joined.get(stem) ?? this.#open.findLast((sample) => sample.stem === stem);
     if (mine === undefined || suffix === '') return this.#begin(stem, suffix === '' ? undefined : folded);
     if (mine.suffixes.has(folded) || mine.suffixes.size >= LARGEST_SAMPLE) return this.#alone();
     mine.suffixes.add(folded);
+    if (this.naming.join === undefined && !suffix.includes('.')) this.#note(key, 'paired');
     return { ordinal: mine.ordinal, alone: false, first: false };
   }
 
@@ -121,7 +127,9 @@ class SampleGrouper {
     const ordinal = this.#count;
     this.#count += 1;
     if (folded === undefined) return { ordinal, alone: true, first: true };
-    this.#open.push({ stem, ordinal, suffixes: new Set([folded]) });
+    const sample = { stem, ordinal, suffixes: new Set([folded]) };
+    if (this.naming.join === undefined) this.#open.push(sample);
+    else this.#joined.set(stem, sample);
     return { ordinal, alone: false, first: true };
   }
 
@@ -191,10 +199,11 @@ export class DraftPlan {
 
   constructor(rules: AcceptRules) {
     this.#rules = rules;
-    const { require, waitHours, label, split, innerSuffixes } = rules.settings;
+    const { require, waitHours, label, split, innerSuffixes, join } = rules.settings;
     this.#labelNumber = labelNumberOf(rules);
-    this.#splits = split && new SampleSplits(split, innerSuffixes);
-    this.grouper = new SampleGrouper(innerSuffixes);
+    const naming = { innerSuffixes, join };
+    this.#splits = split && new SampleSplits(split, naming, rules.lists);
+    this.grouper = new SampleGrouper(naming);
     this.#waiting = new WaitingSamples({ require, waitHours, makesLabels: label !== 'none' });
     this.#sources = rules.settings.prepare === undefined ? undefined : new GrowingNumbers();
   }
@@ -364,7 +373,7 @@ export class DraftPlan {
       this.first.push(object);
     const { ordinal, alone, first } = this.#member(key);
     this.returning.add(ordinal, { isKnown, isFirst: first });
-    const { stem, suffix: raw } = splitKey(key, this.#rules.settings.innerSuffixes);
+    const { stem, suffix: raw } = sampleKey(key, this.#rules.settings);
     const suffix = memberSuffix(raw);
     const name = `${memberStem(stem, alone ? key : undefined)}.${suffix}`;
     const column = columnOf(suffix);

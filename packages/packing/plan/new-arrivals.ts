@@ -4,6 +4,7 @@
  * with its image, which an earlier generation holds too. Sealed lists are opened only where the listing changed.
  */
 
+import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import type { Retraction } from '../arrivals/retractions.ts';
 import type { BlobReader, BlobStore, ListedBlob } from '../documents/blob-store.ts';
@@ -12,6 +13,7 @@ import { splitKey } from '../documents/member-names.ts';
 import { MultisetHash } from '../documents/multiset-hash.ts';
 import { compareKeys } from '../documents/order.ts';
 import type { Rejection } from '../documents/rejections.ts';
+import { type Naming, sampleKey } from '../documents/sample-names.ts';
 import { batchOf } from '../documents/versions.ts';
 import { holdsRetracted, type Retracted } from '../formats/retracted-bytes.ts';
 import {
@@ -207,7 +209,8 @@ export interface WholeSampleRules {
   readonly correctedWith: (key: string) => readonly string[] | undefined;
   /** It belongs to no sample, and is never packed. */
   readonly isIgnored: (object: ListedBlob) => boolean;
-  readonly innerSuffixes?: readonly string[] | undefined;
+  readonly naming: Naming;
+  readonly incoming: string;
   /** Keys form samples. Otherwise each arrival is taken alone. */
   readonly isWhole: boolean;
   /** The sealed rest of a sample comes back with what is new of it. Otherwise only what was rejected without it. */
@@ -218,6 +221,8 @@ export interface WholeSampleRules {
 
 /** A folder named like a sample may hold millions of objects. Of so many, the sealed ones stay where they are. */
 const MOST_HELD = 100_000;
+/** Of 300 bytes each. */
+const MOST_JOINED = 1_000_000;
 
 interface Held {
   readonly object: ListedBlob;
@@ -283,9 +288,22 @@ export class WholeSamples {
 
   #hold(object: ListedBlob, state: Held['state']): void {
     const [first] = this.#held;
-    const isSame = first !== undefined && belongsTo(object.key, first.object.key);
-    if (!isSame || this.#held.length >= MOST_HELD) this.finish();
+    if (this.#rules.naming.join !== undefined) this.#checkHeld();
+    else if (
+      first === undefined ||
+      !belongsTo(object.key, first.object.key) ||
+      this.#held.length >= MOST_HELD
+    )
+      this.finish();
     this.#held.push({ object, state });
+  }
+
+  /** Joined objects may lie anywhere, so all of them are held. @throws ConfigurationError */
+  #checkHeld(): void {
+    if (this.#held.length >= MOST_JOINED)
+      throw new ConfigurationError(
+        `packing.join takes at most ${MOST_JOINED} objects under incoming/: name the files of a sample alike and leave it out, or declare packing.whenDone: delete`,
+      );
   }
 
   /** A range of which everything is sealed. Only its ends may belong to samples of other ranges. */
@@ -321,7 +339,7 @@ export class WholeSamples {
   #nameOf(object: ListedBlob): string {
     return this.#rules.isIgnored(object)
       ? `ignored ${object.key}`
-      : splitKey(object.key, this.#rules.innerSuffixes).stem;
+      : sampleKey(object.key.slice(this.#rules.incoming.length), this.#rules.naming).stem;
   }
 
   #addIfNews({ object }: Held, state: ArrivalState, ofSample: ReadonlySet<Held['state']>): void {

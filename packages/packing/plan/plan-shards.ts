@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
+import { isGivenSplit, partsOf } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../documents/committed-plan.ts';
@@ -217,7 +217,7 @@ const changesOf = ({ draft: { grouper }, changes, held, retractions }: Drafted):
   ...(changes > 0 && { changes }),
   ...(held.size > 0 && { held: held.size }),
   ...(retractions.length > 0 && { retractions: retractions.length }),
-  innerSuffixes: grouper.inner && [...grouper.inner],
+  innerSuffixes: grouper.naming.innerSuffixes && [...grouper.naming.innerSuffixes],
   dots: grouper.dots,
 });
 
@@ -287,7 +287,9 @@ export function previewOfSize(
   const { split } = input.packing;
   // Each split has shards of its own.
   const counts =
-    split === undefined ? [files] : partsOf(split).map((name) => Math.round(files * (split[name] ?? 0)));
+    split === undefined || isGivenSplit(split)
+      ? [files]
+      : partsOf(split).map((name) => Math.round(files * Number(split[name] ?? 0)));
   const assigned = counts.map((count) =>
     assignSamples({ count, bytesOf: () => each, objectsOf: () => 1 }, assignmentLimits(input)),
   );

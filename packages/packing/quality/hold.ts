@@ -7,7 +7,7 @@ import type { ClassRow, SplitRows } from './report-document.ts';
 export interface MeasuredVersion {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
-  /** Of the rejected ones, those that are no loss: unchanged, deleted by their owner, or ignored. */
+  /** Of the rejected ones, those that are no loss: unchanged, deleted, retracted, ignored, or left out by balance. */
   readonly known?: number | undefined;
   /** Samples of the generation, and those that have the bytes of another one with a different label. */
   readonly samples: number;
@@ -69,7 +69,7 @@ function percentAbove(share: number, limit: number): number {
 const MOST_DIGITS = 10;
 
 const rejectedPassed = ({ rejected }: HoldSettings, { arrivals, known = 0 }: MeasuredVersion): string[] =>
-  sharePassed(rejected, arrivals.rejected - known, arrivals.objects, 'of the arrivals were rejected');
+  sharePassed(rejected, arrivals.rejected - known, arrivals.objects - known, 'of the arrivals were rejected');
 
 const conflictsPassed = (
   { conflictingLabels }: HoldSettings,

@@ -19,7 +19,7 @@ import { stillHeld } from './held.ts';
 import { limitsPassed, runLimitsPassed } from './hold.ts';
 import { type NearDuplicates, nearDuplicates } from './near-duplicates.ts';
 import { otherPipelines, sharedSamples } from './other-pipelines.ts';
-import type { ClassRow, QualityReport } from './report-document.ts';
+import type { ClassRow, QualityReport, RejectedExamples } from './report-document.ts';
 import { reportPage } from './report-page.ts';
 import { thumbnails } from './thumbnails.ts';
 import { type Compared, compareWithVersion, type VersionPair, versionPair } from './version-tally.ts';
@@ -74,6 +74,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
   });
   const classes = classRows({ packed: facts.tally, before, now, arrived: manifest.balance?.classes ?? {} });
   const headers = await headerLines(store, manifest);
+  const examples = await rejectedExamples(store, manifest);
   const splits = splitRows(facts, compared, found.keys);
   const { objects, packed, rejected, deferred } = manifest.arrivals;
   const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
@@ -93,6 +94,8 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     now: pair.now,
     arrivals: { objects, packed, rejected, deferred },
     ...leftIn(manifest),
+    ...notTrainedOn(manifest, examples),
+    ...(manifest.dots && { dots: manifest.dots }),
     unprepared: unpreparedIn(facts),
     generationTally: facts.tally,
     versionTally: now,
@@ -111,7 +114,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     ...nearRow(facts, near, found.keys),
     rejections: {
       byReason: manifest.rejections.byReason,
-      examples: await rejectedExamples(store, manifest),
+      examples,
     },
     drift,
     held: [...limitsPassed(hold, measured), ...(await stillHeld(blobVersions(store), pipeline, pair.held))],
@@ -125,8 +128,28 @@ function classesIn(classes: readonly ClassRow[] | undefined): Pick<QualityReport
   return { classes, ...(alike.length > 0 && { alike }) };
 }
 
-const knownOf = ({ unchanged = 0, removed = 0, ignored = 0 }: Manifest['rejections']['byReason']): number =>
-  unchanged + removed + ignored;
+/** What its owner knows of is no loss. */
+const KNOWN = ['unchanged', 'removed', 'retracted', 'ignored', 'balancedOut'];
+
+const knownOf = (byReason: Manifest['rejections']['byReason']): number =>
+  KNOWN.reduce((sum, reason) => sum + (byReason[reason] ?? 0), 0);
+
+function notTrainedOn(
+  { arrivals, rejections, left }: Manifest,
+  rejected: RejectedExamples,
+): Pick<QualityReport, 'notTrainedOn'> {
+  const known = knownOf(rejections.byReason);
+  const objects = arrivals.rejected - known + arrivals.deferred;
+  if (objects === 0) return {};
+  const byReason = Object.fromEntries(
+    Object.entries({ ...rejections.byReason, ...left?.byReason })
+      .filter(([reason]) => !KNOWN.includes(reason))
+      .toSorted(([, a], [, b]) => b - a),
+  );
+  const [most = ''] = Object.keys(byReason);
+  const example = rejected[most]?.[0]?.key ?? left?.examples.find(({ reason }) => reason === most)?.key;
+  return { notTrainedOn: { objects, of: arrivals.objects - known, byReason, ...(example && { example }) } };
+}
 
 const MOST_EXAMPLES = 10;
 

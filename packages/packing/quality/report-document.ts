@@ -1,4 +1,5 @@
 /** The document of a quality report. The page shows the same. */
+import type { Dots } from '../documents/documents.ts';
 import type { LeftArrivals } from '../documents/manifest.ts';
 import type { HeaderLines } from './header-lines.ts';
 import type { Tally } from './tally.ts';
@@ -91,6 +92,17 @@ export interface QualityReport {
     /** Left to the next run. */
     readonly deferred: number;
   };
+  /** Arrivals that were rejected or left, without those that are no loss to their owner. Absent if there are none. */
+  readonly notTrainedOn?: {
+    readonly objects: number;
+    readonly of: number;
+    /** Most first. */
+    readonly byReason: Readonly<Record<string, number>>;
+    /** A key of the first reason. */
+    readonly example?: string;
+  };
+  /** Joins that nobody declared, and dots that join nothing. */
+  readonly dots?: Dots;
   /** Why arrivals were left, with S3's code of unreadable ones. At most ten examples of each reason. */
   readonly left?: LeftArrivals;
   /** Images of this generation that were left as they came, by column, where others were prepared. */

@@ -191,7 +191,10 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   const retracted = keysRetracted(await readRetractions(store, input.pipeline), plan.retractions);
   const overtaken = new Set<string>();
   const incoming = bucketKeys.incoming(input.pipeline);
-  const splitCheck = new SplitCheck({ ...plan, split: input.packing.split }, incoming);
+  const splitCheck = new SplitCheck(
+    { ...plan, split: input.packing.split, join: input.packing.join },
+    incoming,
+  );
   const packed = { format: input.packing.format, ...compressionOf(input.packing) };
   const observer = observerOf(shards, {
     classes,
@@ -212,7 +215,8 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
-    labelRule: { label: input.packing.label, labelPattern: input.packing.labelPattern },
+    labelRule: labelRuleOf(input.packing),
+    join: input.packing.join,
     schema: formatOf(input.packing).schema(input.packing, plan.sourceSchema),
     ...compressionOf(input.packing),
     seed: input.packing.seed,
@@ -250,6 +254,12 @@ async function writeManifest(
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealedManifest(store, pipeline, generation);
 }
+
+const labelRuleOf = ({ label, labelPattern, labelLevel }: PackingSettings): Manifest['labelRule'] => ({
+  label,
+  labelPattern,
+  labelLevel,
+});
 
 /** What the manifest keeps of the plan as it is. */
 const keptOf = (

@@ -1,6 +1,7 @@
 /**
  * Splits of a dataset. A hash of the sample's key or group alone decides its split, so a sample that is replaced, and
- * one that a later drop adds to a group, come to the same one. The shards of each split lie in a folder of their own.
+ * one that a later drop adds to a group, come to the same one. Or the data gives it, by folders or lists. The shards of
+ * each split lie in a folder of their own.
  */
 
 import { hash } from 'node:crypto';
@@ -13,7 +14,8 @@ import {
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { EvenCounts, PlannedSplit } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
-import { splitKey } from '../documents/member-names.ts';
+import { type Naming, sampleKey, splitByFolder } from '../documents/sample-names.ts';
+import type { SplitLists } from './split-lists.ts';
 
 /** 48 bits of a hash are exact in a number. */
 const HASHED_DIGITS = 12;
@@ -26,13 +28,19 @@ const HASHES = 16 ** HASHED_DIGITS;
 export class SplitRule {
   readonly #parts: readonly (readonly [end: number, name: SplitName])[];
   readonly #pattern: RegExp | undefined;
-  readonly #inner: readonly string[] | undefined;
+  readonly #naming: Naming;
+  readonly #split: SplitSettings;
+  readonly #lists: SplitLists | undefined;
 
-  constructor(split: SplitSettings, inner?: readonly string[]) {
-    this.#inner = inner;
+  /** @param lists for a split by lists */
+  constructor(split: SplitSettings, naming: Naming = {}, lists?: SplitLists) {
+    this.#naming = naming;
+    this.#split = split;
+    this.#lists = lists;
     let end = 0;
     this.#parts = partsOf(split).map((name) => {
-      end += split[name] ?? 0;
+      const share = split[name];
+      end += typeof share === 'number' ? share : 0;
       return [end, name] as const;
     });
     this.#pattern =
@@ -41,9 +49,11 @@ export class SplitRule {
         : undefined;
   }
 
-  /** @param key without the incoming prefix @returns undefined if no group is found in it */
+  /** @param key without the incoming prefix @returns undefined if no group, folder or list is found for it */
   of(key: string): SplitName | undefined {
-    const { stem } = splitKey(key, this.#inner);
+    if (this.#split.by === 'folder') return splitByFolder(key, this.#split);
+    const { stem } = sampleKey(key, this.#naming);
+    if (this.#split.by === 'list') return this.#lists?.of(key, stem);
     const group =
       this.#pattern === undefined
         ? stem
@@ -92,8 +102,9 @@ export class SplitCheck {
   #shard = '';
   #sample = -1;
 
-  constructor({ split, innerSuffixes }: Pick<Manifest, 'split' | 'innerSuffixes'>, incoming: string) {
-    this.#rule = split && new SplitRule(split, innerSuffixes);
+  /** Lists may have changed since, so a split by lists is not compared. */
+  constructor({ split, ...naming }: Pick<Manifest, 'split' | 'innerSuffixes' | 'join'>, incoming: string) {
+    this.#rule = split === undefined || split.by === 'list' ? undefined : new SplitRule(split, naming);
     this.#incoming = incoming;
   }
 
@@ -110,7 +121,7 @@ export class SplitCheck {
 }
 
 export const misplacedText = ({ key, shard, belongsTo }: Misplaced): string =>
-  `${JSON.stringify(key)} is in ${shard}, but ${belongsTo === undefined ? 'no group is found in it' : `belongs to ${belongsTo}`}`;
+  `${JSON.stringify(key)} is in ${shard}, but ${belongsTo === undefined ? 'no split is found for it' : `belongs to ${belongsTo}`}`;
 
 /** Counts the sealed shards of each planned split. */
 export const sealedSplits = (
@@ -129,8 +140,8 @@ export class SampleSplits {
   readonly #places: number[] = [];
   #isAnyMissing = false;
 
-  constructor(split: SplitSettings, inner?: readonly string[]) {
-    this.#rule = new SplitRule(split, inner);
+  constructor(split: SplitSettings, naming: Naming, lists?: SplitLists) {
+    this.#rule = new SplitRule(split, naming, lists);
   }
 
   /** Call it for the first member of each sample, in order. @param key without the incoming prefix */

@@ -1,8 +1,9 @@
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { labelOfKey, memberStem, memberSuffix, splitKey } from '../documents/member-names.ts';
-import { columnOf } from '../documents/sample-layout.ts';
+import { columnOf } from '../documents/columns.ts';
+import { memberStem, memberSuffix, splitKey } from '../documents/member-names.ts';
+import { labelOfKey } from '../documents/sample-names.ts';
 
 describe('splitting a key', () => {
   it.each([

@@ -116,7 +116,7 @@ describe('a word between dots', () => {
     const lines = memberLines(store, runOf(1));
     const labels = lines.flatMap(({ made, label = '' }) => (made === 'label' ? [label] : []));
     expect(labels.sort()).toEqual(SITES.map(({ length }) => `${length}`).sort());
-    const rule = new SplitRule(split, []);
+    const rule = new SplitRule(split, { innerSuffixes: [] });
     expect(rule.of('login/google.com.png')).toBe(rule.of('login/google.com.json'));
     expect(await problems(store)).toEqual([]);
   });

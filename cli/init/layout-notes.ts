@@ -1,0 +1,165 @@
+/** What a declaration makes of a folder, in sentences with counts and an example: as comments, and for `check`. */
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { type Counted, type DataLayout, dataLayout } from '@tidewheel/packing/layout.ts';
+import type { DataFacts } from './data.ts';
+import { type FoundLayout, findLayout } from './layout.ts';
+import type { TableReader } from './tables.ts';
+
+export interface LayoutNote {
+  /** Of `packing`. */
+  readonly field: 'split' | 'join' | 'label' | 'accept' | 'innerSuffixes';
+  readonly text: string;
+}
+
+export interface LocalKey {
+  /** Relative to the folder of the data, with slashes. */
+  readonly key: string;
+  readonly size: number;
+}
+
+export interface DataLayoutFacts extends FoundLayout {
+  readonly notes: readonly LayoutNote[];
+}
+
+/** @param store has the folder's files by their keys */
+export async function withLayout(
+  store: TableReader,
+  data: DataFacts,
+  files: readonly LocalKey[],
+): Promise<DataFacts> {
+  const found = await findLayout(
+    files.map(({ key }) => key),
+    store,
+  );
+  const accept = data.isUnknown === true ? {} : { accept: data.suffixes };
+  const packing = packingSchema.parse({ ...accept, ...found.fields });
+  const layout = await dataLayout(store, packing, files);
+  const labels = found.fields.label === 'none' ? [] : [...layout.classes.keys()];
+  return { ...data, labels, layout: { ...found, notes: layoutNotes(packing, layout) } };
+}
+
+/** @param folder absolute */
+export async function notesOf(
+  folder: string,
+  packing: PackingSettings,
+  files: readonly LocalKey[],
+): Promise<readonly LayoutNote[]> {
+  return layoutNotes(packing, await dataLayout(localTables(folder), packing, files));
+}
+
+/** The tables and lists beside the data. @param folder absolute */
+export function localTables(folder: string): TableReader {
+  return {
+    head: async (key) => {
+      const found = await stat(path.join(folder, key)).catch(() => undefined);
+      return found?.isFile() === true ? { size: found.size, etag: '', sums: {} } : undefined;
+    },
+    get: async (key, { range } = {}) => {
+      const file = await open(path.join(folder, key)).catch(() => undefined);
+      if (file === undefined) return { kind: 'missing' };
+      try {
+        const { size } = await file.stat();
+        const bytes = Buffer.alloc(range?.length ?? size);
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, range?.offset ?? 0);
+        return { kind: 'found', chunks: [bytes.subarray(0, bytesRead)], size: bytesRead, etag: '' };
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+const quote = (text: string): string => JSON.stringify(text);
+
+const withExample = ({ objects, example }: Counted, what: string): string =>
+  `${objects} ${what}, such as ${quote(example)}`;
+
+export function layoutNotes(packing: PackingSettings, layout: DataLayout): readonly LayoutNote[] {
+  const { splits, joined, dots } = layout;
+  return [
+    ...leftOutNotes(layout),
+    ...(splits === undefined ? [] : [{ field: 'split', text: splitText(splits, layout) } as const]),
+    ...(packing.join === undefined
+      ? []
+      : [{ field: 'join', text: joinText(joined, packing.join, layout.samples) } as const]),
+    ...(dots.joined === undefined
+      ? []
+      : [
+          {
+            field: 'innerSuffixes',
+            text: withExample(dots.joined, 'join a sample by a word between dots'),
+          } as const,
+        ]),
+    ...(dots.paired === undefined
+      ? []
+      : [
+          {
+            field: 'innerSuffixes',
+            text: withExample(dots.paired, 'join a file of the same name, as one sample'),
+          } as const,
+        ]),
+    ...labelNotes(packing, layout),
+  ];
+}
+
+/** Most first: what is not trained on. */
+function leftOutNotes({ leftOut, files }: DataLayout): LayoutNote[] {
+  const { ignored, ...others } = leftOut;
+  return Object.entries(others)
+    .toSorted(([, a], [, b]) => b.objects - a.objects)
+    .map(([reason, counted]) => ({
+      field: 'accept',
+      text: `${counted.objects} of ${files} files are left out (${reason}), such as ${quote(counted.example)}`,
+    }));
+}
+
+const splitText = (splits: NonNullable<DataLayout['splits']>, { samples }: DataLayout): string => {
+  const parts = Object.entries(splits).map(
+    ([name, { objects, example }]) => `${objects} for ${name} (${quote(example)})`,
+  );
+  return `${samples} samples: ${parts.join(', ') || 'none is in a split'}`;
+};
+
+function joinText(
+  joined: DataLayout['joined'],
+  join: NonNullable<PackingSettings['join']>,
+  samples: number,
+): string {
+  const columns = Object.keys(join).join(' and ');
+  return joined === undefined
+    ? `none of ${samples} samples has ${columns}`
+    : `${joined.samples} of ${samples} samples have ${columns}, such as ${joined.example.map(quote).join(' with ')}`;
+}
+
+const CLASSES_SHOWN = 4;
+
+function labelNotes({ label, annotations: declared }: PackingSettings, layout: DataLayout): LayoutNote[] {
+  if (label === 'none') return [];
+  const { classes, unlabelled, annotations } = layout;
+  const names = [...classes.keys()];
+  const shown = `${names.slice(0, CLASSES_SHOWN).join(', ')}${names.length > CLASSES_SHOWN ? ', …' : ''}`;
+  const [[first, example] = []] = [...classes];
+  const unknown = annotations?.byProblem.unknownKey ?? 0;
+  const texts = [
+    ...(annotations === undefined ? [] : [`${annotations.rows} rows in ${declared?.file ?? ''}`]),
+    example === undefined
+      ? 'no sample has a label'
+      : `${names.length} classes (${shown}), such as ${quote(first ?? '')} of ${quote(example.example)}`,
+    ...(unlabelled === undefined ? [] : [withExample(unlabelled, 'samples have none')]),
+    ...(unknown === 0 || annotations === undefined
+      ? []
+      : [
+          `${unknown} rows name no file, such as ${quote(annotations.unknown ?? '')}${near(layout)}: declare packing.annotations.folder, prefix or key`,
+        ]),
+  ];
+  return [{ field: 'label', text: texts.join('; ') }];
+}
+
+/** A file without a row, beside a row without a file. */
+const near = ({ leftOut }: DataLayout): string => {
+  const missing = leftOut['labelMissing'];
+  return missing === undefined ? '' : `, while ${quote(missing.example)} has no row`;
+};

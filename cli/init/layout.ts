@@ -1,0 +1,185 @@
+/** How people lay data out, read from names and first rows: given splits, pairs, class folders, tables of labels. A guess. */
+import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { labelOfKey } from '@tidewheel/packing/bundles.ts';
+import { INNER_SUFFIXES, splitKey } from '@tidewheel/packing/layout.ts';
+import { findJoin } from './pairs.ts';
+import { beginningOf, type FoundTable, findTable, TABLE, type TableReader } from './tables.ts';
+
+/** The fields of `packing` that say how the data is laid out. */
+export interface LayoutFields {
+  readonly split?: PackingSettings['split'];
+  readonly join?: PackingSettings['join'];
+  readonly require?: readonly string[];
+  readonly label: PackingSettings['label'];
+  readonly labelLevel?: number;
+  readonly annotations?: FoundTable;
+}
+
+export interface FoundLayout {
+  readonly fields: LayoutFields;
+  /** What cannot be declared, with what to do. */
+  readonly told: readonly string[];
+}
+
+/** @param paths relative to the folder of the data, with slashes */
+export async function findLayout(paths: readonly string[], store: TableReader): Promise<FoundLayout> {
+  const data = paths.filter((path) => !isBeside(path));
+  const samples = data.filter((path) => !TABLE.test(path));
+  const folders = splitByFolders(samples.length > 0 ? samples : data);
+  const split = folders ?? (await splitByLists(data, store));
+  const join = findJoin(data);
+  const classes = join === undefined ? classesIn(samples, { split }) : undefined;
+  const table = classes === undefined ? await findTable(data, store) : undefined;
+  const told = [...archives(data), ...documents(data), ...(table?.told ?? [])];
+  const label =
+    classes === undefined ? (table?.found === undefined ? 'none' : 'annotations') : 'parentFolder';
+  return {
+    fields: {
+      ...(split && { split }),
+      ...(join && { join: join.patterns, require: join.require }),
+      label,
+      ...(classes?.level !== undefined && { labelLevel: classes.level }),
+      ...(table?.found && { annotations: table.found }),
+    },
+    told,
+  };
+}
+
+/** Words about the data, which are no data. */
+const isBeside = (path: string): boolean =>
+  /(^|\/)(readme|license|licence|changelog|citation|notice|credits)(\.[a-z]{1,4})?$|\.(md|rst|pdf|docx?)$/i.test(
+    path,
+  );
+
+const PARTS: readonly (readonly [SplitName, RegExp])[] = [
+  ['train', /^(split=)?(train|training|trn)(\d{4})?$/i],
+  ['validation', /^(split=)?(val|valid|validation|dev|eval|evaluation)(\d{4})?$/i],
+  ['test', /^(split=)?(test|testing|holdout)(\d{4})?$/i],
+];
+
+const partOf = (name: string): SplitName | undefined => PARTS.find(([, pattern]) => pattern.test(name))?.[0];
+
+const isDistinctSplit = (found: ReadonlyMap<SplitName, unknown>): boolean =>
+  found.has('train') && found.size > 1;
+
+type Names = Map<SplitName, string[]>;
+
+function noteName(found: Names, part: SplitName, name: string): void {
+  const names = found.get(part) ?? [];
+  if (!names.includes(name)) names.push(name);
+  found.set(part, names);
+}
+
+const splitOf = (found: Names, by: 'folder' | 'list'): NonNullable<PackingSettings['split']> => ({
+  by,
+  train: found.get('train') ?? [],
+  ...(found.has('validation') && { validation: found.get('validation') }),
+  ...(found.has('test') && { test: found.get('test') }),
+});
+
+/** Folders, or whole files, that are named for a split and hold most of the data. */
+function splitByFolders(paths: readonly string[]): PackingSettings['split'] {
+  const found: Names = new Map();
+  let inside = 0;
+  for (const path of paths) {
+    const names = path.split('/');
+    const file = names.pop() ?? '';
+    const folder = names.find((one) => partOf(one) !== undefined);
+    const name = folder ?? (partOf(file.replace(/\.[^.]+$/, '')) === undefined ? undefined : file);
+    const part = name === undefined ? undefined : partOf(name.replace(/\.[^.]+$/, ''));
+    if (name === undefined || part === undefined) continue;
+    inside += 1;
+    noteName(found, part, name);
+  }
+  return isDistinctSplit(found) && inside * 2 > paths.length ? splitOf(found, 'folder') : undefined;
+}
+
+const stemOf = (path: string): string => splitKey(path, INNER_SUFFIXES).stem;
+const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** Text files named for a split, most of whose lines name a file of the data. */
+async function splitByLists(paths: readonly string[], store: TableReader): Promise<PackingSettings['split']> {
+  const known = new Set(paths.flatMap((path) => [lastOf(path), lastOf(stemOf(path))]));
+  const found: Names = new Map();
+  for (const path of paths) {
+    const part = partOf(lastOf(path).replace(/\.(txt|lst)$/i, ''));
+    if (part === undefined || !/\.(txt|lst)$/i.test(path)) continue;
+    const lines = (await beginningOf(store, path)).split(/\r?\n/).filter((line) => line.trim() !== '');
+    const naming = lines.filter((line) => known.has(lastOf(line.trim().split(/[\s,;]/)[0] ?? '')));
+    if (lines.length > 0 && naming.length * 2 > lines.length) noteName(found, part, path);
+  }
+  return isDistinctSplit(found) ? splitOf(found, 'list') : undefined;
+}
+
+const DEEPEST = 8;
+/** Folders of recordings rather than of classes. */
+const NO_CLASS =
+  /^(\d+|(camera|cam|seq|sequence|part|scene|frame|session|patient|subject|run|day|clip|img|images?|data|files?)s?[-_ ]?\d*)$/i;
+
+interface Classes {
+  /** Undefined for the folder that holds the file. */
+  readonly level?: number;
+}
+
+/** The level of folders that tells classes apart: one whose names do not stand under several others. */
+function classesIn(paths: readonly string[], rules: Pick<LayoutFields, 'split'>): Classes | undefined {
+  const levels = paths.map((path) => {
+    const names: string[] = [];
+    for (let labelLevel = 1; labelLevel <= DEEPEST; labelLevel += 1) {
+      const name = labelOfKey(path, { ...rules, label: 'parentFolder', labelLevel });
+      if (name === undefined) break;
+      names.push(name);
+    }
+    return names;
+  });
+  const depths = new Set(levels.map(({ length }) => length));
+  const [deepest = 0] = [...depths].toSorted((a, b) => b - a);
+  if (levels.length === 0 || depths.has(0)) return undefined;
+  if (depths.size > 1) return countOf(levels, 1) > 1 ? { level: 1 } : undefined;
+  let level = deepest;
+  while (level > 1 && isNoClass(levels, level)) level -= 1;
+  if (countOf(levels, level) < 2) return undefined;
+  return level === deepest ? {} : { level };
+}
+
+const countOf = (levels: readonly (readonly string[])[], level: number): number =>
+  new Set(levels.map((names) => names[level - 1])).size;
+
+function isNoClass(levels: readonly (readonly string[])[], level: number): boolean {
+  const names = new Set(levels.map((one) => one[level - 1] ?? ''));
+  const folders = new Set(levels.map((one) => one.slice(0, level).join('/')));
+  const isRepeated = folders.size > names.size;
+  const isOneEach = levels.length < 1.5 * folders.size && folders.size > 3;
+  const unlike = [...names].filter((name) => NO_CLASS.test(name)).length;
+  return (isRepeated && countOf(levels, level - 1) > 1) || isOneEach || unlike * 2 > names.size;
+}
+
+const exampleOf = (paths: readonly string[]): string => JSON.stringify(paths[0] ?? '');
+
+/** One is packed as one sample, whatever is in it. */
+function archives(paths: readonly string[]): string[] {
+  const packed = paths.filter((path) => /\.(zip|tar|tgz|tar\.\w{1,4}|7z|rar)$/i.test(path));
+  return packed.length === 0
+    ? []
+    : [
+        `${packed.length} archives, such as ${exampleOf(packed)}, would each be one sample: unpack them before you drop them`,
+      ];
+}
+
+/** A document about many files, as COCO has it. */
+function documents(paths: readonly string[]): string[] {
+  const json = paths.filter((path) => /\.json$/i.test(path));
+  const isMinor = json.length > 0 && json.length * 10 < paths.length;
+  const named = json.filter((path) =>
+    /(^|\/)(instances|captions|person_keypoints|panoptic|_?annotations|dataset|via_region_data|labels)[^/]*\.json$/i.test(
+      path,
+    ),
+  );
+  const about = named.length > 0 && json.length <= 10 ? named : isMinor && json.length <= 10 ? json : [];
+  return about.length === 0
+    ? []
+    : [
+        `${about.length === 1 ? '' : `${about.length} documents such as `}${exampleOf(about)} ${about.length === 1 ? 'is' : 'are'} about many files: no label is read from it, so the script has to read it in its channel of files`,
+      ];
+}

@@ -1,0 +1,185 @@
+/** Files of one sample in parallel folders, as images and masks, or with ends of names, as 1.jpg and 1_mask.png. */
+import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
+import { columnOf, INNER_SUFFIXES, splitKey } from '@tidewheel/packing/layout.ts';
+
+export interface FoundJoin {
+  readonly patterns: NonNullable<PackingSettings['join']>;
+  /** What each sample has. */
+  readonly require: readonly string[];
+}
+
+/** What a folder of answers is called; class folders are not. */
+const ANSWERS =
+  /^(masks?|labels?|label_?\d|labelstr|annotations?|annots?|anns?|segmentations?|segmentationclass|segs?|gt|gtfine|ground[-_]?truths?|targets?|depths?|xmls?|captions?|normals?)([-_]?(train|png|txt|xml))?$/i;
+const QUESTIONS =
+  /^(images?|imgs?|imagestr|jpegimages|photos?|pictures?|leftimg8bit|inputs?|rgb|velodyne|scans?|frames?)/i;
+const PICTURE = /^(png|jpe?g|webp|gif|bmp|tiff?)$/i;
+const ENDING = /[_-](masks?|segs?|segmentations?|labels?|gt|depth|annotations?|matte|alpha)$/i;
+
+/** A file in one of two parallel folders: what is left of its path without the folder and the suffix. */
+interface Placed {
+  readonly name: string;
+  readonly suffix: string;
+}
+
+export const findJoin = (paths: readonly string[]): FoundJoin | undefined =>
+  inFolders(paths) ?? byEndings(paths);
+
+/** Files by the folder before a place and the folder at it. */
+function neighbours(paths: readonly string[]): Map<string, Map<string, Placed[]>> {
+  const found = new Map<string, Map<string, Placed[]>>();
+  for (const path of paths) {
+    const { stem, suffix } = splitKey(path, INNER_SUFFIXES);
+    const names = stem.split('/');
+    for (let at = 0; at < names.length - 1; at += 1) {
+      const before = names.slice(0, at).join('/');
+      const folder = names[at] ?? '';
+      const folders = found.get(before) ?? new Map<string, Placed[]>();
+      found.set(before, folders);
+      const name = [...names.slice(0, at), ...names.slice(at + 1)].join('/');
+      const placed = folders.get(folder) ?? [];
+      folders.set(folder, placed);
+      placed.push({ name, suffix: suffix.toLowerCase() });
+    }
+  }
+  return found;
+}
+
+interface Pair {
+  readonly question: string;
+  readonly answer: string;
+  readonly questionEnd: string;
+  readonly answerEnd: string;
+  readonly matched: number;
+  readonly questions: readonly Placed[];
+  readonly answers: readonly Placed[];
+}
+
+function inFolders(paths: readonly string[]): FoundJoin | undefined {
+  const all = new Map<string, { questions: Placed[]; answers: Placed[]; names: readonly [string, string] }>();
+  for (const folders of neighbours(paths).values())
+    for (const [answer, answers] of folders)
+      for (const [question, questions] of folders) {
+        if (!ANSWERS.test(answer) || question === answer || ANSWERS.test(question)) continue;
+        const id = `${question}/${answer}`;
+        const one = all.get(id) ?? { questions: [], answers: [], names: [question, answer] as const };
+        all.set(id, one);
+        one.questions.push(...questions);
+        one.answers.push(...answers);
+      }
+  const pairs = [...all.values()].flatMap((one) => pairOf(one) ?? []);
+  const [best] = pairs.toSorted((a, b) => rank(b) - rank(a));
+  if (best === undefined) return undefined;
+  const isOfBest = (one: Pair): boolean =>
+    one.question === best.question ||
+    (one.answer === best.answer &&
+      one.matched === one.questions.length &&
+      one.questionEnd === best.questionEnd);
+  return joinOf(best, [best, ...pairs.filter((one) => one !== best && isOfBest(one))]);
+}
+
+const rank = ({ question, matched }: Pair): number => matched + (QUESTIONS.test(question) ? 1e9 : 0);
+
+interface Compared {
+  readonly questions: readonly Placed[];
+  readonly answers: readonly Placed[];
+  readonly names: readonly [string, string];
+}
+
+/** Undefined if fewer than half of the answers have a question. */
+function pairOf({ questions, answers, names: [question, answer] }: Compared): Pair | undefined {
+  const tried = ['', commonEnd(questions)].flatMap((questionEnd) =>
+    ['', commonEnd(answers)].map((answerEnd) => {
+      const known = new Set(questions.flatMap(({ name }) => without(name, questionEnd)));
+      const matched = answers.filter(({ name }) =>
+        without(name, answerEnd).some((one) => known.has(one)),
+      ).length;
+      return { question, answer, questionEnd, answerEnd, matched, questions, answers };
+    }),
+  );
+  const [best] = tried.toSorted((a, b) => b.matched - a.matched);
+  return best !== undefined && best.matched > 0 && best.matched * 2 >= answers.length ? best : undefined;
+}
+
+const without = (name: string, end: string): string[] =>
+  name.endsWith(end) ? [name.slice(0, name.length - end.length)] : [];
+
+/** What all names end with from an underscore or a hyphen on, such as _0000; empty for a single name. */
+function commonEnd(placed: readonly Placed[]): string {
+  const [first, ...others] = placed.map(({ name }) => name);
+  if (first === undefined || others.length === 0) return '';
+  let length = first.length;
+  for (const name of others) while (!name.endsWith(first.slice(first.length - length))) length -= 1;
+  return /[_-][^/]*$/.exec(first.slice(first.length - length).replace(/^[^_-]*/, ''))?.input ?? '';
+}
+
+/** @param pairs with the question or the answer of the best one */
+function joinOf(best: Pair, pairs: readonly Pair[]): FoundJoin {
+  const columns: Column[] = [];
+  const add = (wanted: string, place: Omit<Column, 'column'>): void => {
+    const isTaken = columns.some(({ column }) => column === wanted);
+    const folder = place.pattern.slice(0, place.pattern.indexOf('/'));
+    columns.push({ column: isTaken ? columnFor(folder.toLowerCase()) : wanted, ...place });
+  };
+  const answers = pairs.filter(({ question }) => question === best.question);
+  const suffix = best.questions[0]?.suffix ?? '';
+  const isImage = PICTURE.test(suffix) || answers.some((one) => one.answers[0]?.suffix === suffix);
+  for (const one of pairs.filter(({ answer }) => answer === best.answer))
+    add(isImage ? 'image' : columnFor(suffix), {
+      pattern: `${one.question}/*${one.questionEnd}`,
+      suffix: one.questions[0]?.suffix ?? '',
+      isInEach: one.matched === one.answers.length,
+    });
+  for (const one of answers)
+    add(answerColumn(one), {
+      pattern: `${one.answer}/*${one.answerEnd}`,
+      suffix: one.answers[0]?.suffix ?? '',
+      isInEach: one.matched === one.questions.length,
+    });
+  return {
+    patterns: Object.fromEntries(columns.map(({ column, pattern }) => [column, pattern])),
+    require: columns.flatMap((one, place) => (place === 0 || one.isInEach ? [memberColumn(one)] : [])),
+  };
+}
+
+interface Column {
+  readonly column: string;
+  readonly pattern: string;
+  readonly suffix: string;
+  /** Each sample has it. */
+  readonly isInEach: boolean;
+}
+
+const columnFor = (suffix: string): string => suffix.replace(/[^a-z0-9_]/g, '_') || 'data';
+
+/** `mask` for pictures, and for what has the suffix of the question; the suffix for a text. */
+function answerColumn({ answer, answers, questions }: Pair): string {
+  const suffix = answers[0]?.suffix ?? '';
+  const isPicture = PICTURE.test(suffix) || suffix === questions[0]?.suffix || suffix === 'label';
+  return isPicture ? (/depth|normal/i.exec(answer)?.[0].toLowerCase() ?? 'mask') : columnFor(suffix);
+}
+
+/** The column in the shards: what is no image has its suffix too, as mask_nii_gz. */
+const memberColumn = ({ column, suffix }: Column): string =>
+  columnOf(suffix) === column ? column : columnOf(`${column}.${suffix}`);
+
+/** Names that end with a known word, beside the same name without it. */
+function byEndings(paths: readonly string[]): FoundJoin | undefined {
+  const stems = new Set(paths.map((path) => splitKey(path, INNER_SUFFIXES).stem));
+  const found = new Map<string, { all: number; beside: number }>();
+  for (const path of paths) {
+    const { stem } = splitKey(path, INNER_SUFFIXES);
+    const end = ENDING.exec(stem)?.[0];
+    if (end === undefined) continue;
+    const one = found.get(end) ?? { all: 0, beside: 0 };
+    found.set(end, one);
+    one.all += 1;
+    if (stems.has(stem.slice(0, -end.length))) one.beside += 1;
+  }
+  const ends = [...found].filter(([, { all, beside }]) => beside > 0 && beside * 2 >= all);
+  if (ends.length === 0) return undefined;
+  const patterns = Object.fromEntries(
+    ends.map(([end]) => [/label/i.test(end) ? 'mask' : end.slice(1).toLowerCase(), `*${end}`]),
+  );
+  return { patterns, require: [] };
+}

@@ -1,0 +1,8 @@
+/**
+ * What a declaration makes of a folder of files before any of them is dropped.
+ *
+ * Called by `tidewheel init` and `check`.
+ */
+export { columnOf } from './documents/columns.ts';
+export { INNER_SUFFIXES, splitKey } from './documents/member-names.ts';
+export { type Counted, type DataLayout, dataLayout } from './plan/data-layout.ts';
