@@ -32,7 +32,9 @@ export async function watchUnclaimedFiles({
   store,
   screen,
   signal,
-}: Pick<Session, 'store' | 'screen' | 'signal'>): Promise<void> {
+}: Pick<Session, 'store' | 'signal'> & {
+  readonly screen: Pick<Session['screen'], 'problem'>;
+}): Promise<void> {
   const shown = new Set<string>();
   while (!signal.aborted) {
     const began = performance.now();
@@ -46,7 +48,7 @@ export async function watchUnclaimedFiles({
   }
 }
 
-export function unclaimedTexts({ declarations, folders }: BucketLook): string[] {
+function unclaimedTexts({ declarations, folders }: BucketLook): string[] {
   const declared = declaredIn(declarations);
   return [
     ...declarations.flatMap((key) => {

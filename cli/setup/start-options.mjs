@@ -8,8 +8,8 @@ import util from 'node:util';
 import { certainWords, mistypedOptions } from '../../packages/kit/mistyped.mjs';
 
 /** A test compares these with the lists of the programs. */
-export const LAUNCHER_NAMES = ['sagemaker', 'ec2', 'cheapest'];
-export const PROFILE_NAMES = ['new-account', 'default', 'none'];
+const LAUNCHER_NAMES = ['sagemaker', 'ec2', 'cheapest'];
+const PROFILE_NAMES = ['new-account', 'default', 'none'];
 const SCRIPTS =
   'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 export const SECONDS = 'give seconds from 1 to 120';

@@ -31,7 +31,7 @@ const schema = z.object({
 const text = (bytes: number): string =>
   Array.from(randomBytes(bytes), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 
-export const makeAccessKey = (): AccessKey => ({
+const makeAccessKey = (): AccessKey => ({
   accessKeyId: ID_PREFIX + text(ID_BYTES),
   secretAccessKey: text(SECRET_BYTES),
 });

@@ -168,7 +168,7 @@ const REMEDY =
 const packingMinutes = (slots: number): number => Math.ceil(ITEMS / slots);
 
 /** @param packers items that a plan packs side by side */
-export const concurrencyFindings = (
+const concurrencyFindings = (
   look: AwsAnswer<LambdaConcurrency>,
   packers = parallelPackers.default,
 ): readonly Finding[] =>

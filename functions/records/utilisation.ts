@@ -22,7 +22,7 @@ const utilisationPointSchema = z.object({
   gpuBusy: share.optional().describe('Absent without an accelerator.'),
   waiting: share.describe('Of the wall time, how long the processes waited for their next batch.'),
 });
-export type UtilisationPoint = z.output<typeof utilisationPointSchema>;
+type UtilisationPoint = z.output<typeof utilisationPointSchema>;
 
 export const utilisationSchema = z.object({
   points: list(utilisationPointSchema).describe(

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { keyVariables, makeAccessKey } from '@tidewheel/emulators/access/access-key.ts';
+import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
 import { startEmulator } from '@tidewheel/emulators/aws/ministack.ts';
 import { startLocalSageMaker } from '@tidewheel/emulators/sagemaker/server.ts';
 import { startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
@@ -13,7 +13,7 @@ export const BUCKET = 'client-data';
 /** Words in the data: hosts print how many they read. */
 export const WORDS = 7;
 const ACCOUNT = '000000000000';
-const CREDENTIALS = makeAccessKey();
+const CREDENTIALS = { accessKeyId: `LOCAL${'C'.repeat(15)}`, secretAccessKey: 'D'.repeat(40) };
 const REGION = 'us-east-1';
 
 export interface Ground {

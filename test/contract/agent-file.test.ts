@@ -4,13 +4,20 @@ import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { AGENT_FILE, AGENT_FILES, HOOK_FILES } from '@tidewheel/contract/bucket-keys.ts';
+import {
+  AGENT_FILE,
+  AGENT_FILES,
+  bucketKeys,
+  HOOK_FILES,
+  SOURCE_FILE,
+} from '@tidewheel/contract/bucket-keys.ts';
 import { zipOf } from '@tidewheel/kit/zip.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { agentPublisher, packAgent, writeAgent } from '../../functions/aws/lambda/agent.ts';
+import { agentPublisher, writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { agentFilesOf } from '../../functions/launch/job/job-parts.ts';
-import { packSource } from '../../functions/launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../functions/launch/source/pin-source.ts';
 import { declaration } from '../support/builders/launch.ts';
+import { runOf } from '../support/builders/records.ts';
 import { projectPython } from '../support/emulator.ts';
 import { fakeClock } from '../support/fakes/clock.ts';
 import { memoryObjectStore } from '../support/fakes/object-store.ts';
@@ -60,7 +67,8 @@ it('has the same bytes from another folder', async () => {
   cpSync(path.join(ROOT, 'training/agent'), agent, { recursive: true });
   utimesSync(path.join(agent, '__main__.py'), 1, 1);
   writeFileSync(path.join(agent, 'left.pyc'), 'bytecode');
-  expect((await packAgent(folder)).equals(await packAgent(ROOT))).toBe(true);
+  const published = (from: string) => agentPublisher(memoryObjectStore(fakeClock()), from)([AGENT_FILE]);
+  expect(await published(folder)).toBe(await published(ROOT));
 });
 
 it('runs as one file, and gives scripts their helper', async () => {
@@ -77,7 +85,7 @@ it('runs as one file, and gives scripts their helper', async () => {
 });
 
 it('says so where the package holds none', async () => {
-  await expect(packAgent(path.join(ROOT, 'docs'))).rejects.toThrow();
+  await expect(writeAgent(path.join(ROOT, 'docs'), path.join(folder, 'none.pyz'))).rejects.toThrow();
 });
 
 it('is a zip that other programs read', () => {
@@ -93,11 +101,14 @@ with zipfile.ZipFile(sys.argv[1]) as z:
   expect(read).toEqual(names.toSorted().map((name) => [name, name, 1980, '0o100644']));
 });
 
-it('unpacks a source with every name and byte', () => {
+it('unpacks a source with every name and byte', async () => {
   const names = ['train.py', 'a/b.py', 'ü \u{1F30A}/x', "'; rm -rf $(id)", 'a/..b', 'x'.repeat(255)];
-  const { digest, archive } = packSource(names.map((name) => ({ name, bytes: Buffer.from(`${name}\0`) })));
+  const store = memoryObjectStore(fakeClock());
+  for (const name of names) store.put(`${bucketKeys.source('digits')}${name}`, `${name}\0`);
+  const digest = (await pinnedSourceOf(store, runOf('digits', 1, { declaration: declaration() }))) ?? '';
+  const archive = await store.readBytes(bucketKeys.packedSource('digits', digest) + SOURCE_FILE);
   const file = path.join(folder, 'source.zip');
-  writeFileSync(file, archive);
+  writeFileSync(file, archive?.bytes ?? '');
   const target = path.join(folder, 'code');
   const program = `
 import sys; from pathlib import Path

@@ -2,7 +2,6 @@ import { _InstanceType } from '@aws-sdk/client-ec2';
 import { efaCards } from '@tidewheel/catalog/speeds.ts';
 import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
-import { consoleRequest } from '../../functions/aws/ec2/ec2-fleet-service.ts';
 import { type Choice, planOf } from '../support/builders/fleet.ts';
 import { loadModel } from './botocore.ts';
 
@@ -44,15 +43,6 @@ const named: [string, Choice][] = IMAGES.map((image) => [
     },
   },
 ]);
-
-describe('the request for console output', () => {
-  it('is valid for every type', () => {
-    for (const latest of [true, false])
-      expect(
-        requestViolations(ec2, 'GetConsoleOutput', consoleRequest('i-0123456789abcdef0', latest)),
-      ).toEqual([]);
-  });
-});
 
 describe('every request for a fleet', () => {
   it.each([...CHOICES, ...named])('is valid for %s', (_, choice) => {

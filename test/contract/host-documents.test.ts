@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hostRequests, REQUESTS_FOLDER, type Round } from '../../functions/launch/ec2/host-requests.ts';
+import { hostRequests, type Round } from '../../functions/launch/ec2/host-requests.ts';
 import { hostReportSchema, jobDocumentSchema } from '../../functions/launch/job/job-document.ts';
 import { planOf } from '../support/builders/fleet.ts';
 import { generationAt } from '../support/builders/generations.ts';
@@ -81,7 +81,7 @@ said = json.load(sys.stdin)
 class Cloud:
     def keys(self, uri, tries): return [k.removeprefix(uri) for k in said]
     def read_if_there(self, uri): return said.get(uri)
-seen = Requests(Cloud(), "${REQUESTS_FOLDER}", print)
+seen = Requests(Cloud(), "${hostRequests.stop.replace('stop.json', '')}", print)
 seen.refresh()
 opened = seen.round(2)
 print(json.dumps({"stop": seen.stop, "saves": sorted(seen.saves), "newest": seen.newest_round,

@@ -7,7 +7,7 @@ import { DescribeLogStreamsCommand, GetLogEventsCommand } from '@aws-sdk/client-
 import { CreateTrainingJobCommand, type DescribeTrainingJobResponse } from '@aws-sdk/client-sagemaker';
 import { AGENT_FILE, HOOK_FILES } from '@tidewheel/contract/bucket-keys.ts';
 import { filesBelow } from '@tidewheel/kit/files.ts';
-import { packAgent } from '../../../functions/aws/lambda/agent.ts';
+import { writeAgent } from '../../../functions/aws/lambda/agent.ts';
 import { AGENT_PATH } from '../../../functions/launch/job/job-parts.ts';
 import { projectPython } from '../../../test/support/emulator.ts';
 import { channelOf, type Ground } from '../../../test/support/local-sagemaker.ts';
@@ -30,8 +30,9 @@ export async function provide(ground: Ground, folder: string): Promise<void> {
   await upload(ground, path.join(TRAINING, 'recipes/ddp'), 'recipe/');
   const everyStep: Program = 'every_step.py';
   await ground.put(`recipe/${everyStep}`, await readFile(path.join(import.meta.dirname, everyStep)));
-  for (const file of [AGENT_FILE, HOOK_FILES.instrument] as const)
-    await ground.put(`agent/${file}`, await packAgent(path.join(TRAINING, '..'), file));
+  await writeAgent(path.join(TRAINING, '..'), path.join(folder, AGENT_FILE));
+  for (const file of [AGENT_FILE, HOOK_FILES.instrument])
+    await ground.put(`agent/${file}`, await readFile(path.join(folder, file)));
 }
 
 async function upload(ground: Ground, folder: string, prefix: string): Promise<void> {

@@ -95,7 +95,7 @@ function attemptStore(table: StoredTable): AttemptStore {
   };
 }
 
-export function placementStore(table: StoredTable): PlacementStore {
+function placementStore(table: StoredTable): PlacementStore {
   const keyOf = (runId: string, attempt: number): Key => ({
     pk: `RUN#${runId}`,
     sk: `PLACEMENT#${String(attempt).padStart(4, '0')}`,

@@ -88,12 +88,10 @@ async function consoleEnd(ec2: EC2Client, instanceId: string): Promise<string> {
   }
 }
 
-export const consoleRequest = (InstanceId: string, Latest: boolean) => ({ InstanceId, Latest });
-
 /** Only Nitro types have `Latest`. The others keep the output from shortly after the boot. */
 async function outputOf(ec2: EC2Client, InstanceId: string): Promise<string> {
-  const ask = async (latest: boolean) => {
-    const { Output = '' } = await ec2.send(new GetConsoleOutputCommand(consoleRequest(InstanceId, latest)));
+  const ask = async (Latest: boolean) => {
+    const { Output = '' } = await ec2.send(new GetConsoleOutputCommand({ InstanceId, Latest }));
     return Buffer.from(Output, 'base64').toString('utf8');
   };
   try {

@@ -50,7 +50,7 @@ export async function writeAgent(codeFolder: string, file: string): Promise<void
 }
 
 /** For the agent a zip with a __main__.py, as https://docs.python.org/3/library/zipapp.html describes it. */
-export async function packAgent(codeFolder: string, file: AgentFile = AGENT_FILE): Promise<Buffer> {
+async function packAgent(codeFolder: string, file: AgentFile): Promise<Buffer> {
   const folder = join(codeFolder, 'training', FOLDERS[file]);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries

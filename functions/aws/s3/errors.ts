@@ -37,7 +37,7 @@ export class S3Throttled extends S3Error {
 }
 
 /** A failure that may pass: 500, reset, timeout, a truncated or corrupted body. */
-export class S3Transient extends S3Error {
+class S3Transient extends S3Error {
   override readonly name = 'S3Transient';
   constructor(failure: S3Failure, options?: ErrorOptions) {
     super(failure, 'The step can be run again.', options);

@@ -6,7 +6,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map(
 );
 
 /** Resolves the predefined and numeric entities. */
-export function unescapeXml(text: string): string {
+function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(#x[0-9a-fA-F]+|#\d+|\w+);/g, (whole, name: string) => {
     if (name.startsWith('#x')) return String.fromCodePoint(Number.parseInt(name.slice(2), 16));

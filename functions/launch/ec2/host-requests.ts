@@ -9,7 +9,7 @@
  */
 import * as z from 'zod';
 
-export const REQUESTS_FOLDER = 'requests/';
+const REQUESTS_FOLDER = 'requests/';
 
 export const hostRequests = {
   stop: `${REQUESTS_FOLDER}stop.json`,

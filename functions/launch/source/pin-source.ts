@@ -16,7 +16,11 @@ import type { RunRecord } from '../../records/run-records.ts';
 
 const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
 
-/** @returns the digest of the pinned source; undefined for a source in another bucket, which only the job may read */
+/**
+ * @returns the digest of the pinned source, whose archive lies at `bucketKeys.packedSource(pipeline, digest)`; undefined for
+ * a source in another bucket, which only the job may read
+ * @throws LaunchRefusedError with every problem of the folder
+ */
 export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
   const { pipeline, runId, declaration, source: asked } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
@@ -26,7 +30,7 @@ export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promis
   return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory, asked });
 }
 
-export interface SourceOfRun {
+interface SourceOfRun {
   readonly pipeline: string;
   readonly runId: string;
   /** `training.source`, below the pipeline's folder. */
@@ -38,11 +42,7 @@ export interface SourceOfRun {
   readonly asked?: string | undefined;
 }
 
-/**
- * @returns the digest; the archive lies at `layout.packedSource(pipeline, digest)`
- * @throws LaunchRefusedError with every problem of the folder
- */
-export async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
+async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
   const noted = (await noteOf(store, run)) ?? (await noteAsked(store, run));
   if (noted !== undefined && (await isThere(store, run.pipeline, noted))) return noted;
   const packed = await packedFrom(store, run);
@@ -146,19 +146,19 @@ const LONGEST_NAME_BYTES = 255;
 const LONGEST_PATH_BYTES = 1_024;
 const MOST_NAMED = 5;
 
-export interface SourceEntry {
+interface SourceEntry {
   /** Relative to the source's prefix. */
   readonly name: string;
   readonly size: number;
 }
 
-export interface PackedSource {
+interface PackedSource {
   /** SHA-256 of the archive, in hex. */
   readonly digest: string;
   readonly archive: Buffer;
 }
 
-export function packSource(files: readonly ZipFile[]): PackedSource {
+function packSource(files: readonly ZipFile[]): PackedSource {
   const archive = zipOf(files);
   return { digest: createHash('sha256').update(archive).digest('hex'), archive };
 }
@@ -167,7 +167,7 @@ export function packSource(files: readonly ZipFile[]): PackedSource {
  * All reasons why these objects cannot be the source, as messages. A key can hold any characters, so only a path below
  * the target folder is accepted.
  */
-export function packedSourceProblems(
+function packedSourceProblems(
   entries: readonly SourceEntry[],
   { where, entryPoint, workingDirectory }: SourcePlace,
 ): string[] {

@@ -80,7 +80,7 @@ async function tellNewer(deps: WatchDeps, { runId, pipeline, attempt }: AttemptR
   });
 }
 
-export interface StallQuestion {
+interface StallQuestion {
   /** Start of uninterrupted training; undefined while the job does not train. */
   readonly trainingSince?: Date | undefined;
   /** The newest progress that the bucket proves, of this attempt or an earlier one. */
@@ -107,7 +107,7 @@ const FIRST_PATIENCE_SECONDS = 1_800;
  * Unnoticed stalls have cost users days of training. The progress note in the bucket decides, so a save that does not reach
  * the bucket does not count.
  */
-export function checkpointStall(question: StallQuestion): Stall | undefined {
+function checkpointStall(question: StallQuestion): Stall | undefined {
   const { trainingSince, progress, intervalSeconds, now } = question;
   if (trainingSince === undefined) return undefined;
   const saved = progress === undefined ? Number.NaN : Date.parse(progress.updatedAt);

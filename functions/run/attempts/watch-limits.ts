@@ -52,7 +52,7 @@ interface Warning {
   readonly text: string;
 }
 
-export function limitWarnings({ usd, budgetUsd, deadlineAt, expected }: Money): Warning[] {
+function limitWarnings({ usd, budgetUsd, deadlineAt, expected }: Money): Warning[] {
   const warnings: Warning[] = [];
   if (budgetUsd !== undefined && usd >= NEARLY * budgetUsd)
     warnings.push({

@@ -16,7 +16,7 @@ const MOST_ARGUMENTS = 200;
 /** Linux passes no NUL to a program, and a lone surrogate has no bytes. */
 const passable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-export const argumentText = z
+const argumentText = z
   .union([z.string(), z.number(), z.boolean()])
   .transform(String)
   .pipe(

@@ -21,7 +21,7 @@ export interface Balance {
 
 export const MOST_CLASSES = 10_000;
 /** Most copies of one sample. A class that needs more has too few samples to learn from. */
-export const MOST_COPIES = 1_000;
+const MOST_COPIES = 1_000;
 /** Ten thousand small classes beside a large one would need billions of copies. */
 export const MOST_COPIES_IN_ALL = 10_000_000;
 

@@ -74,7 +74,7 @@ function compareLabels(a: string, b: string): number {
 }
 
 /** @param before labels of the generation before, by number */
-export function withNewLabels(before: readonly string[], found: Iterable<string>): string[] {
+function withNewLabels(before: readonly string[], found: Iterable<string>): string[] {
   const known = new Set(before);
   return [...before, ...[...found].filter((label) => !known.has(label)).sort(compareLabels)];
 }

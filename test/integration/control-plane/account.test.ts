@@ -14,7 +14,6 @@ import { defaultVpc, openDefaultVpc } from '@tidewheel/emulators/region/subnets.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { accountView } from '../../../functions/aws/account/account-view.ts';
 import type { AccountView } from '../../../functions/check/account-view.ts';
-import { concurrencyFindings } from '../../../functions/check/check-deployment.ts';
 import { networkFindings } from '../../../functions/check/network.ts';
 import { trainingQuotaFindings } from '../../../functions/check/training-quotas.ts';
 import { declaration } from '../../support/builders/launch.ts';
@@ -52,9 +51,7 @@ beforeAll(async () => {
 afterAll(() => emulator.stop());
 
 it('reads the concurrency of a new account', async () => {
-  expect(concurrencyFindings(await view.concurrency())).toMatchObject([
-    { kind: 'limited', value: '10, 10 unreserved' },
-  ]);
+  expect(await view.concurrency()).toMatchObject({ value: { account: 10, unreserved: 10 } });
 });
 
 it('names the quotas of 0 of a new account', async () => {

@@ -5,7 +5,8 @@ import { bucketKeys, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { describe, expect, it } from 'vitest';
-import { pinSource } from '../../../functions/launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
+import { declarationOf, runOf } from './records.ts';
 
 class Death extends Error {
   override readonly name = 'Death';
@@ -50,13 +51,8 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
         await store.writeText(bucketKeys.source(pipeline) + file, text);
     };
     await put(files);
-    const pin = (run = 1, by: ObjectStore = store): Promise<string> =>
-      pinSource(by, {
-        pipeline,
-        runId: `${pipeline}-00000${run}`,
-        source: 'source/',
-        entryPoint: 'train.py',
-      });
+    const pin = async (run = 1, by: ObjectStore = store): Promise<string> =>
+      (await pinnedSourceOf(by, runOf(pipeline, run, { declaration: declarationOf(pipeline) }))) ?? '';
     const archives = () => keysOf(store, `${pipeline}/sources/`);
     /** That the archive is whole and the one that its name says. */
     const isWhole = async (digest: string): Promise<boolean> => {

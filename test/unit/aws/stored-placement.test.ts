@@ -1,6 +1,6 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { expect, it } from 'vitest';
-import { placementStore } from '../../../functions/aws/dynamodb/stores.ts';
-import type { StoredTable } from '../../../functions/aws/dynamodb/table.ts';
+import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { decisionWith, LARGE_DECISION } from '../../support/builders/large-decision.ts';
 
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html */
@@ -8,13 +8,13 @@ const LARGEST_ITEM = 400 * 1_024;
 
 it('a decision of 80 types fits an item', async () => {
   const items: object[] = [];
-  const table: Pick<StoredTable, 'put'> = {
-    put: (item) => {
-      items.push(item);
-      return Promise.resolve();
+  const dynamo: Pick<DynamoDBDocumentClient, 'send'> = {
+    send: ({ input }: { readonly input: object }) => {
+      if ('Item' in input && typeof input.Item === 'object') items.push(input.Item ?? {});
+      return Promise.resolve({});
     },
   };
-  const placements = placementStore(table as StoredTable);
+  const { placements } = dynamoStores(dynamo as DynamoDBDocumentClient, 'table');
   await placements.put('digits-000001', 1, LARGE_DECISION);
   await placements.put('digits-000001', 2, decisionWith(80 * 6));
   const [large, usual] = items.map((item) => {

@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { dropTarget, unclaimedTexts } from '../../../cli/serve/unclaimed-files.ts';
+import { dropTarget, watchUnclaimedFiles } from '../../../cli/serve/unclaimed-files.ts';
 import { runWatcher } from '../../../cli/serve/watch-runs.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
@@ -120,25 +120,34 @@ describe('a file of the drop folder', () => {
 });
 
 describe('what belongs to no pipeline in the bucket', () => {
-  it('has a line with the remedy', () => {
+  /** What one look at a bucket with these keys says. */
+  async function linesOf(...keys: readonly string[]): Promise<readonly string[]> {
+    const lines: string[] = [];
+    const ending = new AbortController();
+    for (const key of keys) at.store.put(key, '');
+    const problem = (text: string): void => void lines.push(text);
+    const watching = watchUnclaimedFiles({ store: at.store, screen: { problem }, signal: ending.signal });
+    ending.abort();
+    await watching;
+    return lines;
+  }
+
+  it('has a line with the remedy', async () => {
+    const arrivals = ['wine', 'beer', 'Bad Name', 'tidewheel-check'].map((name) => `${name}/incoming/1.png`);
     const declarations = [bucketKeys.pipeline('wine'), 'pipelines/beer.yml', 'pipelines/Bad Name.yaml'];
-    expect(
-      unclaimedTexts({ declarations, folders: ['wine', 'beer', 'Bad Name', 'tidewheel-check'] }),
-    ).toEqual([
-      'pipelines/beer.yml declares nothing: the name of a declaration is pipelines/<pipeline>.yaml',
-      expect.stringMatching(/^pipelines\/Bad Name\.yaml declares nothing: .*use 1 to 32 of a-z/) as string,
-      'beer/incoming/ waits for a pipeline: declare it at pipelines/beer.yaml',
+    const lines = await linesOf(...declarations, ...arrivals);
+    expect(lines.toSorted()).toEqual([
       expect.stringMatching(/^Bad Name\/incoming\/ is ignored: "Bad Name" cannot name/) as string,
+      'beer/incoming/ waits for a pipeline: declare it at pipelines/beer.yaml',
+      expect.stringMatching(/^pipelines\/Bad Name\.yaml declares nothing: .*use 1 to 32 of a-z/) as string,
+      'pipelines/beer.yml declares nothing: the name of a declaration is pipelines/<pipeline>.yaml',
     ]);
   });
 
-  it('an unclaimed file has one line, whatever its name', () => {
+  it('an unclaimed file has one line, whatever its name', async () => {
     const name = 'x\n07:00:00 evil-000001 succeeded\u001b[2J';
-    const texts = unclaimedTexts({
-      declarations: [`pipelines/${name}.yaml`, `pipelines/${name}`],
-      folders: [name],
-    });
-    expect(texts).toHaveLength(3);
-    expect(texts.filter((text) => !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text))).toEqual([]);
+    const lines = await linesOf(`pipelines/${name}.yaml`, `pipelines/${name}`, `${name}/incoming/1.png`);
+    expect(lines).toHaveLength(3);
+    expect(lines.filter((text) => !/^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(text))).toEqual([]);
   });
 });

@@ -4,25 +4,37 @@ import path from 'node:path';
 import { belongsToSource } from '@tidewheel/declaration/script.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packedSourceProblems, packSource } from '../../../functions/launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
+import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { fakeClock } from '../../support/fakes/clock.ts';
+import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 
-const WHERE = { where: 's3://b/digits/source/', entryPoint: 'train.py' };
-const problemsOf = (...names: string[]): string[] =>
-  packedSourceProblems(
-    ['train.py', ...names].map((name) => ({ name, size: 1 })),
-    WHERE,
+/** The digest of a source with these files, or why it is refused. */
+function pinned(
+  files: Readonly<Record<string, string>>,
+  training: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const store = memoryObjectStore(fakeClock());
+  for (const [name, text] of Object.entries(files)) store.put(`digits/source/${name}`, text);
+  const declaration = declarationOf('digits', { training: { strategy: 'ddp', ...training } });
+  return pinnedSourceOf(store, runOf('digits', 1, { declaration })).then(
+    (digest) => digest ?? '',
+    (error: unknown) => String(error),
   );
+}
+const withNames = (...names: readonly string[]): Promise<string> =>
+  pinned(Object.fromEntries(['train.py', ...names].map((name) => [name, 'x'])));
+const DIGEST = /^[0-9a-f]{64}$/;
 
 describe('the folder that the script runs in', () => {
-  it.each(['vit', '${checkpoints}'])('may be %s', (workingDirectory) => {
-    const entries = ['train.py', 'vit/config.yaml'].map((name) => ({ name, size: 1 }));
-    expect(packedSourceProblems(entries, { ...WHERE, workingDirectory })).toEqual([]);
+  it.each(['vit', '${checkpoints}'])('may be %s', async (workingDirectory) => {
+    expect(await pinned({ 'train.py': '', 'vit/config.yaml': '' }, { workingDirectory })).toMatch(DIGEST);
   });
 
-  it('has to hold something', () => {
-    expect(
-      packedSourceProblems([{ name: 'train.py', size: 1 }], { ...WHERE, workingDirectory: 'vit' }),
-    ).toEqual([expect.stringContaining('vit is no folder under s3://b/digits/source/')]);
+  it('has to hold something', async () => {
+    expect(await pinned({ 'train.py': '' }, { workingDirectory: 'vit' })).toMatch(
+      /vit is no folder under s3:\/\/.*\/digits\/source\//,
+    );
   });
 });
 
@@ -45,10 +57,8 @@ describe('the names of a source', () => {
     `${'x/'.repeat(600)}y`,
     'ü'.repeat(128),
     'train.py/b',
-  ])('refuse %j', (name) => {
-    const problems = problemsOf(name);
-    expect(problems).toHaveLength(1);
-    expect(problems[0]).toContain('rename');
+  ])('refuse %j', async (name) => {
+    expect(await withNames(name)).toMatch(/^LaunchRefusedError: .*: rename it$/);
   });
 
   it.each([
@@ -62,18 +72,18 @@ describe('the names of a source', () => {
     '.env',
     'a\\..\\b',
     '-rf',
-  ])('take %j as it is', (name) => {
-    expect(problemsOf(name)).toEqual([]);
+  ])('take %j as it is', async (name) => {
+    expect(await withNames(name)).toMatch(DIGEST);
   });
 
-  it('lead to a file below the folder when accepted', () => {
+  it('lead to a file below the folder when accepted', async () => {
     const hostile = fc.array(fc.constantFrom('..', '.', '', '/', 'a', '\\', '\0', 'ü', '~', ' '), {
       maxLength: 6,
     });
-    fc.assert(
-      fc.property(hostile, fc.constantFrom('/', ''), (parts, joint) => {
+    await fc.assert(
+      fc.asyncProperty(hostile, fc.constantFrom('/', ''), async (parts, joint) => {
         const name = parts.join(joint);
-        if (!belongsToSource(name) || problemsOf(name).length > 0) return;
+        if (!belongsToSource(name) || !DIGEST.test(await withNames(name))) return;
         const there = path.posix.resolve('/opt/ml/code', name);
         expect(there.startsWith('/opt/ml/code/')).toBe(true);
         expect(there).toBe(`/opt/ml/code/${name}`);
@@ -81,39 +91,34 @@ describe('the names of a source', () => {
     );
   });
 
-  it('report all problems, shortened to the first few', () => {
-    const [problem] = problemsOf(...Array.from({ length: 9 }, (_, index) => `../${index}`));
-    expect(problem).toMatch(/"\.\.\/4".*and 4 more/s);
+  it('report all problems, shortened to the first few', async () => {
+    expect(await withNames(...Array.from({ length: 9 }, (_, index) => `../${index}`))).toMatch(
+      /"\.\.\/4".*and 4 more/s,
+    );
   });
 });
 
 describe('the size of a source', () => {
-  it('is refused with the largest file and a remedy', () => {
-    const entries = [
-      { name: 'train.py', size: 10 },
-      { name: 'weights.bin', size: 70_000_000 },
-    ];
-    expect(packedSourceProblems(entries, WHERE)[0]).toMatch(
+  it('is refused with the largest file and a remedy', async () => {
+    expect(await pinned({ 'train.py': '', 'weights.bin': ' '.repeat(70_000_000) })).toMatch(
       /limit is 67108864.*"weights\.bin".*training\.channels/s,
     );
   });
 
-  it('is refused by the number of files, too', () => {
-    expect(problemsOf(...Array.from({ length: 5_000 }, (_, index) => `${index}`))[0]).toMatch(/5001 files/);
+  it('is refused by the number of files, too', async () => {
+    expect(await withNames(...Array.from({ length: 5_000 }, (_, index) => `${index}`))).toMatch(/5001 files/);
   });
 });
 
-it('without its program is refused before the launch', () => {
-  expect(packedSourceProblems([{ name: 'other.py', size: 1 }], WHERE)[0]).toMatch(
-    /train\.py is not under s3:.*"other\.py"/,
+it('without its program is refused before the launch', async () => {
+  expect(await pinned({ 'other.py': '' })).toMatch(/train\.py is not under s3:.*"other\.py"/);
+  expect(await pinned({})).toMatch(
+    /no object lies under s3:\/\/.*\/digits\/source\/: put train\.py and what it needs there$/,
   );
-  expect(packedSourceProblems([], WHERE)).toEqual([
-    'no object lies under s3://b/digits/source/: put train.py and what it needs there',
-  ]);
 });
 
-it('has a hash independent of the read order', () => {
-  const files = ['train.py', 'a/b'].map((name) => ({ name, bytes: Buffer.from(name) }));
-  expect(packSource(files.toReversed()).digest).toBe(packSource(files).digest);
-  expect(packSource(files.slice(1)).digest).not.toBe(packSource(files).digest);
+it('has a hash independent of the read order', async () => {
+  const digest = await pinned({ 'train.py': 'train.py', 'a/b': 'a/b' });
+  expect(await pinned({ 'a/b': 'a/b', 'train.py': 'train.py' })).toBe(digest);
+  expect(await pinned({ 'train.py': 'train.py' })).not.toBe(digest);
 });

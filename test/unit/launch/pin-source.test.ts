@@ -3,15 +3,18 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import { pinSource } from '../../../functions/launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
+import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 
 const clock = fakeClock();
 pinnedSourceContract('the fake', () => Promise.resolve(memoryObjectStore(clock)));
 
-const RUN = { pipeline: 'digits', runId: 'digits-000001', source: 'source/', entryPoint: 'train.py' };
+const declaration = declarationOf('digits');
+const RUN = runOf('digits', 1, { declaration });
+const NEXT = runOf('digits', 2, { declaration });
 const script = `${bucketKeys.source('digits')}train.py`;
 
 function lay() {
@@ -22,14 +25,14 @@ function lay() {
 
 it('restores a deleted archive from the same files only', async () => {
   const store = lay();
-  const digest = await pinSource(store, RUN);
+  const digest = await pinnedSourceOf(store, RUN);
   const [archive = ''] = store.keys('digits/sources/');
   store.remove(archive);
-  expect(await pinSource(store, RUN)).toBe(digest);
+  expect(await pinnedSourceOf(store, RUN)).toBe(digest);
   expect(store.keys('digits/sources/')).toEqual([archive]);
   store.remove(archive);
   store.put(script, 'print(2)');
-  await expect(pinSource(store, RUN)).rejects.toThrow(/was deleted.*restore the earlier files/s);
+  await expect(pinnedSourceOf(store, RUN)).rejects.toThrow(/was deleted.*restore the earlier files/s);
 });
 
 it.each([
@@ -47,21 +50,21 @@ it.each([
       return read;
     },
   };
-  await expect(pinSource(changing, RUN)).rejects.toThrow(TransientError);
+  await expect(pinnedSourceOf(changing, RUN)).rejects.toThrow(TransientError);
   expect(store.keys('digits/runs/')).toEqual([]);
 });
 
 it('uploads nothing for a run with the same code', async () => {
   const store = lay();
-  const digest = await pinSource(store, RUN);
+  const digest = await pinnedSourceOf(store, RUN);
   const createBytes = () => Promise.reject(new Error('sent again'));
-  expect(await pinSource({ ...store, createBytes }, { ...RUN, runId: 'digits-000002' })).toBe(digest);
+  expect(await pinnedSourceOf({ ...store, createBytes }, NEXT)).toBe(digest);
 });
 
 it('leaves out caches and folder markers', async () => {
   const store = lay();
-  const digest = await pinSource(store, RUN);
+  const digest = await pinnedSourceOf(store, RUN);
   for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])
     store.put(bucketKeys.source('digits') + name, 'left behind');
-  expect(await pinSource(store, { ...RUN, runId: 'digits-000002' })).toBe(digest);
+  expect(await pinnedSourceOf(store, NEXT)).toBe(digest);
 });

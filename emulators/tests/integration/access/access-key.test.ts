@@ -5,10 +5,12 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { signedHeaders } from '../../../../test/support/signed-fetch.ts';
-import { type AccessKey, keyVariables, makeAccessKey } from '../../../access/access-key.ts';
+import { type AccessKey, keyVariables } from '../../../access/access-key.ts';
 import { createFunction, invoke } from '../aws/lambda.ts';
 import { type Answer, ask, GOOD, SERVERS, type ServerName, type Servers, startServers } from './servers.ts';
 
+/** Of another region. */
+const OTHER_KEY: AccessKey = { accessKeyId: `LOCAL${'B'.repeat(15)}`, secretAccessKey: 'C'.repeat(40) };
 let servers: Servers;
 
 beforeAll(async () => {
@@ -65,7 +67,7 @@ describe.each(SERVERS)('%s', (server) => {
   });
 
   it.each([
-    makeAccessKey(),
+    OTHER_KEY,
     { ...TEST_KEY, accessKeyId: 'test' },
     { accessKeyId: 'test', secretAccessKey: 'test' },
     { ...TEST_KEY, accessKeyId: '000000000000' },
@@ -137,7 +139,7 @@ it.each([
     return ask(url, { ...request, headers: await signedHeaders(url, { ...request, credentials }) });
   };
   expect(await sendWith(TEST_KEY)).toMatchObject({ status: 200 });
-  expect((await sendWith(makeAccessKey())).text).toContain(code);
+  expect((await sendWith(OTHER_KEY)).text).toContain(code);
 });
 
 it('an API takes no authorization that is not signed', async () => {

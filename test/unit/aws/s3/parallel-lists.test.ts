@@ -3,7 +3,7 @@
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedBlob } from '@tidewheel/packing/store.ts';
 import { describe, expect, it } from 'vitest';
-import { S3Transient } from '../../../../functions/aws/s3/errors.ts';
+import { classify } from '../../../../functions/aws/s3/errors.ts';
 import { withParallelLists } from '../../../../functions/aws/s3/parallel-lists.ts';
 import { lookAtIncoming } from '../../../../functions/run/ingest/settle-run.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
@@ -93,7 +93,7 @@ describe('a list of a million keys', () => {
   it('fails as TransientError when S3 does not answer', async () => {
     const store = new EndlessStore();
     const failure = { operation: 'ListObjectsV2', key: '', status: 500, code: 'InternalError' };
-    store.listPage = () => Promise.reject(new S3Transient(failure));
+    store.listPage = () => Promise.reject(classify(failure));
     const look = lookAtIncoming(listed(store), { prefix: PREFIX, now: new Date() });
     await expect(look).rejects.toThrow(TransientError);
   });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   deleteXml,
+  elementText,
   isWholeListing,
   parseDeletion,
   parseListing,
-  unescapeXml,
 } from '../../../../functions/aws/s3/xml.ts';
 
 const listing = (inner: string) =>
@@ -73,7 +73,7 @@ describe('a listing', () => {
   });
 
   it('resolves numeric entities', () => {
-    expect(unescapeXml('&#x41;&#66;&lt;&unknown;')).toBe('AB<&unknown;');
+    expect(elementText('<Key>&#x41;&#66;&lt;&unknown;</Key>', 'Key')).toBe('AB<&unknown;');
   });
 });
 
