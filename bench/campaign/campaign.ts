@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { asWritten, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
@@ -19,6 +18,7 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
+import { documentClient } from '../../functions/aws/shared/clients.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import { endOf } from '../work-folder.ts';
 import type { Campaign, CampaignZone } from './campaign-case.ts';
@@ -168,7 +168,7 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     region: REGION,
     credentials: region.credentials,
   });
-  const stores = dynamoStores(DynamoDBDocumentClient.from(dynamo), region.stack.table);
+  const stores = dynamoStores(documentClient(dynamo), region.stack.table);
   const at = new Date((region.clock?.now() ?? Date.now()) - 86_400_000).toISOString();
   const runId = runIdOf(name, 1);
   const times = { createdAt: at, updatedAt: at };

@@ -1,7 +1,6 @@
 /** From the start of a region to its end: the demo, and then whatever is dropped. */
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/profiles.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
@@ -11,6 +10,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import pc from 'picocolors';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { documentClient } from '../../functions/aws/shared/clients.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { buildPage } from '../page/page-files.ts';
@@ -168,7 +168,7 @@ async function showHeldUp(
 function openStores({ clients, credentials, endpoints, stack }: Region): Pick<Session, 'stores' | 'store'> {
   const dynamo = new DynamoDBClient({ region: REGION, credentials, endpoint: endpoints.aws });
   return {
-    stores: dynamoStores(DynamoDBDocumentClient.from(dynamo), stack.table),
+    stores: dynamoStores(documentClient(dynamo), stack.table),
     store: s3ObjectStore(clients.s3, stack.bucket),
   };
 }

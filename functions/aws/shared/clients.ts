@@ -14,15 +14,16 @@ import { once } from '@tidewheel/kit/once.ts';
 export const retry = { maxAttempts: 4 } as const;
 
 /** Scripts report numbers of any size. DynamoDB keeps 38 digits, and JavaScript reads what it wrote. */
-export const documents = {
+const documents = {
   marshallOptions: { removeUndefinedValues: true, allowImpreciseNumbers: true },
   unmarshallOptions: { wrapNumbers: Number },
 } as const;
 
+export const documentClient = (client: DynamoDBClient): DynamoDBDocumentClient =>
+  DynamoDBDocumentClient.from(client, documents);
+
 // One client per service and process, made at its first use. Separate exports marked pure, so that a bundle contains only the clients that its function uses.
-export const dynamo = /* @__PURE__ */ once(() =>
-  DynamoDBDocumentClient.from(new DynamoDBClient(retry), documents),
-);
+export const dynamo = /* @__PURE__ */ once(() => documentClient(new DynamoDBClient(retry)));
 export const eventBridge = /* @__PURE__ */ once(() => new EventBridgeClient(retry));
 export const s3 = /* @__PURE__ */ once(() => new S3Client({ ...retry, forcePathStyle: needsPathStyle() }));
 /** One client for each other region. */

@@ -360,7 +360,7 @@ const DEPTH = 24;
  * @param until undefined: the end of all keys with the prefix
  * @returns undefined if a request would not be worth it
  */
-export function keyBetween(after: string, until: string | undefined, prefix = ''): string | undefined {
+function keyBetween(after: string, until: string | undefined, prefix: string): string | undefined {
   let index = until === undefined ? prefix.length : 0;
   while (until !== undefined && index < until.length && after[index] === until[index]) index += 1;
   for (let at = index; at <= Math.min(after.length, index + DEPTH); at += 1) {

@@ -73,7 +73,7 @@ const PROMPT_SECONDS = 300;
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
 
 /** What outcomes say of capacity, in the words that beliefs are made from: up from start to end, down at a capacity error or a loss. */
-export const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
+const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
   outcomes.flatMap((met) => {
     const {
       instanceType,

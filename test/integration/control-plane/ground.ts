@@ -11,12 +11,11 @@ import {
   SFNClient,
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { documents as documentOptions } from '../../../functions/aws/shared/clients.ts';
+import { documentClient } from '../../../functions/aws/shared/clients.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
 import type { Stores } from '../../../functions/records/stores.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
@@ -60,8 +59,7 @@ export async function makeStores(url: string, table: string): Promise<Stores> {
     { client: dynamo, minDelay: 1, maxDelay: 2, maxWaitTime: 20 },
     { TableName: table },
   );
-  const documents = DynamoDBDocumentClient.from(dynamo, documentOptions);
-  return dynamoStores(documents, table);
+  return dynamoStores(documentClient(dynamo), table);
 }
 
 const GROUP = 'tidewheel-test';

@@ -18,7 +18,8 @@ import {
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../../test/support/builders/records.ts';
-import { observationsFrom, poolOutcomeOf } from '../../belief/attempt-observations.ts';
+import { memoryStores } from '../../../../test/support/fakes/stores.ts';
+import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
 import { estimateWork, restartSecondsIn } from '../../decision/work.ts';
@@ -252,12 +253,16 @@ describe('a launcher that was tried', () => {
     );
   });
 
-  it('is remembered by other runs, its limits as limits', () => {
+  it('is remembered by other runs, its limits as limits', async () => {
     const met = poolOutcomeOf(
       attempt(1, on('ec2', 'use1-az1'), { kind: 'capacity', quota: true, endedAt: hoursLater(1) }),
     );
     expect(met).toMatchObject({ launcher: 'ec2', quota: true, end: 'capacityError' });
-    expect(observationsFrom(met ? [met] : [])).toMatchObject([
+    const { poolOutcomes } = memoryStores();
+    if (met !== undefined) await poolOutcomes.put(met);
+    const instanceTypes = met === undefined ? [] : [met.instanceType];
+    const question = { runId: 'another-000001', instanceTypes, now: new Date(hoursLater(2)) };
+    expect(await observationsOfOthers(poolOutcomes, question)).toMatchObject([
       { launcher: 'ec2', quota: true, seen: 'capacityError' },
     ]);
   });

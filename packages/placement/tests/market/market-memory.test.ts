@@ -14,7 +14,7 @@ import { declarationOf, runOf } from '../../../../test/support/builders/records.
 import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../../test/support/fakes/object-store.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
-import { observationsFrom, poolOutcomeOf } from '../../belief/attempt-observations.ts';
+import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
 import { type Observation } from '../../belief/observation.ts';
 import { recordFor, recordsOf } from '../../belief/pool-statistics.ts';
@@ -146,26 +146,29 @@ describe('the record of a pool', () => {
   const now = Date.parse(hoursLater(0));
   const at = (daysAgo: number): string => hoursLater(-24 * daysAgo);
   /** Capacity that was requested so many days ago and held for so many, or missing. */
-  const met = (daysAgo: number, end: PoolOutcome['end'], days?: number): readonly Observation[] =>
-    observationsFrom([
-      {
-        runId: `run-${daysAgo}`,
-        attempt: 1,
-        ...pool,
-        nodes: 1,
-        requestedAt: at(daysAgo),
-        startedAt: days === undefined ? undefined : at(daysAgo),
-        endedAt: at(daysAgo - (days ?? 0)),
-        end,
-      },
-    ]);
+  const met = (daysAgo: number, end: PoolOutcome['end'], days?: number): PoolOutcome => ({
+    runId: `run-${daysAgo}`,
+    attempt: 1,
+    ...pool,
+    nodes: 1,
+    requestedAt: at(daysAgo),
+    startedAt: days === undefined ? undefined : at(daysAgo),
+    endedAt: at(daysAgo - (days ?? 0)),
+    end,
+  });
+  /** What another run learns of them. */
+  const observed = async (outcomes: readonly PoolOutcome[]) =>
+    observationsOfOthers(
+      { ...memoryStores().poolOutcomes, list: () => Promise.resolve([...outcomes]) },
+      { runId: 'digits-000001', instanceTypes: [pool.instanceType], now: new Date(now) },
+    );
   const outlook = (observations: readonly Observation[]) =>
     outlookOf(model, pool, { observations: [], records: recordsOf(observations, now), nowMilliseconds: now });
-  const good = [20, 18, 16, 14].flatMap((day) => met(day, 'lost', 1.5));
-  const bad = [20.3, 18.3, 16.3, 14.3].flatMap((day) => met(day, 'capacityError'));
+  const good = [20, 18, 16, 14].map((day) => met(day, 'lost', 1.5));
+  const bad = [20.3, 18.3, 16.3, 14.3].map((day) => met(day, 'capacityError'));
 
-  it('counts outcomes older than a week', () => {
-    const records = recordsOf([...good, ...bad, ...met(3, 'capacityError')], now);
+  it('counts outcomes older than a week', async () => {
+    const records = recordsOf(await observed([...good, ...bad, met(3, 'capacityError')]), now);
     expect(recordFor(records, pool)).toEqual({
       had: 4,
       capacityErrors: 4,
@@ -174,13 +177,13 @@ describe('the record of a pool', () => {
     });
   });
 
-  it('keeps simultaneous attempts in one pool apart', () => {
-    const beside = [
-      ...met(20, 'kept', 1),
-      ...met(19.8, 'lost', 0.1),
-      ...met(12, 'kept', 1),
-      ...met(30.5, 'kept', 1),
-    ];
+  it('keeps simultaneous attempts in one pool apart', async () => {
+    const beside = await observed([
+      met(20, 'kept', 1),
+      met(19.8, 'lost', 0.1),
+      met(12, 'kept', 1),
+      met(30.5, 'kept', 1),
+    ]);
     expect(recordFor(recordsOf(beside, now), pool)).toEqual({
       had: 4,
       capacityErrors: 0,
@@ -189,8 +192,8 @@ describe('the record of a pool', () => {
     });
   });
 
-  it('moves the belief towards the statistics', () => {
-    const [none, had, refused] = [outlook([]), outlook(good), outlook(bad)];
+  it('moves the belief towards the statistics', async () => {
+    const [none, had, refused] = [outlook([]), outlook(await observed(good)), outlook(await observed(bad))];
     expect(had.chanceUp).toBeGreaterThan(none.chanceUp);
     expect(refused.chanceUp).toBeLessThan(none.chanceUp);
     expect(refused.waitSeconds).toBeGreaterThan(none.waitSeconds);
