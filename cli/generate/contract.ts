@@ -28,7 +28,7 @@ export const DOCUMENTS: Readonly<Record<string, HostDocument>> = {
 type Schema = z.core.JSONSchema.JSONSchema;
 
 /** As it is written, before defaults take the place of absent fields. */
-export const writtenSchema = ({ schema }: HostDocument): Schema => z.toJSONSchema(schema, { io: 'input' });
+export const inputSchema = ({ schema }: HostDocument): Schema => z.toJSONSchema(schema, { io: 'input' });
 
 /** A module of Python as ruff formats it. */
 export function contractModule(): string {
@@ -37,7 +37,7 @@ export function contractModule(): string {
       `    FILE: ClassVar[str] = ${quoted(DOCUMENT_FILES[document.name])}`,
       `    VERSION: ClassVar[int] = ${document.version}`,
     ];
-    return classesOf(`${name}(Document)`, writtenSchema(document), `${constants.join('\n')}\n\n`);
+    return classesOf(`${name}(Document)`, inputSchema(document), `${constants.join('\n')}\n\n`);
   });
   const names = new Map(written.flatMap(({ names }) => names));
   return `${HEADER}Fault = Literal[${HOST_FAULTS.map(quoted).join(', ')}]

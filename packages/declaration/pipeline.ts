@@ -28,6 +28,6 @@ export {
 } from './schema/pipeline.ts';
 export { readingHints } from './schema/reading-hints.ts';
 export { type Retention, retentionSchema } from './schema/retention.ts';
-export { partsOf, runPartsSchema, withParts } from './schema/run-parts.ts';
+export { runPartsOf, runPartsSchema, withParts } from './schema/run-parts.ts';
 export { entryPointOf, type Hyperparameter, trainingSchema } from './schema/training.ts';
 export { asWritten, upgradedText, withPin, writtenPipeline, writtenSchema } from './schema/tuning.ts';

@@ -15,5 +15,5 @@ export function pinnable({ versions, generations }: DatasetView, name: string): 
     : undefined;
 }
 
-export const samplesOf = ({ generations }: DatasetView, names: readonly string[]): number =>
+export const samplesOfGenerations = ({ generations }: DatasetView, names: readonly string[]): number =>
   generations.reduce((sum, { name, samples = 0 }) => (names.includes(name) ? sum + samples : sum), 0);

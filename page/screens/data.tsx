@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
-import { pinnable, samplesOf } from '../model/pinnable.ts';
+import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
 import { Disclosure } from '../parts/disclosure.tsx';
 import { SendButton } from '../parts/send.tsx';
 import { Numbers, numbers, Table } from '../parts/table.tsx';
@@ -271,7 +271,7 @@ function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
       </Disclosure>
     );
   if (version === undefined) return null;
-  const samples = samplesOf(dataset, version.generations);
+  const samples = samplesOfGenerations(dataset, version.generations);
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
   return (
     <Disclosure key="pin" id="pin" class="steering" summary={`Pin the version of ${generation}`}>

@@ -5,7 +5,7 @@ import { readDocument, valueOf } from '@tidewheel/contract/document.ts';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { DOCUMENTS, writtenSchema } from '../../cli/generate/contract.ts';
+import { DOCUMENTS, inputSchema } from '../../cli/generate/contract.ts';
 import { projectPython } from '../support/emulator.ts';
 
 const SAMPLES = 60;
@@ -87,7 +87,7 @@ const all = Object.entries(DOCUMENTS);
 const samples = all.flatMap(([name, document]) =>
   fc
     .sample(
-      arbitraryOf(writtenSchema(document)).filter((value) => document.schema.safeParse(value).success),
+      arbitraryOf(inputSchema(document)).filter((value) => document.schema.safeParse(value).success),
       SAMPLES,
     )
     .map((value) => ({ name, document, value: value as object })),

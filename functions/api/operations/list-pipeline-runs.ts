@@ -2,7 +2,7 @@ import { noPipeline, ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { pageQuery, readPage } from '../shared/paging.ts';
 import { runList, summaryOfRun } from '../shared/shown.ts';
-import { isDeclared } from '../shared/stored-declaration.ts';
+import { hasDeclaration } from '../shared/stored-declaration.ts';
 
 export const listPipelineRuns = defineOperation(
   {
@@ -23,7 +23,7 @@ export const listPipelineRuns = defineOperation(
     if ('status' in page) return page;
     const { items, ...rest } = page;
     // Runs outlive their pipeline's declaration.
-    return items.length === 0 && rest.unreadable === undefined && !(await isDeclared(deps, name))
+    return items.length === 0 && rest.unreadable === undefined && !(await hasDeclaration(deps, name))
       ? noPipeline(name)
       : ok({ runs: items, ...rest });
   },

@@ -9,7 +9,7 @@ import { gangHourlyUsd } from '../../run/attempts/stop-rules.ts';
 import { noPipeline, ok } from '../shared/answers.ts';
 import { type ApiDeps, defineOperation, READS } from '../shared/operation.ts';
 import { leftOut, nextToken, pageQuery, readPage, unreadable } from '../shared/paging.ts';
-import { isDeclared } from '../shared/stored-declaration.ts';
+import { hasDeclaration } from '../shared/stored-declaration.ts';
 
 const measured = z.object({ mean: z.number(), low: z.number(), high: z.number() });
 
@@ -57,7 +57,7 @@ export const listProbes = defineOperation(
     });
     if ('status' in page) return page;
     const { items, ...rest } = page;
-    return items.length === 0 && rest.unreadable === undefined && !(await isDeclared(deps, name))
+    return items.length === 0 && rest.unreadable === undefined && !(await hasDeclaration(deps, name))
       ? noPipeline(name)
       : ok({ probes: items, ...rest });
   },

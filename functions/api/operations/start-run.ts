@@ -1,5 +1,5 @@
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { type Pipeline, partsOf, withParts } from '@tidewheel/declaration/pipeline.ts';
+import { type Pipeline, runPartsOf, withParts } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import { list } from '@tidewheel/kit/fields.ts';
 import type { Checked } from '@tidewheel/kit/validation.ts';
@@ -99,7 +99,7 @@ async function shapeOf(
   const pinned = source === 'pinned' ? model.value?.source : undefined;
   return {
     ok: true,
-    value: { changed, again, source: pinned, parts: partsOf(declaration.pipeline) },
+    value: { changed, again, source: pinned, parts: runPartsOf(declaration.pipeline) },
   };
 }
 
@@ -132,7 +132,7 @@ async function modelOf(
 
 /** On the data that it trained on. */
 function partsAgain({ declaration, generations }: Model) {
-  const parts = partsOf(declaration);
+  const parts = runPartsOf(declaration);
   const pin = parts.pin ?? generations?.at(-1);
   return { ...parts, ...(pin !== undefined && { pin }) };
 }

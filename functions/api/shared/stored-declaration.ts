@@ -9,7 +9,7 @@ import type { ApiDeps } from './operation.ts';
 
 type Deps = Pick<ApiDeps, 'store' | 'allowed' | 'notifiedMarker'>;
 
-export const isDeclared = async ({ store }: Deps, name: string): Promise<boolean> =>
+export const hasDeclaration = async ({ store }: Deps, name: string): Promise<boolean> =>
   (await store.readText(bucketKeys.pipeline(name))) !== undefined;
 
 export const rulesOf = ({ store: { bucket }, allowed, notifiedMarker }: Deps): DeploymentRules => ({

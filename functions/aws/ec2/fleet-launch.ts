@@ -23,7 +23,7 @@ import { type CreateOutcome, refusalOf } from '../../launch/job/training-service
 import { awsErrorClass } from '../../records/aws-error-class.ts';
 import { describeError, isAnswer, unlessThere } from '../shared/aws-errors.ts';
 import { fleetHosts, terminateHosts } from './fleet-hosts.ts';
-import { folderOf } from './fleet-memory.ts';
+import { fleetFolderOf } from './fleet-memory.ts';
 
 export async function launchFleet(
   ec2: EC2Client,
@@ -85,7 +85,7 @@ const tokenOf = ({ fleet }: FleetPlan, refused: number): string =>
   refused === 0 ? fleet.ClientToken : `${fleet.ClientToken}-t${refused + 1}`;
 
 async function refusalsOf(store: ObjectStore, jobName: string) {
-  const folder = folderOf(store, jobName);
+  const folder = fleetFolderOf(store, jobName);
   if (folder === undefined) throw new Error(`${jobName} is no job of this installation`);
   let count = 0;
   for await (const _ of store.list(folder + refusalFiles.folder)) count += 1;

@@ -37,7 +37,7 @@ export interface FleetDeps {
 
 /** @returns undefined for a job of another installation, or one that was never launched */
 export async function readFleetMemory(store: ObjectStore, jobName: string): Promise<FleetMemory | undefined> {
-  const folder = folderOf(store, jobName);
+  const folder = fleetFolderOf(store, jobName);
   const stored = folder === undefined ? undefined : await store.readText(folder + JOB_DOCUMENT);
   if (folder === undefined || stored === undefined) return undefined;
   return {
@@ -59,14 +59,14 @@ export interface Fleet {
  * other way round, a host that leaves between the two would have ended without a report.
  */
 export async function readFleet({ ec2, store }: FleetDeps, jobName: string): Promise<Fleet | undefined> {
-  if (folderOf(store, jobName) === undefined) return undefined;
+  if (fleetFolderOf(store, jobName) === undefined) return undefined;
   const instances = await fleetHosts(ec2, jobName);
   const memory = await readFleetMemory(store, jobName);
   return memory && { instances, memory };
 }
 
 /** The attempt's folder in the bucket, or undefined when the name is no job of this installation. */
-export function folderOf(store: ObjectStore, jobName: string): string | undefined {
+export function fleetFolderOf(store: ObjectStore, jobName: string): string | undefined {
   const job = parseJobName(jobName, jobSaltOf(store.bucket));
   const run = job && parseRunId(job.runId);
   return job && run && bucketKeys.attempt(run.pipeline, job.runId, job.attempt);

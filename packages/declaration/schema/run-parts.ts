@@ -18,7 +18,7 @@ export const runPartsSchema = z.object({
 });
 export type RunParts = z.output<typeof runPartsSchema>;
 
-export const partsOf = ({ training, compute, limits, retention, dataset }: Pipeline): RunParts => ({
+export const runPartsOf = ({ training, compute, limits, retention, dataset }: Pipeline): RunParts => ({
   training,
   compute,
   limits,

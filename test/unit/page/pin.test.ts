@@ -1,6 +1,6 @@
 /** Which versions of a dataset the page offers to pin. */
 import { expect, it } from 'vitest';
-import { type DatasetView, pinnable, samplesOf } from '../../../page/model/pinnable.ts';
+import { type DatasetView, pinnable, samplesOfGenerations } from '../../../page/model/pinnable.ts';
 
 const sealed = (name: string) => ({ name, state: 'sealed' as const, samples: 10 });
 const dataset = (over: Partial<DatasetView> = {}): DatasetView => ({
@@ -16,7 +16,7 @@ const dataset = (over: Partial<DatasetView> = {}): DatasetView => ({
 
 it('a generation stands for the version that it ended', () => {
   expect(pinnable(dataset(), 'd-2')).toMatchObject({ number: 2 });
-  expect(samplesOf(dataset(), ['d-1', 'd-2'])).toBe(20);
+  expect(samplesOfGenerations(dataset(), ['d-1', 'd-2'])).toBe(20);
 });
 
 it('a version with a pruned generation is not offered', () => {

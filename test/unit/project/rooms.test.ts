@@ -77,6 +77,13 @@ const ROOMS = [
 /** What the emulators may read of the service: facts and names that both need. */
 const EMULATORS_READ = ['packages/catalog', 'packages/contract', 'packages/declaration', 'packages/kit'];
 
+/** The number may only shrink: what one word means in two places, a reader has to find out. */
+const MOST_DOUBLE_NAMES = 11;
+/** Each Lambda's description has the name of the function that it calls, and each verb the name `verb`. */
+const NAMED_ALIKE = /^(functions\/handlers\/|cli\/verbs\/)/;
+const EXPORTED =
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) (\w+)/gm;
+
 const SMALL_LINES = 60;
 /** The number may only shrink. Most that are left have tests of their own. */
 const MOST_SMALL_FILES = 20;
@@ -143,6 +150,18 @@ describe('the rooms', () => {
     const byName = Map.groupBy(product, (file) => path.basename(file));
     for (const name of ['handler.ts', 'function.ts', 'main.ts']) byName.delete(name);
     expect([...byName.values()].filter((files) => files.length > 2)).toEqual([]);
+  });
+
+  it('give one exported name to one thing', () => {
+    const product = code.filter(
+      (file) => !/(^|\/)tests?\/|^(bench|training)\//.test(file) && !NAMED_ALIKE.test(file),
+    );
+    const names = product.flatMap((file) => {
+      const text = readFileSync(path.join(ROOT, file), 'utf8');
+      return [...new Set([...text.matchAll(EXPORTED)].map(([, name = '']) => name))];
+    });
+    const double = [...Map.groupBy(names, (name) => name)].filter(([, all]) => all.length > 1);
+    expect(double.map(([name]) => name).slice(MOST_DOUBLE_NAMES)).toEqual([]);
   });
 
   it('keep small files with their only importer', () => {

@@ -1,6 +1,6 @@
 /** What every RunStore does; the close of a batch changes the pipeline as well. */
 
-import { partsOf } from '@tidewheel/declaration/pipeline.ts';
+import { runPartsOf } from '@tidewheel/declaration/pipeline.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
 import type { Stores } from '../../../../functions/records/stores.ts';
@@ -262,7 +262,7 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
   it('takes one of two requests of another shape', async () => {
     const { runs } = await open();
     await runs.create(runOf('ask-race', 1));
-    const parts = partsOf(declarationOf('ask-race', { limits: { budgetUsd: 0.1 } }));
+    const parts = runPartsOf(declarationOf('ask-race', { limits: { budgetUsd: 0.1 } }));
     const asked = requestOf({ changed: ['limits.budgetUsd'], parts });
     const tally = await raced(
       6,

@@ -1,6 +1,6 @@
 /** What a person asked for meets the close of the batch, once, whatever dies or is lost between the two. */
 
-import { partsOf } from '@tidewheel/declaration/pipeline.ts';
+import { runPartsOf } from '@tidewheel/declaration/pipeline.ts';
 import { InvalidPipelineError, TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { keptClose } from '../../../../functions/records/record-copies.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 const withLr = (lr: number): Partial<RunRequest> => ({
   changed: ['training.hyperparameters.lr'],
-  parts: partsOf(declarationOf('digits', { training: { strategy: 'ddp', hyperparameters: { lr } } })),
+  parts: runPartsOf(declarationOf('digits', { training: { strategy: 'ddp', hyperparameters: { lr } } })),
 });
 const request = (over: Partial<RunRequest> = {}) =>
   requestRun(at, { pipeline: 'digits', request: requestOf({ at: now(), ...over }) });
@@ -92,7 +92,7 @@ describe('a request', () => {
     const training = { strategy: 'ddp', environment: { TESTS: '${channel:test}' } };
     at.declare(split);
     await request({
-      parts: partsOf(declarationOf('digits', { training, packing: { split: { train: 0.8, test: 0.2 } } })),
+      parts: runPartsOf(declarationOf('digits', { training, packing: { split: { train: 0.8, test: 0.2 } } })),
     });
     at.declare();
     await expect(settle()).rejects.toThrow(InvalidPipelineError);
