@@ -1,7 +1,7 @@
 /** The page: the screen of the address, under one head. */
 import { effect, signal } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
-import { Refusal } from './parts/text.tsx';
+import { RefusalText } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
@@ -89,7 +89,7 @@ const App = () => (
     <Head />
     {isHelpOpen.value && <Help />}
     <main id="main" tabIndex={-1}>
-      <Refusal text={currentRefusal.value} />
+      <RefusalText text={currentRefusal.value} />
       <Screen />
     </main>
     <span id="colour-probe" hidden />
@@ -118,7 +118,7 @@ if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(
 
 /** A later deployment has other files. */
 const Lost = () => (
-  <Refusal text="This part of the page is not there: reload it. A newer version has other parts, or its server has ended." />
+  <RefusalText text="This part of the page is not there: reload it. A newer version has other parts, or its server has ended." />
 );
 
 /** @param load such as `() => import('./run.tsx')`, with the component taken out of the module */

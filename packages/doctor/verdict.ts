@@ -6,7 +6,7 @@
 
 export { type DeclaredField, declaredFields, editDeclaration, isDeclared } from './rules/declared-change.ts';
 export { formatVerdicts } from './rules/format-verdicts.ts';
-export { savedText } from './rules/gain.ts';
+export { gainText } from './rules/gain.ts';
 export { type HostReading, readingOf, readingSchema } from './rules/reading.ts';
 export { speedOf, speedSchema } from './rules/speed.ts';
 export {

@@ -1,7 +1,7 @@
 /** A button whose call changes something, and why the API refused it. */
 import { useSignal } from '@preact/signals';
 import type { ShownAnswer } from '../state/api.ts';
-import { Refusal } from './text.tsx';
+import { RefusalText } from './text.tsx';
 
 interface SendProps<T> {
   readonly text: string;
@@ -25,7 +25,7 @@ export function SendButton<T>({ text, call, onDone }: SendProps<T>) {
       <button type="button" disabled={isSent.value} onClick={() => void press()}>
         {text}
       </button>
-      <Refusal text={refused.value} />
+      <RefusalText text={refused.value} />
     </>
   );
 }

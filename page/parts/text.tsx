@@ -41,7 +41,7 @@ export const LeftOutText = ({ why = [] }: { readonly why?: readonly string[] | u
 );
 
 /** A refusal of what the reader has just asked for; undefined: nothing was refused. */
-export const Refusal = ({ text }: { readonly text: string | undefined }) =>
+export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (
     <p class="problem" role="alert">
       {text}

@@ -7,7 +7,7 @@
  */
 import { signal } from '@preact/signals';
 import { render } from 'preact';
-import { Refusal } from '../parts/text.tsx';
+import { RefusalText } from '../parts/text.tsx';
 import { useAccess } from '../state/api.ts';
 
 /** As functions/api/page/serve.ts writes it into the document. */
@@ -234,7 +234,7 @@ function refuse(text: string): false {
   render(
     <main>
       <h1>Tidewheel</h1>
-      <Refusal text={text} />
+      <RefusalText text={text} />
       <button type="button" onClick={() => void ask()}>
         Sign in
       </button>

@@ -10,7 +10,7 @@ import {
   type ShownAnswer,
 } from './api.ts';
 
-export interface Reading<T> {
+export interface PageReading<T> {
   /** Stays while a later reading is refused. */
   readonly body: T | undefined;
   readonly refusal: string | undefined;
@@ -62,7 +62,7 @@ export function useReading<Id extends OperationId>(
   parameters: ParametersOf<Id> | undefined,
   interval: PollInterval<AnswerOf<Id>>,
   news: (body: AnswerOf<Id>) => string = () => '',
-): Reading<AnswerOf<Id>> {
+): PageReading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
   const restart = useRef<() => void>(() => {});
   const intervalOf = useRef(interval);

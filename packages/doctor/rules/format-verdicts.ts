@@ -1,7 +1,7 @@
 /** Verdicts for a terminal. */
 import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import type { Evidence } from './evidence.ts';
-import { savedText } from './gain.ts';
+import { gainText } from './gain.ts';
 import { ladderOf, type Rung } from './ladder.ts';
 import type { Gain, GainInterval, Verdict } from './verdict.ts';
 
@@ -29,7 +29,7 @@ const within = ({ low, expected, high }: GainInterval): string =>
   `${number(expected)} (${number(low)} to ${number(high)})`;
 
 function saves(gain: Gain, of = ''): string {
-  const saved = savedText(gain, within);
+  const saved = gainText(gain, within);
   return saved === undefined ? 'may save or cost: the forecast does not tell which' : `saves ${saved}${of}`;
 }
 

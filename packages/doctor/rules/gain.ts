@@ -90,7 +90,7 @@ export function gainOf(option: Option, { evidence, measures, stepNow }: Job): Ga
 const saysNothing = ({ low, high }: GainInterval): boolean => low < 0 && high > 0;
 
 /** Such as `20 to 90 s and $1 to 2`; undefined where each part may as well be a loss. */
-export function savedText(
+export function gainText(
   { seconds, dollars }: Gain,
   text: (interval: GainInterval, unit: keyof Gain) => string,
 ): string | undefined {

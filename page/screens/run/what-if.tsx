@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { Disclosure } from '../../parts/disclosure.tsx';
 import { Field } from '../../parts/field.tsx';
-import { Refusal } from '../../parts/text.tsx';
+import { RefusalText } from '../../parts/text.tsx';
 import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 
@@ -34,7 +34,7 @@ export function WhatIfForm({ runId, attempt }: WhatIfProps) {
             The same question as of that moment, with something changed. Nothing is started.
           </p>
           <Fields change={change} onAsk={() => void ask()} />
-          <Refusal text={refused.value} />
+          <RefusalText text={refused.value} />
           {decided.value !== undefined && <Otherwise decided={decided.value} />}
         </>
       )}

@@ -4,7 +4,7 @@
  */
 
 import { diagnose } from '@tidewheel/doctor/diagnose.ts';
-import { readingOf, savedText, speedOf, type Verdict } from '@tidewheel/doctor/verdict.ts';
+import { gainText, readingOf, speedOf, type Verdict } from '@tidewheel/doctor/verdict.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
@@ -135,7 +135,7 @@ function sentence({ cause, remedy, gain }: Verdict): string {
   if (remedy === undefined) return `${cause}: no change that is known would save 5 % of the job`;
   // Cents are nothing of a short job, whose gain is not nothing.
   const cents = Math.abs(gain.dollars.high) < 0.1 ? 4 : 2;
-  const saved = savedText(gain, ({ low, high }, unit) => {
+  const saved = gainText(gain, ({ low, high }, unit) => {
     const digits = unit === 'seconds' ? 0 : cents;
     return `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
   });
