@@ -1,12 +1,11 @@
 /** The local SageMaker's requests and answers beside AWS's own model of SageMaker. */
 import { join } from 'node:path';
+import trimmed from '@tidewheel/emulators/sagemaker/api/service-model.json' with { type: 'json' };
 import {
-  inputShape,
   JSON_BODY,
   type ServiceModel,
   violations,
 } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
-import { OPERATION_NAMES } from '@tidewheel/emulators/sagemaker/api/training-operations.ts';
 import { describeJob, summariseJob } from '@tidewheel/emulators/sagemaker/jobs/describe.ts';
 import { newRecord } from '@tidewheel/emulators/tests/unit/sagemaker/requests.ts';
 import { describe, expect, it } from 'vitest';
@@ -22,14 +21,15 @@ function trimmedText({ operations, shapes }: ServiceModel): string {
     rows
       .map(([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value, withoutDocumentation)}`)
       .join(',\n');
-  const inputs = OPERATION_NAMES.map((name) => inputShape(sagemaker, name));
+  const names = Object.keys(trimmed.operations);
+  const inputs = names.flatMap((name) => operations[name]?.input?.shape ?? []);
   const notice =
     `From the service model sagemaker/2017-07-24 of botocore ${botocore().version}, Copyright Amazon.com, Inc. or its ` +
     'affiliates, Apache License 2.0. Changed: only the requests of these operations are here, without documentation.';
   return `{
   "notice": ${JSON.stringify(notice)},
   "operations": {
-${lines(OPERATION_NAMES.map((name) => [name, { input: operations[name]?.input }]))}
+${lines(names.map((name) => [name, { input: operations[name]?.input }]))}
   },
   "shapes": {
 ${lines([...reachableShapes(sagemaker, inputs)].toSorted().map((name) => [name, shapes[name]]))}

@@ -76,7 +76,7 @@ export function requestViolations(
   return violations(model, inputShape(model, operation), request, representation);
 }
 
-export function inputShape(model: ServiceModel, operation: string): string {
+function inputShape(model: ServiceModel, operation: string): string {
   const input = model.operations[operation]?.input;
   if (input === undefined) throw new Error(`the model has no operation ${operation} with an input`);
   return input.shape;

@@ -47,8 +47,6 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['ListTrainingJobs', operation(listTrainingJobs)],
 ]);
 
-export const OPERATION_NAMES: readonly string[] = [...OPERATIONS.keys()];
-
 /** Throws a RequestRefused for every request that SageMaker would refuse. */
 export async function runOperation(
   name: string,
@@ -59,7 +57,7 @@ export async function runOperation(
   if (!found) {
     throw new RequestRefused(
       'UnknownOperationException',
-      `The local SageMaker has no operation ${JSON.stringify(name.slice(0, 100))}; it has ${OPERATION_NAMES.join(', ')}`,
+      `The local SageMaker has no operation ${JSON.stringify(name.slice(0, 100))}; it has ${[...OPERATIONS.keys()].join(', ')}`,
     );
   }
   const problem = violationMessage(requestViolations(MODEL, name, body, JSON_BODY));

@@ -57,8 +57,7 @@ export const encodeUserData = (script: string): string => Buffer.from(script, 'u
  * One file system over all NVMe disks of the host. Safe to repeat. If it fails, the host uses its volume.
  * Deep Learning AMIs mount the disks themselves: https://docs.aws.amazon.com/dlami/latest/devguide/important-changes.html
  */
-export function onInstanceStore(folder: string): string[] {
-  const target = shellQuote(folder);
+function onInstanceStore(target: string): string[] {
   return [
     'mount_instance_store() {',
     `  mountpoint -q ${target} && return 0`,
@@ -78,6 +77,6 @@ export function onInstanceStore(folder: string): string[] {
     '  [ -n "$store" ] || return',
     `  mkfs.ext4 -q -F -E nodiscard "$store" && mount -o noatime "$store" ${target}`,
     '}',
-    `mount_instance_store || echo "tidewheel: ${folder} is on the volume, not on the instance store" >&2`,
+    `mount_instance_store || echo "tidewheel: ${target} is on the volume, not on the instance store" >&2`,
   ];
 }

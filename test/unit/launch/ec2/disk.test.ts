@@ -14,7 +14,6 @@ import {
 } from '@tidewheel/catalog/data-on-hosts.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
-import { onInstanceStore } from '../../../../functions/launch/ec2/user-data.ts';
 import { type Choice, fleetInput, planOf, scriptOf } from '../../../support/builders/fleet.ts';
 import { generationAt } from '../../../support/builders/generations.ts';
 
@@ -155,7 +154,14 @@ describe('the instance store', () => {
       writeFileSync(join(root, name), `#!/bin/sh\n${note}${body}\n`);
       chmodSync(join(root, name), 0o755);
     }
-    const lines = ['set -uo pipefail', ...onInstanceStore(join(root, 'ml')), 'echo the host goes on'];
+    const script = scriptOf(planOf({ instanceType: 'p4d.24xlarge' }));
+    const [mounts = ''] = /^mount_instance_store\(\) .*?^mount_instance_store [^\n]*$/ms.exec(script) ?? [];
+    expect(mounts).not.toBe('');
+    const lines = [
+      'set -uo pipefail',
+      mounts.replaceAll('/opt/ml', join(root, 'ml')),
+      'echo the host goes on',
+    ];
     const env = { PATH: `${root}:${process.env['PATH'] ?? ''}` };
     const input = lines.join('\n');
     expect(execFileSync('bash', { input, env, encoding: 'utf8', stdio: 'pipe' })).toBe('the host goes on\n');
