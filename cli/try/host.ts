@@ -3,8 +3,9 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { packagesOfTraining } from '@tidewheel/catalog/images.ts';
 import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
+import { installerVariables, layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
 import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
 import { OPT_ML } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
 import { encodeHyperparameters, scriptParameters } from '../../functions/launch/job/hyperparameters.ts';
@@ -36,8 +37,6 @@ export interface TrialHost {
 const ADDRESS = '127.0.0.1';
 const INSTANCE_TYPE = 'ml.c5.large';
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** A private index, proxies and the like, as the user's shell has them. */
-const PASSED_ON = /^(PIP_|UV_|SSL_CERT_|REQUESTS_CA_BUNDLE$|(HTTPS?|NO|ALL)_PROXY$)/i;
 
 /** @param earlier checkpoints of the start before, which move to this machine; it may have had the same name */
 export async function startOnMachine(
@@ -59,7 +58,11 @@ export async function startOnMachine(
     await symlink(resolve(folder), join(base, 'input/data', channel));
   for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels))))
     await writeFile(join(base, 'input/config', `${file}.json`), JSON.stringify(content));
-  const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory);
+  // As on the local SageMaker.
+  const packages = packagesOfTraining(trial.training);
+  const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory, {
+    packages,
+  });
   const environment = environmentOf(trial, root, python);
   const command = [python, trial.agentFile];
   const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: base });
@@ -96,9 +99,8 @@ function configOf({ training }: Trial, channels: readonly string[]): Record<stri
 }
 
 function environmentOf(trial: Trial, root: string, python: string): Record<string, string> {
-  const passedOn = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
   return {
-    ...Object.fromEntries(passedOn.map(([name, value]) => [name, value ?? ''])),
+    ...installerVariables(),
     PATH: [dirname(python), dirname(trial.pythonPath), SYSTEM_PATH].join(':'),
     HOME: join(root, 'root'),
     LANG: 'C.UTF-8',
