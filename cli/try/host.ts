@@ -1,8 +1,8 @@
 /** One machine for a script: a folder laid out as /opt/ml, a Python environment of its own, and the agent in front. */
 
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { packagesOfTraining } from '@tidewheel/catalog/images.ts';
 import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { installerVariables, layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
@@ -14,6 +14,8 @@ import { encodeHyperparameters, scriptParameters } from '../../functions/launch/
 export interface Trial {
   /** Absolute. */
   readonly folder: string;
+  /** Absolute files and folders beside it. */
+  readonly dependencies?: readonly string[] | undefined;
   readonly training: Pipeline['training'];
   /** Channel name to folder. */
   readonly channels: Readonly<Record<string, string>>;
@@ -53,10 +55,10 @@ export async function startOnMachine(
   for (const folder of ['input/config', 'input/data']) await mkdir(join(base, folder), { recursive: true });
   for (const folder of ['tmp', 'root']) await mkdir(join(root, folder));
   await (kept === undefined ? mkdir(checkpoints) : rename(kept, checkpoints));
-  const channels = { code: trial.folder, ...trial.channels };
-  for (const [channel, folder] of Object.entries(channels))
+  for (const [channel, folder] of Object.entries(trial.channels))
     await symlink(resolve(folder), join(base, 'input/data', channel));
-  for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels))))
+  await linkCode(trial, join(base, 'input/data/code'));
+  for (const [file, content] of Object.entries(configOf(trial, ['code', ...Object.keys(trial.channels)])))
     await writeFile(join(base, 'input/config', `${file}.json`), JSON.stringify(content));
   // As on the local SageMaker.
   const packages = packagesOfTraining(trial.training);
@@ -67,6 +69,13 @@ export async function startOnMachine(
   const command = [python, trial.agentFile];
   const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: base });
   return { base, checkpoints, process };
+}
+
+async function linkCode({ folder, dependencies = [] }: Trial, code: string): Promise<void> {
+  if (dependencies.length === 0) return symlink(resolve(folder), code);
+  await mkdir(code);
+  const own = (await readdir(folder)).map((name) => resolve(folder, name));
+  for (const path of [...own, ...dependencies]) await symlink(path, join(code, basename(path)));
 }
 
 function configOf({ training }: Trial, channels: readonly string[]): Record<string, unknown> {
