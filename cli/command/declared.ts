@@ -16,6 +16,8 @@ export interface LocalDeclaration {
   readonly folder: string;
   /** Relative to the folder, with slashes; empty for the folder itself. */
   readonly source: string;
+  /** Absolute; files and folders that go beside the source's own. */
+  readonly dependencies: readonly string[];
   /** Undefined where the declaration names none. */
   readonly data: string | undefined;
 }
@@ -27,7 +29,13 @@ const below = z
 
 const fields = z.looseObject({
   name: z.string('name the pipeline'),
-  'x-local': z.strictObject({ source: below.default(''), data: below.optional() }).default({ source: '' }),
+  'x-local': z
+    .strictObject({
+      source: below.default(''),
+      dependencies: z.array(z.string().min(1)).default([]),
+      data: below.optional(),
+    })
+    .default({ source: '', dependencies: [] }),
 });
 
 /**
@@ -58,6 +66,7 @@ export async function declarationAt(
     file,
     folder: path.dirname(file),
     source: local.source,
+    dependencies: local.dependencies.map((each) => path.resolve(path.dirname(file), each)),
     data: local.data,
   };
 }

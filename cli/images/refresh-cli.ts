@@ -1,58 +1,84 @@
 /**
- * Renews packages/catalog/facts/image-table.json from a checkout of github.com/aws/deep-learning-containers:
+ * Renews packages/catalog/facts/image-table.json from checkouts of aws/deep-learning-containers and
+ * aws/sagemaker-python-sdk, in that order:
  *   git clone --depth 1 https://github.com/aws/deep-learning-containers /tmp/dlc
- *   npm run images:refresh -- /tmp/dlc
+ *   git clone --depth 1 https://github.com/aws/sagemaker-python-sdk /tmp/sdk
+ *   npm run images:refresh -- /tmp/dlc /tmp/sdk
  */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  ACCOUNT_TABLES,
   accountsOf,
   type ImageRow,
   type ImageTable,
   imageRow,
   refresh,
+  sdkAccounts,
+  sdkRows,
   TRAINING_REPOSITORIES,
 } from '@tidewheel/catalog/images.ts';
+import { FRAMEWORKS } from '@tidewheel/declaration/pipeline.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 
 const TABLE = join(import.meta.dirname, '../../packages/catalog/facts/image-table.json');
 
-const USAGE = `npm run images:refresh -- FOLDER
+const SDK_TABLES = 'sagemaker-core/src/sagemaker/core/image_uri_config';
 
-Renews the table of AWS's training images (packages/catalog/facts/image-table.json) from FOLDER, a checkout of
-github.com/aws/deep-learning-containers, and prints what changed.`;
+const USAGE = `npm run images:refresh -- CONTAINERS SDK
+
+Renews the table of AWS's training images (packages/catalog/facts/image-table.json) from CONTAINERS, a checkout of
+github.com/aws/deep-learning-containers, and SDK, one of github.com/aws/sagemaker-python-sdk, and prints what changed.`;
 
 function main(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
     options: {},
     schema: z.object({}),
-    positionals: ['FOLDER'],
-    check: ([folder]) =>
-      folder === undefined || existsSync(join(folder, 'docs/src/data'))
-        ? []
-        : [`${folder} has no docs/src/data: name a checkout of github.com/aws/deep-learning-containers`],
+    positionals: ['CONTAINERS', 'SDK'],
+    check: ([containers = '', sdk = '']) => [
+      ...lacks(containers, 'docs/src/data', 'aws/deep-learning-containers'),
+      ...lacks(sdk, SDK_TABLES, 'aws/sagemaker-python-sdk'),
+    ],
   });
-  renew(positionals[0] ?? '');
+  const [containers = '', sdk = ''] = positionals;
+  renew(containers, sdk);
   return Promise.resolve(0);
 }
 
-function renew(checkout: string): void {
+const lacks = (folder: string, below: string, repository: string): string[] =>
+  folder === '' || existsSync(join(folder, below))
+    ? []
+    : [`${folder} has no ${below}: name a checkout of github.com/${repository}`];
+
+function renew(checkout: string, sdk: string): void {
   const rows = TRAINING_REPOSITORIES.flatMap((repository): ImageRow[] => {
     const folder = join(checkout, 'docs/src/data', repository);
     if (!existsSync(folder)) return [];
     const files = readdirSync(folder).filter((name) => name.endsWith('.yml'));
     return files.flatMap((name) => imageRow(repository, readFileSync(join(folder, name), 'utf8')) ?? []);
   });
-  const accounts = accountsOf(readFileSync(join(checkout, 'docs/reference/region_availability.md'), 'utf8'));
+  const page = readFileSync(join(checkout, 'docs/reference/region_availability.md'), 'utf8');
+  const accounts = accountsOf(page);
   if (rows.length === 0 || Object.keys(accounts).length === 0)
     throw new Error(
       `${checkout} holds no images or no accounts where they used to be: the repository was rearranged, nothing was written`,
     );
   const known = JSON.parse(readFileSync(TABLE, 'utf8')) as ImageTable;
-  const { table, changes } = refresh(known, { source: sourceOf(checkout), accounts, images: rows });
+  const configuration = (framework: string): string =>
+    readFileSync(join(sdk, SDK_TABLES, `${framework}.json`), 'utf8');
+  // The SDK has the images that the other list names no more, and GovCloud.
+  const { table, changes } = refresh(known, {
+    source: `aws/deep-learning-containers ${commitOf(checkout)}: docs/src/data, docs/reference/region_availability.md; aws/sagemaker-python-sdk ${commitOf(sdk)}: ${SDK_TABLES}`,
+    accounts: { ...sdkAccounts(configuration('pytorch')), ...accounts },
+    algorithmAccounts: {
+      ...sdkAccounts(configuration('xgboost')),
+      ...accountsOf(page, ACCOUNT_TABLES.algorithmAccounts),
+    },
+    images: [...FRAMEWORKS.flatMap((name) => sdkRows(name, configuration(name))), ...known.images, ...rows],
+  });
   writeFileSync(TABLE, `${JSON.stringify(table, null, 2)}\n`);
   for (const change of changes) console.log(change);
   console.log(
@@ -60,14 +86,14 @@ function renew(checkout: string): void {
   );
 }
 
-/** The commit, so that every row can be traced. */
-function sourceOf(folder: string): string {
+/** So that every row can be traced. */
+function commitOf(folder: string): string {
   const git = (...arguments_: string[]): string =>
     execFileSync('git', ['-C', folder, ...arguments_], { encoding: 'utf8' }).trim();
   try {
-    return `aws/deep-learning-containers at ${git('rev-parse', 'HEAD')} (${git('log', '-1', '--format=%cs')}): docs/src/data, docs/reference/region_availability.md; GovCloud from aws/sagemaker-python-sdk`;
+    return `at ${git('rev-parse', 'HEAD')} (${git('log', '-1', '--format=%cs')})`;
   } catch {
-    return `aws/deep-learning-containers, read from a copy without history`;
+    return 'from a copy without history';
   }
 }
 

@@ -33,6 +33,8 @@ export interface Proposal {
 interface Declared {
   /** Absolute: where the code lies. */
   readonly source: string;
+  /** Absolute: what a run has beside the code. */
+  readonly dependencies?: readonly string[];
   readonly training: Pipeline['training'];
   /** Those that were typed, and x-local's data where none was typed for its channels. */
   readonly channels: Readonly<Record<string, string>>;
@@ -51,7 +53,7 @@ export const isFolder = (path: string): boolean =>
 
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
-  const { pipeline, source, data, isProposed } = await declaredIn(wanted);
+  const { pipeline, data, ...found } = await declaredIn(wanted);
   const ofShards = shardsIn(pipeline?.training.channels);
   const typed = Object.keys(wanted.channels).filter((name) => name !== ofShards);
   const asWanted = {
@@ -70,11 +72,10 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
     throw new UsageError(training.problems.map((problem) => `training.${problemText(problem)}`));
   const [type] = pipeline?.compute.instanceTypes ?? [];
   return {
-    source,
+    ...found,
     training: training.value,
     channels: { ...(data !== undefined && channelsOf(data, training.value)), ...wanted.channels },
     instanceType: type?.replace(/^ml\./, ''),
-    isProposed,
   };
 }
 
@@ -96,6 +97,7 @@ interface InFolder {
   /** Undefined where no script says what it needs. */
   readonly pipeline?: Pipeline;
   readonly source: string;
+  readonly dependencies?: readonly string[];
   readonly data?: string | undefined;
   readonly isProposed: boolean;
 }
@@ -104,7 +106,7 @@ async function declaredIn(wanted: Wanted): Promise<InFolder> {
   const { folder, declaration } = wanted;
   const file = declaration ?? USUAL_NAMES.map((name) => join(folder, name)).find(isFile);
   if (file === undefined) return proposedIn(wanted);
-  const { name, text, source, data } = await declarationAt(folder, file);
+  const { name, text, source, dependencies, data } = await declarationAt(folder, file);
   const declared = readDeclaration(name, text);
   if (!declared.valid)
     throw new UsageError(declared.problems.map((problem) => `${basename(file)}: ${problemText(problem)}`));
@@ -112,6 +114,7 @@ async function declaredIn(wanted: Wanted): Promise<InFolder> {
   return {
     pipeline,
     source: join(folder, source),
+    dependencies,
     data: data === undefined ? data : join(folder, data),
     isProposed: false,
   };

@@ -1,10 +1,11 @@
 /** One machine for a script: a folder laid out as /opt/ml, a Python environment of its own, and the agent in front. */
 
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { packagesOfTraining } from '@tidewheel/catalog/images.ts';
 import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
+import { installerVariables, layEnvironment } from '@tidewheel/emulators/environments/host-environment.ts';
 import { type HostProcess, startHost } from '@tidewheel/emulators/sagemaker/hosts/host-process.ts';
 import { OPT_ML } from '@tidewheel/emulators/sagemaker/hosts/opt-ml.ts';
 import { encodeHyperparameters, scriptParameters } from '../../functions/launch/job/hyperparameters.ts';
@@ -13,6 +14,8 @@ import { encodeHyperparameters, scriptParameters } from '../../functions/launch/
 export interface Trial {
   /** Absolute. */
   readonly folder: string;
+  /** Absolute files and folders beside it. */
+  readonly dependencies?: readonly string[] | undefined;
   readonly training: Pipeline['training'];
   /** Channel name to folder. */
   readonly channels: Readonly<Record<string, string>>;
@@ -36,8 +39,6 @@ export interface TrialHost {
 const ADDRESS = '127.0.0.1';
 const INSTANCE_TYPE = 'ml.c5.large';
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** A private index, proxies and the like, as the user's shell has them. */
-const PASSED_ON = /^(PIP_|UV_|SSL_CERT_|REQUESTS_CA_BUNDLE$|(HTTPS?|NO|ALL)_PROXY$)/i;
 
 /** @param earlier checkpoints of the start before, which move to this machine; it may have had the same name */
 export async function startOnMachine(
@@ -54,16 +55,27 @@ export async function startOnMachine(
   for (const folder of ['input/config', 'input/data']) await mkdir(join(base, folder), { recursive: true });
   for (const folder of ['tmp', 'root']) await mkdir(join(root, folder));
   await (kept === undefined ? mkdir(checkpoints) : rename(kept, checkpoints));
-  const channels = { code: trial.folder, ...trial.channels };
-  for (const [channel, folder] of Object.entries(channels))
+  for (const [channel, folder] of Object.entries(trial.channels))
     await symlink(resolve(folder), join(base, 'input/data', channel));
-  for (const [file, content] of Object.entries(configOf(trial, Object.keys(channels))))
+  await linkCode(trial, join(base, 'input/data/code'));
+  for (const [file, content] of Object.entries(configOf(trial, ['code', ...Object.keys(trial.channels)])))
     await writeFile(join(base, 'input/config', `${file}.json`), JSON.stringify(content));
-  const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory);
+  // As on the local SageMaker.
+  const packages = packagesOfTraining(trial.training);
+  const python = await layEnvironment(trial.pythonPath, join(root, 'python'), trial.environmentsDirectory, {
+    packages,
+  });
   const environment = environmentOf(trial, root, python);
   const command = [python, trial.agentFile];
   const process = startHost(trial.pythonPath, { command, environment, directory: root, optMl: base });
   return { base, checkpoints, process };
+}
+
+async function linkCode({ folder, dependencies = [] }: Trial, code: string): Promise<void> {
+  if (dependencies.length === 0) return symlink(resolve(folder), code);
+  await mkdir(code);
+  const own = (await readdir(folder)).map((name) => resolve(folder, name));
+  for (const path of [...own, ...dependencies]) await symlink(path, join(code, basename(path)));
 }
 
 function configOf({ training }: Trial, channels: readonly string[]): Record<string, unknown> {
@@ -96,9 +108,8 @@ function configOf({ training }: Trial, channels: readonly string[]): Record<stri
 }
 
 function environmentOf(trial: Trial, root: string, python: string): Record<string, string> {
-  const passedOn = Object.entries(process.env).filter(([name]) => PASSED_ON.test(name));
   return {
-    ...Object.fromEntries(passedOn.map(([name, value]) => [name, value ?? ''])),
+    ...installerVariables(),
     PATH: [dirname(python), dirname(trial.pythonPath), SYSTEM_PATH].join(':'),
     HOME: join(root, 'root'),
     LANG: 'C.UTF-8',

@@ -35,7 +35,7 @@ interface ApplyOptions {
 
 /** A declaration that is refused changes nothing. @throws UsageError, ApiError with every problem */
 export async function apply({ api, store, declaration, dropped, dryRun }: ApplyOptions): Promise<Applied> {
-  const { name, text, folder, file, source, data } = declaration;
+  const { name, text, folder, file, source, dependencies, data } = declaration;
   const read = readDeclaration(name, text);
   if (!read.valid)
     throw new UsageError(read.problems.map((problem) => `${path.basename(file)}: ${problemText(problem)}`));
@@ -52,7 +52,8 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
   const root = path.join(folder, source);
   const notCode = [data && path.join(folder, data), file, dropped];
   const omit = notCode.flatMap((each) => (each ? path.relative(root, each).split(path.sep).join('/') : []));
-  const changes = await putSource(store, { folder: root, omit, prefix: bucketKeys.source(name), dryRun });
+  const prefix = bucketKeys.source(name);
+  const changes = await putSource(store, { folder: root, dependencies, omit, prefix, dryRun });
   const wakes = before === undefined ? await declare() : wakesAgain;
   return {
     pipeline: name,
@@ -66,7 +67,8 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
 
 /** Whether the next run would train otherwise. */
 export const changesTraining = ({ declaration, source }: Applied): boolean =>
-  declaration !== 'unchanged' || Object.values(source).some((names) => names.length > 0);
+  declaration !== 'unchanged' ||
+  [source.added, source.changed, source.removed].some((names) => names.length > 0);
 
 export async function storedDeclaration(
   api: Api,
@@ -97,6 +99,7 @@ export function appliedText({ pipeline, declaration, fields, source }: Applied, 
   };
   return [
     `${pipeline} ${dryRun ? '' : 'is '}${declared[declaration]}; source: ${parts.join('; ') || 'unchanged'}`,
+    ...(source.leftOut.length > 0 ? [`  not in the source: ${safe(names(source.leftOut))}`] : []),
     ...fields.map(({ field, values }) => `  ${safe(field)}: ${values.map(shortened).join(' -> ')}`),
   ].join('\n');
 }

@@ -26,19 +26,55 @@ export interface FilesBelow {
 const NEVER = ['.git', '.tidewheel', '.venv', 'venv', '__pycache__', 'node_modules', '.ipynb_checkpoints'];
 const isHidden = (name: string): boolean => name.startsWith('.');
 
+/** Of a version control, an editor or another tool; no script reads them. */
+const OF_TOOLS = /^\.(git.*|DS_Store|idea|vscode|pre-commit-config\.yaml|coverage|tidewheel|venv|.*_cache)$/;
+/** The code is kept in the bucket with every run. */
+const SECRET =
+  /^\.(env(\..*)?|envrc|netrc|npmrc|pypirc|pgpass|aws|ssh|kube|.*(credential|secret|token|passw|history).*|.*\.(key|pem))$/i;
+const EXAMPLE = /\.(example|sample|template|dist)$/i;
+
+/**
+ * Of code, hidden files travel too (`.project-root`, `.env.example`), and `skipped` names what does not: secrets, hidden
+ * folders, what cannot be read. Only what tools put there is left out without a word.
+ */
+export async function sourceFilesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
+  const left: SkippedFile[] = [];
+  const { files, skipped } = await filesBelow(folder, (entry, name) => {
+    const why = whyNoCode(entry);
+    if (why !== undefined && why !== '') left.push({ name, why });
+    return why !== undefined || omit.includes(name);
+  });
+  return { files, skipped: [...left, ...skipped] };
+}
+
+/** Empty where a tool put it there; undefined for code. */
+function whyNoCode(entry: Dirent): string | undefined {
+  const { name } = entry;
+  if (NEVER.includes(name) || OF_TOOLS.test(name)) return '';
+  if (!isHidden(name)) return undefined;
+  if (SECRET.test(name) && !EXAMPLE.test(name)) return 'it may hold secrets';
+  return entry.isDirectory() ? 'it is a hidden folder' : undefined;
+}
+
 /**
  * Hidden files and folders of tools are left out without a word.
  * @param omit relative names, with slashes, of files and folders that are left out
  * @throws Error where the folder cannot be read
  */
-export async function dataFilesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
+export const dataFilesBelow = (folder: string, omit: readonly string[] = []): Promise<FilesBelow> =>
+  filesBelow(folder, ({ name }, whole) => isHidden(name) || NEVER.includes(name) || omit.includes(whole));
+
+async function filesBelow(
+  folder: string,
+  isLeft: (entry: Dirent, name: string) => boolean,
+): Promise<FilesBelow> {
   const files: LocalFile[] = [];
   const skipped: SkippedFile[] = [];
   const visit = async (relative: string): Promise<void> => {
     const entries = await readdir(path.join(folder, relative), { withFileTypes: true });
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const name = relative === '' ? entry.name : `${relative}/${entry.name}`;
-      if (isHidden(entry.name) || NEVER.includes(entry.name) || omit.includes(name)) continue;
+      if (isLeft(entry, name)) continue;
       if (entry.isDirectory()) await visit(name);
       else await take(entry, name);
     }

@@ -1,20 +1,25 @@
 /** Makes `<pipeline>/source/` equal to a folder of code. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import { bytesText } from '../../client/amounts.ts';
-import { dataFilesBelow, type LocalFile } from './local-files.ts';
+import { type FilesBelow, type LocalFile, sourceFilesBelow } from './local-files.ts';
 import { etagOfBody } from './put-file.ts';
 
 export interface SourceChanges {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** Each with the reason. */
+  readonly leftOut: readonly string[];
 }
 
 interface SourceOptions {
   readonly folder: string;
+  /** Absolute files and folders that lie beside the code there, by their last name. */
+  readonly dependencies: readonly string[];
   /** Relative names that are no code: the data and the declaration. */
   readonly omit: readonly string[];
   /** Of the code in the bucket. */
@@ -30,9 +35,9 @@ const MOST_FILES = 5_000;
 /** @throws UsageError where the folder is too large for a source, with its largest files */
 export async function putSource(
   store: BlobStore,
-  { folder, omit, prefix, dryRun }: SourceOptions,
+  { folder, dependencies, omit, prefix, dryRun }: SourceOptions,
 ): Promise<SourceChanges> {
-  const { files } = await dataFilesBelow(folder, omit);
+  const { files, skipped } = await codeOf(folder, dependencies, omit);
   refuseLarge(folder, files);
   const there = new Map<string, string>();
   for await (const { objects } of listPages(store, prefix))
@@ -49,7 +54,34 @@ export async function putSource(
   const names = new Set(files.map(({ name }) => name));
   const removed = [...there.keys()].filter((name) => !names.has(name));
   if (!dryRun && removed.length > 0) await store.deleteMany(removed.map((name) => prefix + name));
-  return { added, changed, removed };
+  return { added, changed, removed, leftOut: skipped.map(({ name, why }) => `${name} (${why})`) };
+}
+
+/** @throws UsageError where a dependency is missing, or has a name of the source */
+async function codeOf(
+  folder: string,
+  dependencies: readonly string[],
+  omit: readonly string[],
+): Promise<FilesBelow> {
+  const { files, skipped } = await sourceFilesBelow(folder, omit);
+  const all = [...files];
+  const left = [...skipped];
+  const problems: string[] = [];
+  for (const dependency of dependencies) {
+    const name = basename(dependency);
+    const found = await stat(dependency).catch(() => undefined);
+    if (found === undefined) problems.push(`x-local.dependencies: there is no ${dependency}`);
+    else if (all.some((file) => file.name === name || file.name.startsWith(`${name}/`)))
+      problems.push(`x-local.dependencies: ${dependency} would lie where the source has ${name}: rename one`);
+    else if (found.isFile()) all.push({ path: dependency, name, size: found.size, mtimeMs: found.mtimeMs });
+    else {
+      const below = await sourceFilesBelow(dependency);
+      all.push(...below.files.map((file) => ({ ...file, name: `${name}/${file.name}` })));
+      left.push(...below.skipped.map((file) => ({ ...file, name: `${name}/${file.name}` })));
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  return { files: all, skipped: left };
 }
 
 function refuseLarge(folder: string, files: readonly LocalFile[]): void {

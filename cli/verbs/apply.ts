@@ -9,9 +9,9 @@ export const verb = defineVerb({
   name: 'apply',
   summary: 'declare the pipeline of this folder, and upload its code',
   about: `
-The code goes to <pipeline>/source/, which becomes equal to the folder x-local.source of the declaration, without the
-data and hidden files. A change takes effect with the next run; "tidewheel retry" takes it up, too. FILE is a
-declaration or its folder.`,
+The code goes to <pipeline>/source/, which becomes equal to the folder x-local.source of the declaration with
+x-local.dependencies beside it, without the data, secrets and hidden folders. A change takes effect with the next run;
+"tidewheel retry" takes it up, too. FILE is a declaration or its folder.`,
   positionals: ['FILE?'],
   options: { 'dry-run': { type: 'boolean', about: 'print what would change, and do nothing' } },
   schema: z.object({ 'dry-run': z.boolean().default(false) }),

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { frameworkProblem } from '@tidewheel/catalog/images.ts';
 import { readingHints } from '@tidewheel/declaration/pipeline.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
@@ -80,6 +81,8 @@ async function checkFile(file: string): Promise<CheckedFile> {
   });
   const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
   const read = readDeclaration(pipeline, text);
+  const problem = read.valid ? frameworkProblem(read.pipeline) : undefined;
+  if (problem !== undefined) return { file, pipeline, valid: false, problems: [problem], hints: [] };
   return read.valid
     ? { file, pipeline, valid: true, problems: [], hints: readingHints(read.pipeline) }
     : { file, pipeline, valid: false, problems: read.problems, hints: [] };

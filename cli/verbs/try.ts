@@ -134,6 +134,7 @@ const say = (text: string): void => void process.stdout.write(`${printable(text)
 async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
   const {
     source,
+    dependencies,
     training,
     channels,
     instanceType = 'g5.xlarge',
@@ -163,6 +164,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
   try {
     const trial: Trial = {
       folder: source,
+      dependencies,
       training,
       channels,
       work,

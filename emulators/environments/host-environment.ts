@@ -7,18 +7,35 @@ import { promisify } from 'node:util';
 const MAKER = fileURLToPath(new URL('layer.py', import.meta.url));
 const run = promisify(execFile);
 
+/** A private index, proxies and the like, as the user's shell has them. */
+const OF_SHELL = /^(PIP_|UV_|SSL_CERT_|REQUESTS_CA_BUNDLE$|(HTTPS?|NO|ALL)_PROXY$)/i;
+
+export const installerVariables = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) => (OF_SHELL.test(name) ? [[name, value]] : [])),
+  );
+
+interface Packages {
+  /** For pip, of an image that the host stands for. Those that the Python below has stay as they are. */
+  readonly packages?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Makes the environment in a folder that is missing or empty.
  *
  * @param environmentsDirectory keeps what jobs require, for later attempts and other jobs
  * @returns its interpreter
- * @throws Error when the disk or the interpreter below refuses
+ * @throws Error when the disk or the interpreter below refuses, and where pip cannot install the packages
  */
 export async function layEnvironment(
   pythonPath: string,
   folder: string,
   environmentsDirectory: string,
+  { packages = [], signal }: Packages = {},
 ): Promise<string> {
-  await run(pythonPath, ['-I', '-B', MAKER, folder, environmentsDirectory], { env: {} });
+  const args = ['-I', '-B', MAKER, folder, environmentsDirectory, ...packages];
+  const env = packages.length === 0 ? {} : installerVariables();
+  await run(pythonPath, args, { env, ...(signal && { signal }) });
   return join(folder, 'bin', 'python');
 }

@@ -79,7 +79,33 @@ def install_kept(
     host: Path, requirements: bytes, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> int:
     """Puts the environment of the requirements below the host's. pip's exit code."""
-    below = read_below(host)
+    folder, code = _kept(host, read_below(host), requirements, arguments, environment)
+    if code != 0:
+        return code
+    put_below(host, "tidewheel-a-requirements.pth", [str(site_packages(folder))])
+    add_programs(host, folder / "bin")
+    _remove_least_recent(folder.parent)
+    return 0
+
+
+def keep_packages(host: Path, below: Below, packages: Sequence[str]) -> Path:
+    """An environment that has them, for a new host. Exits with pip's code."""
+    index = sorted((k, v) for k, v in os.environ.items() if k.startswith(("PIP_", "UV_")))
+    wanted = json.dumps(["packages", packages, index]).encode()
+    arguments = ["install", *_FLAGS, "--quiet", "--progress-bar", "off", *packages]
+    folder, code = _kept(host, below, wanted, arguments, os.environ)
+    if code != 0:
+        raise SystemExit(code)
+    return folder
+
+
+def _kept(
+    host: Path,
+    below: Below,
+    requirements: bytes,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+) -> tuple[Path, int]:
     home = Path(below.environments)
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder = home / _key(below, requirements)
@@ -90,14 +116,11 @@ def install_kept(
         else:
             code = _fill(folder, below, arguments, environment, lock)
             if code != 0:
-                return code
+                return folder, code
         users = folder / _USERS
         users.mkdir(exist_ok=True)
         (users / hashlib.sha256(os.fsencode(host)).hexdigest()[:16]).write_bytes(os.fsencode(host))
-    put_below(host, "tidewheel-a-requirements.pth", [str(site_packages(folder))])
-    add_programs(host, folder / "bin")
-    _remove_least_recent(home)
-    return 0
+    return folder, 0
 
 
 def _key(below: Below, requirements: bytes) -> str:

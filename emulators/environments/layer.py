@@ -1,19 +1,22 @@
 """Makes a Python environment over another: packages installed in it never change the one below.
 
-Run by the interpreter below: `python -I layer.py FOLDER ENVIRONMENTS` makes the environment of one
-host. Its `pip` installs a job's requirements once, under ENVIRONMENTS, for all hosts and attempts
-(pip_layer). Dependency-free; Python 3.10 or newer.
+Run by the interpreter below: `python -I layer.py FOLDER ENVIRONMENTS [PACKAGE...]` makes the
+environment of one host; packages of an image are put between the two. Its `pip` installs a job's
+requirements once, under ENVIRONMENTS, for all hosts and attempts (pip_layer). Dependency-free;
+Python 3.10 or newer.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import site
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import distributions
 from pathlib import Path
 
 DESCRIPTION = "tidewheel.json"
@@ -111,10 +114,30 @@ def add_programs(folder: Path, source: Path) -> None:
             target.symlink_to(program)
 
 
+def missing_packages(wanted: list[str], below: Below) -> list[str]:
+    """Those that the environment below has in no version."""
+    found = {_plain(each.name) for each in distributions(path=below.sites)}
+    return [each for each in wanted if _plain(each.split("==")[0]) not in found]
+
+
+def _plain(name: str) -> str:
+    return re.sub("[-_.]+", "-", name).lower()
+
+
 def main() -> None:
     folder, environments = Path(sys.argv[1]), sys.argv[2]
     below = below_of_this_interpreter(environments)
-    make_layer(folder, below)
+    absent = missing_packages(sys.argv[3:], below)
+    if absent:
+        # It imports this module.
+        sys.path.insert(0, below.code)
+        from kept_environments import keep_packages
+
+        kept = keep_packages(folder, below, absent)
+        make_layer(folder, replace(below, sites=[str(site_packages(kept)), *below.sites]))
+        add_programs(folder, kept / "bin")
+    else:
+        make_layer(folder, below)
     # A copy: Python keeps what it has compiled beside it.
     caches = shutil.ignore_patterns("__pycache__")
     packages = site_packages(folder)

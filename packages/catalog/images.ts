@@ -6,11 +6,20 @@
 
 export { AWS_IMAGE_ACCOUNTS } from './facts/image-accounts.ts';
 export {
+  ACCOUNT_TABLES,
   accountsOf,
   type ImageRow,
   type ImageTable,
   imageRow,
   refresh,
+  sdkAccounts,
+  sdkRows,
   TRAINING_REPOSITORIES,
 } from './facts/image-catalogue.ts';
-export { imageFor } from './facts/training-images.ts';
+export {
+  frameworkProblem,
+  imageFor,
+  imageProblem,
+  packagesOfImage,
+  packagesOfTraining,
+} from './facts/training-images.ts';

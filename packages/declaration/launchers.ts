@@ -5,6 +5,7 @@
  */
 export {
   CHEAPEST,
+  choosesImage,
   DECLARED_LAUNCHERS,
   DEFAULT_LAUNCHER,
   type DeclaredLauncher,

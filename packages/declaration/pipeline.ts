@@ -14,6 +14,7 @@ export {
   type OnChange,
   type OnDelete,
 } from './schema/dataset.ts';
+export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
 export type { NoticeKind, NotifyTarget } from './schema/notify.ts';
 export {
   computeSchema,

@@ -4,6 +4,8 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { packagesOfImage } from '@tidewheel/catalog/images.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { wallClock } from '../../clock/clock.ts';
 import { layEnvironment } from '../../environments/host-environment.ts';
@@ -100,18 +102,25 @@ export class Gang {
     const { clients, hosts, request, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
     for (const host of hosts) await makeHostFolders(request, hosts, host);
-    await this.#layEnvironments();
+    await this.#layEnvironments(signal);
     await fillChannels({ s3: clients.s3, request, hosts, signal });
     this.#feeders = makeFeeders(this.#context);
     for (const feeder of this.#feeders) await feeder.prepare();
     await this.#restore(signal);
   }
 
-  async #layEnvironments(): Promise<void> {
-    const { hosts, settings } = this.#context;
+  async #layEnvironments(signal: AbortSignal): Promise<void> {
+    const { hosts, request, settings } = this.#context;
     const { environmentsDirectory, pythonPath } = settings;
-    const laid = hosts.map((host) => layEnvironment(pythonPath, host.python, environmentsDirectory));
-    await Promise.all(laid);
+    const packages = packagesOfImage(request.AlgorithmSpecification?.TrainingImage ?? '');
+    const laid = hosts.map((host) =>
+      layEnvironment(pythonPath, host.python, environmentsDirectory, { packages, signal }),
+    );
+    await Promise.all(laid).catch((error: unknown) => {
+      if (signal.aborted || packages.length === 0) throw error;
+      const message = `This machine has not the packages of the image (${packages.join(' ')}): ${lastLine(error)}`;
+      throw new JobFailure('ClientError', message, error);
+    });
   }
 
   async #restore(signal: AbortSignal): Promise<void> {
@@ -319,3 +328,6 @@ export async function failureOf({ exit, host }: GangOutcome & { kind: 'failed' }
   const room = FAILURE_CHARACTERS - 'AlgorithmError: '.length - suffix.length;
   return new JobFailure('AlgorithmError', `${text.slice(0, room)}${suffix}`);
 }
+
+/** What pip said last: the command line and its warnings come before. */
+const lastLine = (error: unknown): string => messageOf(error).trim().split('\n').at(-1) ?? '';

@@ -4,9 +4,9 @@
  */
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { chooseInput, type InputChoice } from '@tidewheel/catalog/data-on-hosts.ts';
-import { imageFor } from '@tidewheel/catalog/images.ts';
+import { imageFor, imageProblem } from '@tidewheel/catalog/images.ts';
 import { knownSizes, type TrainingType, trainingType } from '@tidewheel/declaration/instance-types.ts';
-import { type Pipeline, TRAINING_GROUP } from '@tidewheel/declaration/pipeline.ts';
+import { frameworkVersionOf, type Pipeline, TRAINING_GROUP } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
@@ -115,27 +115,18 @@ function imageOf(
   { declaration, placement, region }: TrainingJobInput,
   device: Resources['device'],
 ): { readonly image: string } | { readonly problem: Problem } {
-  const { image, framework, frameworkVersion } = declaration.training;
+  const { image, framework } = declaration.training;
   if (image !== undefined) return { image };
   const answer = imageFor({
     framework,
-    version: frameworkVersion,
+    version: frameworkVersionOf(declaration.training),
     region,
     device,
     accelerator: instanceFacts(placement.pool.instanceType)?.accelerator,
   });
   if (answer.kind === 'image') return { image: answer.uri };
-  return { problem: { path: IMAGE_PATHS[answer.field], message: answer.message } };
+  return { problem: imageProblem(answer) };
 }
-
-/** The declaration's field for each part of the question. */
-const IMAGE_PATHS = {
-  framework: 'training.framework',
-  frameworkVersion: 'training.frameworkVersion',
-  device: 'training.image',
-  accelerator: 'training.frameworkVersion',
-  region: 'region',
-} as const;
 
 /** No document or report says whether SageMaker accepts managed Spot with instance groups. */
 function helperProblems({ declaration: { compute }, placement }: TrainingJobInput): Problem[] {

@@ -3,7 +3,7 @@
  * names it would fail with AccessDenied after its data was packed.
  */
 
-import { AWS_IMAGE_ACCOUNTS } from '@tidewheel/catalog/images.ts';
+import { AWS_IMAGE_ACCOUNTS, frameworkProblem } from '@tidewheel/catalog/images.ts';
 import { s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { type Declaration, readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
@@ -61,6 +61,7 @@ export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: D
   const problems = [
     ...networkProblems(declaration.pipeline, allowed),
     ...imageProblems(declaration.pipeline, allowed),
+    ...frameworkProblems(declaration.pipeline),
     ...secretProblems(declaration.pipeline, allowed),
     ...prefixProblems(declaration.pipeline, { allowed, bucket }),
   ];
@@ -102,6 +103,12 @@ function notAllowed(path: string, value: string, { parameter, allowed }: Allowed
 }
 
 const REGISTRY = /^(\d{12})\.dkr\.ecr(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/./;
+
+/** The launch would find it too, after the data was packed. */
+const frameworkProblems = (pipeline: Pipeline): Problem[] => {
+  const problem = frameworkProblem(pipeline);
+  return problem === undefined ? [] : [problem];
+};
 
 function imageProblems({ training: { image } }: Pipeline, { account, imageAccounts }: Allowed): Problem[] {
   if (image === undefined) return [];

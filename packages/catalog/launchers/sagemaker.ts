@@ -1,6 +1,6 @@
 /** SageMaker training jobs: instance groups, file systems and containers, at SageMaker's own prices. */
 import { trainingType } from '@tidewheel/declaration/instance-types.ts';
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { frameworkVersionOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { instanceFacts } from '../facts/catalog.ts';
 import { type ImageQuestion, imageFor } from '../facts/training-images.ts';
 import { inputDownload } from './input-mode.ts';
@@ -48,11 +48,12 @@ function spotShare({ ec2SpotUsd, ec2Usd }: ListedPrices): number | undefined {
 }
 
 function missingImage(
-  { image, framework, frameworkVersion }: Pipeline['training'],
+  training: Pipeline['training'],
   place: Pick<ImageQuestion, 'device' | 'accelerator' | 'region'>,
 ): string | undefined {
+  const { image, framework } = training;
   if (image !== undefined) return undefined;
-  const answer = imageFor({ framework, version: frameworkVersion, ...place });
+  const answer = imageFor({ framework, version: frameworkVersionOf(training), ...place });
   // A wrong framework or version is the declaration's own fault: the launch reports it with all other problems.
   return answer.kind === 'image' || answer.field === 'framework' || answer.field === 'frameworkVersion'
     ? undefined

@@ -16,6 +16,7 @@ import {
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema, deletionProblems } from './dataset.ts';
+import { FRAMEWORKS, type Framework, frameworkHas } from './frameworks.ts';
 import {
   choosesImage,
   launcherField,
@@ -29,7 +30,7 @@ import { heldForClasses } from './packing-parts.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { splitProblems } from './splits.ts';
-import { isStrategy, strategiesWith, strategyTraits } from './strategies.ts';
+import { isStrategy, type StrategyTraits, strategiesWith, strategyTraits } from './strategies.ts';
 import { trainingSchema } from './training.ts';
 
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
@@ -222,6 +223,9 @@ const pipelineFields = z.strictObject({
   notify: notifySchema.optional().describe('Topics and webhooks that hear of its runs.'),
 });
 
+const hasFramework = (needed: StrategyTraits['framework'], framework: Framework): boolean =>
+  needed === 'any' || needed === frameworkHas(framework);
+
 /** What the strategy cannot use or lacks. The agent refuses these too, but on hosts that are then paid for. */
 function strategyProblems({ training, compute }: Partial<z.infer<typeof pipelineFields>>) {
   // The schema reports parts that are missing, and a strategy that it does not know.
@@ -239,7 +243,9 @@ function strategyProblems({ training, compute }: Partial<z.infer<typeof pipeline
       path: ['compute', 'mayAddHelpers'],
       message: `training.strategy ${strategy} cannot gain and lose helpers between attempts: name them in compute.helpers, or use ${strategiesWith((traits) => traits.dataPreparedBy === 'allHosts')}`,
     });
-  if (needed !== 'any' && needed !== framework && image === undefined && choosesImage(compute))
+  // Another rule names a framework that is unknown.
+  const isKnown = FRAMEWORKS.includes(framework);
+  if (isKnown && !hasFramework(needed, framework) && image === undefined && choosesImage(compute))
     problems.push({
       path: ['training', 'framework'],
       message: `is ${framework}, and training.strategy ${strategy} needs ${needed}: write framework: ${needed} with its frameworkVersion, or name an image`,

@@ -14,6 +14,7 @@ import {
 } from '../script/arguments.ts';
 import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
 import { inputChannelsSchema } from './channels.ts';
+import { FRAMEWORKS } from './frameworks.ts';
 import { prefixSchema } from './prefix.ts';
 import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';
 import { WRITTEN_NUMBER } from './written-numbers.ts';
@@ -101,11 +102,14 @@ const trainingFields = z.strictObject({
     .boolean()
     .optional()
     .describe('mpi: each process sees one GPU alone, that of its local rank (CUDA_VISIBLE_DEVICES).'),
-  framework: z.enum(['pytorch', 'tensorflow']).default('pytorch'),
+  framework: z.enum(FRAMEWORKS).default('pytorch'),
   frameworkVersion: z
     .string()
-    .regex(/^\d+\.\d+(\.\d+)?$/, 'write a version such as 2.13')
-    .default('2.13'),
+    .regex(/^\d+\.\d+(\.\d+|-\d+(-py\d+)?)?$/, 'write a version such as 2.13 or 3.0-5')
+    .optional()
+    .describe(
+      "The version of AWS's image, as the SageMaker SDK has it; of huggingface, that of transformers.",
+    ),
   image: z
     .string()
     .regex(/^\S{1,255}$/, 'name an image, of at most 255 characters and without spaces')

@@ -96,7 +96,7 @@ tuning: { settle: { maximumWaitSeconds: soon } }
       'packing.accept[0]': 'is "png", write suffixes as .png',
       'training.strategy':
         'is "dpp", give one of single, ddp, ray, mpi, parameter-server, multi-worker-mirrored, data-service',
-      'training.frameworkVersion': 'is "latest", write a version such as 2.13',
+      'training.frameworkVersion': 'is "latest", write a version such as 2.13 or 3.0-5',
       'training.image': 'is "", name an image, of at most 255 characters and without spaces',
       'training.hyperparameters.1st': 'is no name to give here: start with a letter',
       'training.hyperparameters.tidewheel_spot':

@@ -16,7 +16,7 @@ import { live } from '../../support/world/history.ts';
 const RUN = 'digits-000001';
 const TODAY = declarationOf('digits', {
   packing: { format: 'webdataset' },
-  training: { strategy: 'single' },
+  training: { strategy: 'single', frameworkVersion: '2.13' },
   compute: { instanceTypes: ['g5.xlarge'] },
 });
 

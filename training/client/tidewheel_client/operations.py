@@ -610,7 +610,7 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     progress: DeclarationTrainingProgress
     objective: DeclarationTrainingObjective
     processesPerHost: int
-    framework: Literal["pytorch", "tensorflow"]
+    framework: Literal["pytorch", "tensorflow", "huggingface", "sklearn", "xgboost"]
     frameworkVersion: str
     image: str
     hyperparameters: dict[str, str | float | bool | DeclarationTrainingHyperparametersValue3]
@@ -2240,8 +2240,7 @@ class RunDeclarationDataset(_RunDeclarationDataset, total=False):
 class _RunDeclarationTraining(TypedDict):
     strategy: Literal["single", "ddp", "ray", "mpi", "parameter-server", "multi-worker-mirrored", "data-service"]
     source: str
-    framework: Literal["pytorch", "tensorflow"]
-    frameworkVersion: str
+    framework: Literal["pytorch", "tensorflow", "huggingface", "sklearn", "xgboost"]
     hyperparameters: dict[str, str | float | bool | RunDeclarationTrainingHyperparametersValue3]
 
 
@@ -2255,6 +2254,7 @@ class RunDeclarationTraining(_RunDeclarationTraining, total=False):
     progress: RunDeclarationTrainingProgress
     objective: RunDeclarationTrainingObjective
     processesPerHost: int
+    frameworkVersion: str
     image: str
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]

@@ -5,7 +5,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
 import { folderOfSuite } from '../../../../test/support/folders.ts';
 import { layEnvironment } from '../../../environments/host-environment.ts';
@@ -143,4 +143,27 @@ kept._remove_least_recent(pathlib.Path(sys.argv[2]), most_bytes=int(sys.argv[3])
     await rm(path.join(folder, `host-${host}`), { recursive: true });
   await keep(0);
   expect(await names()).toBe(1);
+});
+
+test("packages of an image lie below the job's own", async () => {
+  vi.stubEnv('PIP_INDEX_URL', indexUrl);
+  const [before, fetchedBefore] = [await numpyOf(projectPython()), fetched('kept')];
+  const lay = (name: string): Promise<string> =>
+    layEnvironment(projectPython(), path.join(folder, name), environments(), {
+      packages: ['kept==1.0', 'numpy==0.0.1'],
+    });
+  const hosts = await Promise.all([lay('image-1'), lay('image-2')]);
+  expect(fetched('kept')).toBe(fetchedBefore + 1);
+  // What the Python below has stays, whatever the image has.
+  expect(await Promise.all(hosts.map(numpyOf))).toEqual([before, before]);
+  await install(hosts[0], 'numpy==0.0.1');
+  expect(await Promise.all(hosts.map(numpyOf))).toEqual(['0.0.1', before]);
+  for (const python of hosts) await run(path.join(path.dirname(python), 'kept-tell'), [], { env: {} });
+});
+
+test('packages that no index has are named', async () => {
+  vi.stubEnv('PIP_INDEX_URL', indexUrl);
+  const packages = ['absent==1.0'];
+  const laid = layEnvironment(projectPython(), path.join(folder, 'absent'), environments(), { packages });
+  await expect(laid).rejects.toThrow('No matching distribution found for absent==1.0');
 });

@@ -28,6 +28,14 @@ it.each(['tidewheel.yaml', 'pipeline.yaml', 'pipeline.yml'])('reads %s of the fo
   expect(training).toMatchObject({ entryPoint: 'fit.py', arguments: ['--fast'] });
 });
 
+it('finds dependencies from the declaration', async () => {
+  await writeFile(
+    join(folder, 'tidewheel.yaml'),
+    DECLARED.replace('source: code,', 'source: code, dependencies: [../common],'),
+  );
+  expect((await read()).dependencies).toEqual([join(folder, '../common')]);
+});
+
 it('prefers what was typed', async () => {
   await writeFile(join(folder, 'tidewheel.yaml'), DECLARED);
   const { training } = await read({ entryPoint: 'other.py' });

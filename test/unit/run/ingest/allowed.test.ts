@@ -10,7 +10,7 @@ const VPC = '{ subnets: [{ id: subnet-1, zoneId: use1-az4 }], securityGroupIds: 
 function problemsOf(allowed: Allowed, { training = '', compute = '' }): Readonly<Record<string, string>> {
   const text = `
 name: digits
-training: { strategy: ddp, ${training} }
+training: { strategy: mpi, ${training} }
 compute: { instanceTypes: [g5.xlarge], ${compute} }
 `;
   const read = readAllowedDeclaration({ allowed, bucket: 'tw-data' }, 'digits', text);
@@ -41,7 +41,15 @@ describe('a deployment without parameters', () => {
     expect(problemsOf({ ...NOTHING, packageIndexSecret: SECRET }, { training })).toEqual({});
   });
 
+  it('refuses a framework that has no image', () => {
+    const training = 'framework: xgboost, frameworkVersion: 1.7-1';
+    expect(problemsOf(NOTHING, { training })['training.frameworkVersion']).toContain(
+      'use training.frameworkVersion: "3.0-5"',
+    );
+  });
+
   it.each([
+    '683313688378.dkr.ecr.us-east-1.amazonaws.com/sagemaker-xgboost:3.2-0',
     '763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch:2.13',
     '123456789012.dkr.ecr.eu-west-1.amazonaws.com/own@sha256:0123',
     '727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/pytorch:2.13',

@@ -22,6 +22,16 @@ _TOOLKIT_PARAMETERS = (
     "sagemaker_region",
     "sagemaker_s3_output",
 )
+_DISTRIBUTIONS = (
+    "sagemaker_mpi_enabled",
+    "sagemaker_parameter_server_enabled",
+    "sagemaker_multi_worker_mirrored_strategy_enabled",
+    "sagemaker_distributed_dataparallel_enabled",
+    "sagemaker_pytorch_ddp_enabled",
+    "sagemaker_pytorch_xla_multi_worker_enabled",
+    "sagemaker_torch_distributed_enabled",
+)
+"""Of the SDK; a job of the service names its strategy."""
 _LONGEST_VARIABLE = 128 * 1024
 
 
@@ -63,7 +73,7 @@ def sagemaker_environment(
         "hyperparameters": job.hyperparameters,
         "additional_framework_parameters": framework,
         "channel_input_dirs": dict(channels),
-        "distribution_hosts": list(job.distribution_hosts),
+        "distribution_hosts": list(job.distribution_hosts) if _is_distributed(job) else [],
         "master_hostname": master,
         "is_master": job.current_host == master,
         "job_name": inherited.get("TRAINING_JOB_NAME") or None,
@@ -81,6 +91,15 @@ def sagemaker_environment(
     environment["SAGEMAKER_JOB_NAME"] = _variable(job.agent_parameters.get("sagemaker_job_name"))
     environment["SAGEMAKER_REGION"] = _variable(job.agent_parameters.get("sagemaker_region"))
     return {name: value for name, value in environment.items() if _can_be_set(name, value)}
+
+
+def _is_distributed(job: Job) -> bool:
+    """The toolkit names no groups that train together where nothing is distributed."""
+    return (
+        job.strategy != "single"
+        or "sagemaker_distribution_instance_groups" in job.agent_parameters
+        or any(job.agent_parameters.get(key) is True for key in _DISTRIBUTIONS)
+    )
 
 
 def _can_be_set(name: str, value: str) -> bool:
@@ -106,7 +125,9 @@ def _job_values(job: Job) -> dict[str, Json]:
             }
             for group in job.groups
         },
-        "distribution_instance_groups": list(job.distribution_groups),
+        "distribution_instance_groups": list(job.distribution_groups)
+        if _is_distributed(job)
+        else [],
         "is_hetero": len(groups) > 1,
         "network_interface_name": job.network_interface,
         "user_entry_point": job.program,

@@ -64,6 +64,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     install_requirements(
         job,
         environment,
+        work,
         limit_seconds=settings.install_seconds,
         stopped=run.stop.is_set,
         on_line=tail.add,

@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -18,6 +19,7 @@ from ..configuration.settings import ConfigurationError
 from ..log import log, redact
 from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
+from .packages import Installation, installations
 from .secrets_manager import SecretError, read_secret
 
 _ATTEMPTS = 3
@@ -36,6 +38,7 @@ _NOISE = re.compile(
     r"Looking in indexes|Requirement already satisfied|\[notice\]|WARNING: Running pip as|"
     r"Collecting |Downloading |Using cached "
 )
+_SATISFIED = "Requirement already satisfied"
 _DISK_FULL = "No space left on device"
 _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
@@ -48,74 +51,104 @@ _TOKEN_USER = "__token__"
 def install_requirements(
     job: Job,
     environment: Mapping[str, str],
+    work: Path,
     *,
     limit_seconds: float,
     stopped: Callable[[], bool],
     on_line: Callable[[str], None],
 ) -> None:
-    """Runs `pip install -r requirements.txt`, up to three times within the limit.
+    """Runs `pip install` for what the source brings, up to three times each within the limit.
 
     The job or pip's own variables (PIP_INDEX_URL ...) name a private index. No
     credential passes through an argument or the log. Raises PlatformFailureError when the index
     does not answer or the disk is full, and ConfigurationError on any other failure.
     """
-    requirements = job.code_dir / "requirements.txt"
-    if not _has_requirements(requirements):
+    wanted = installations(job, work)
+    if not wanted:
         return
     index, hidden = installer_variables(environment, read_secret)
-    argv = [*_installer(environment), "-r", str(requirements)]
+    variables = {**environment, **_uv_indexes(environment), **index}
+    pip = _Pip(_installer(environment), variables, job.code_dir, hidden, on_line)
     deadline = time.monotonic() + limit_seconds
+    for each in wanted:
+        try:
+            _install(each, pip, limit_seconds, deadline, stopped)
+        except (ConfigurationError, PlatformFailureError) as error:
+            if each.is_needed:
+                raise
+            log(f"{error} The script starts all the same.")
+
+
+@dataclass(frozen=True)
+class _Pip:
+    argv: Sequence[str]
+    variables: Mapping[str, str]
+    directory: Path
+    hidden: Sequence[str]
+    on_line: Callable[[str], None]
+
+    def start(self, arguments: Sequence[str], lines: list[str]) -> Script:
+        def read(line: str) -> None:
+            shown = _without(self.hidden, redact(line))
+            lines.append(shown)
+            self.on_line(shown)
+
+        return Script(
+            [*self.argv, *arguments],
+            environment=self.variables,
+            directory=self.directory,
+            on_line=read,
+            show=lambda line: _without_noise(line, self.hidden),
+        )
+
+
+def _install(
+    wanted: Installation,
+    installer: _Pip,
+    limit_seconds: float,
+    deadline: float,
+    stopped: Callable[[], bool],
+) -> None:
     code: int | None = None
     lines: list[str] = []
-
-    def read(line: str) -> None:
-        shown = _without(hidden, redact(line))
-        lines.append(shown)
-        on_line(shown)
-
-    for attempt in range(1, _ATTEMPTS + 1):
-        log(f"installing requirements.txt (attempt {attempt} of {_ATTEMPTS})")
+    attempts = _ATTEMPTS if wanted.is_needed else 1
+    for attempt in range(1, attempts + 1):
+        log(f"installing {wanted.name} (attempt {attempt} of {attempts})")
         lines.clear()
-        pip = Script(
-            argv,
-            environment={**environment, **_uv_indexes(environment), **index},
-            directory=job.code_dir,
-            on_line=read,
-            show=lambda line: _without_index_urls(line, hidden),
-        )
+        pip = installer.start(wanted.arguments, lines)
         while code is None and not stopped() and time.monotonic() < deadline:
             code = pip.wait(0.2)
         pip.kill()
         pip.drain()
         if code == 0:
-            log("installed requirements.txt")
+            log(f"installed {wanted.name}{_already(lines)}")
         if code == 0 or stopped():
             return
         if code is None:
-            _raise_if_platform(lines)
+            _raise_if_platform(wanted.name, lines)
             raise ConfigurationError(
-                f"requirements.txt was not installed within {limit_seconds:g} s: "
+                f"{wanted.name} was not installed within {limit_seconds:g} s: "
                 "list fewer packages, use a nearer index, or bring an image of your own. "
                 f"{_last_of(lines)}"
             )
         code, next_attempt = None, time.monotonic() + min(5.0 * attempt, 15.0)
-        while attempt < _ATTEMPTS and time.monotonic() < next_attempt and not stopped():
+        while attempt < attempts and time.monotonic() < next_attempt and not stopped():
             time.sleep(0.2)
-    _raise_if_platform(lines)
+    _raise_if_platform(wanted.name, lines)
     raise ConfigurationError(
-        f"requirements.txt cannot be installed ({_ATTEMPTS} attempts; pip takes a private "
+        f"{wanted.name} cannot be installed ({attempts} attempts; pip takes a private "
         f"index from the variable PIP_INDEX_URL). {_last_of(lines)}"
     )
 
 
-def _raise_if_platform(lines: Sequence[str]) -> None:
+def _raise_if_platform(name: str, lines: Sequence[str]) -> None:
     full = next((line for line in lines if _DISK_FULL in line), None)
     if full is not None:
-        text = f"requirements.txt cannot be installed: {full[:300]}. {_last_of(lines)}"
+        text = f"{name} cannot be installed: {full[:300]}. {_last_of(lines)}"
         raise PlatformFailureError("disk", text)
     unreachable = next((line for line in lines if _NO_INDEX.search(line)), None)
     if unreachable is not None:
-        text = f"requirements.txt cannot be installed: {unreachable[:300]}. {_last_of(lines)}"
+        text = f"{name} cannot be installed: {unreachable[:300]}. {_last_of(lines)}"
         raise PlatformFailureError("packages", text)
 
 
@@ -153,18 +186,16 @@ def _uv_indexes(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _has_requirements(requirements: Path) -> bool:
-    try:
-        lines = requirements.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
-    return any(re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+def _already(lines: Sequence[str]) -> str:
+    there = sum(line.strip().startswith(_SATISFIED) for line in lines)
+    return f" ({there} packages were there already)" if there > 0 else ""
 
 
-def _without_index_urls(line: bytes, hidden: Sequence[str]) -> bytes | None:
-    """Keeps pip's line about its indexes out of the log: it holds user names."""
+def _without_noise(line: bytes, hidden: Sequence[str]) -> bytes | None:
+    """Keeps pip's line about its indexes out of the log, for it holds user names, and what is
+    there already."""
     text = os.fsdecode(line)
-    if text.startswith("Looking in indexes"):
+    if text.strip().startswith(("Looking in indexes", _SATISFIED)):
         return None
     return os.fsencode(_without(hidden, redact(text)))
 

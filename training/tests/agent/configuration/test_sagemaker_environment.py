@@ -1,6 +1,6 @@
-"""Variables and arguments, compared with those that SageMaker's own toolkit makes.
+"""Variables and arguments, compared with what AWS's own toolkit gives to the same jobs.
 
-sagemaker-training 5.1.4 made `toolkit-environment.json` of the same job.
+sagemaker-training 5.1.4 has said it (`toolkit_cases.py` records it anew).
 """
 
 from __future__ import annotations
@@ -11,76 +11,48 @@ from typing import Any
 
 import pytest
 
-from sagemaker_host import make_host
 from tidewheel_agent.configuration.command_line import script_arguments
 from tidewheel_agent.configuration.job import Job
 from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.sagemaker_environment import sagemaker_environment
 from tidewheel_agent.configuration.script_environment import thread_environment
 from tidewheel_agent.configuration.settings import Hardware, Settings
+from toolkit_cases import CASES, RECORDED, host_of, told
 
-RECORDED = Path(__file__).with_name("toolkit-environment.json")
-HYPERPARAMETERS: dict[str, Any] = {
-    "sagemaker_program": "train.py",
-    "sagemaker_submit_directory": "s3://b/x/sourcedir.tar.gz",
-    "sagemaker_container_log_level": 20,
-    "sagemaker_job_name": "job-1",
-    "sagemaker_region": "us-east-1",
-    "sagemaker_distribution_instance_groups": ["gpu"],
-    "sagemaker_torch_distributed_enabled": True,
-    "epochs": 3,
-    "lr": 0.1,
-    "b": True,
-    "nothing": None,
-    "layers": [1, "two", 3.5],
-    "opts": {"z": 1, "a": "x y"},
-    "batch-size": 64,
-    "text": "a b; c",
-    "x": 1,
-}
+OURS = {"CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION"}
+"""The toolkit sets them too, in its own process."""
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    base = make_host(
-        tmp_path / "ml",
-        host="127.0.0.2",
-        hosts=["127.0.0.1", "127.0.0.2", "127.0.0.3"],
-        groups=[
-            {
-                "instance_group_name": "cpu",
-                "instance_type": "ml.c5.large",
-                "hosts": ["127.0.0.3", "127.0.0.1"],
-            },
-            {
-                "instance_group_name": "gpu",
-                "instance_type": "ml.g5.xlarge",
-                "hosts": ["127.0.0.2"],
-            },
-        ],
-        hyperparameters=HYPERPARAMETERS,
-        channels={"train": tmp_path, "my-data": tmp_path},
-    )
-    return read_job(Settings(base=base))
+    return read_job(Settings(base=host_of("plain, 127.0.0.2 of 2", tmp_path / "ml")))
 
 
-def recorded(base: Path) -> tuple[dict[str, str], list[str]]:
-    recording = json.loads(RECORDED.read_text().replace("{base}", str(base)))
-    return recording["env"], recording["args"]
+@pytest.mark.parametrize("case", CASES)
+def test_a_script_gets_what_the_toolkit_gives(case: str, tmp_path: Path) -> None:
+    base = tmp_path / "ml"
+    theirs: dict[str, Any] = json.loads(RECORDED.read_text())[case]
+    job = read_job(Settings(base=host_of(case, base)))
+    variables: dict[str, str] = theirs["env"]
+    ours = {
+        name: value.replace(str(base), "BASE")
+        for name, value in sagemaker_environment(
+            job, Hardware(cpus=int(variables["SM_NUM_CPUS"]), gpus=0), {}
+        ).items()
+    }
+    assert script_arguments(job.hyperparameters) == theirs["args"]
+    # The toolkit names where the source was sent from; here it is where the source lies.
+    assert variables.pop("SM_MODULE_DIR") == "s3://b/x/sourcedir.tar.gz"
+    assert ours.pop("SM_MODULE_DIR") == "BASE/code"
+    whole, our_whole = json.loads(variables.pop("SM_TRAINING_ENV")), ours.pop("SM_TRAINING_ENV")
+    assert json.loads(our_whole) == {**whole, "module_dir": "BASE/code"}
+    assert {name: value for name, value in ours.items() if name not in OURS} == variables
 
 
-def test_arguments_equal_the_toolkits(job: Job) -> None:
-    assert script_arguments(job.hyperparameters) == recorded(job.base)[1]
-
-
-def test_variables_equal_the_toolkits_except_the_source_folder(job: Job) -> None:
-    theirs, _ = recorded(job.base)
-    ours = sagemaker_environment(job, Hardware(cpus=2, gpus=0), {})
-    different = {name for name in theirs if ours.get(name) != theirs[name]}
-    assert different == {"SM_MODULE_DIR", "SM_TRAINING_ENV"}
-    whole, their_whole = json.loads(ours["SM_TRAINING_ENV"]), json.loads(theirs["SM_TRAINING_ENV"])
-    assert {**their_whole, "module_dir": whole["module_dir"]} == whole
-    assert set(ours) - set(theirs) == {"CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION"}
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", CASES)
+def test_the_toolkit_says_what_was_recorded(case: str, tmp_path: Path) -> None:
+    assert told(case, tmp_path / "ml") == json.loads(RECORDED.read_text())[case]
 
 
 def test_a_value_too_long_for_variables_stays_an_argument(job: Job) -> None:
