@@ -12,8 +12,7 @@ import pc from 'picocolors';
 import { reportedTexts, savedText, usdText } from '../../client/amounts.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 
-export const usdCell = (value: number): string =>
-  value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`;
+const usdCell = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
 
 /** Rows shown of a placement; the whole table is in the API's answer. */
 const ROWS = 8;

@@ -70,6 +70,8 @@ const FIELDS = [
   'failure',
   'modelUri',
   'result',
+  'owner',
+  'tags',
 ] as const satisfies readonly (keyof RunRow)[];
 
 const rowOf = (run: RunRow) => Object.fromEntries(FIELDS.map((field) => [field, run[field]]));

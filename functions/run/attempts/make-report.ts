@@ -111,6 +111,14 @@ export const attemptReportSchema = z.object({
 });
 export type AttemptReport = z.output<typeof attemptReportSchema>;
 
+/** Whose money it is, as the run's declaration says. */
+export const ownership = {
+  owner: z.string().optional(),
+  tags: z.record(z.string(), z.string()).readonly().optional(),
+};
+
+export const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
+
 /** Format of the report. */
 const REPORT_VERSION = 1;
 
@@ -118,6 +126,7 @@ export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
   runId: z.string(),
   pipeline: z.string(),
+  ...ownership,
   status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
   failure: z.string().optional(),
   stop: stopSchema.optional(),
@@ -190,6 +199,7 @@ export function makeReport(input: ReportInput): RunReport {
     version: REPORT_VERSION,
     runId: run.runId,
     pipeline: run.pipeline,
+    ...ownershipOf(run.declaration),
     status,
     failure,
     stop: status === 'stopped' ? run.stop : undefined,

@@ -490,6 +490,8 @@ class _Declaration(TypedDict):
 
 
 class Declaration(_Declaration, total=False):
+    owner: str
+    tags: dict[str, str]
     settle: DeclarationSettle
     packing: DeclarationPacking
     dataset: DeclarationDataset
@@ -1153,6 +1155,8 @@ class _GetRunAnswerReport(TypedDict):
 
 
 class GetRunAnswerReport(_GetRunAnswerReport, total=False):
+    owner: str
+    tags: dict[str, str]
     failure: str
     stop: GetRunAnswerReportStop
     retry: GetRunAnswerReportRetry
@@ -1725,6 +1729,8 @@ class _Report(TypedDict):
 
 
 class Report(_Report, total=False):
+    owner: str
+    tags: dict[str, str]
     failure: str
     stop: ReportStop
     retry: ReportRetry
@@ -2125,6 +2131,8 @@ class _RunDeclaration(TypedDict):
 
 
 class RunDeclaration(_RunDeclaration, total=False):
+    owner: str
+    tags: dict[str, str]
     dataset: RunDeclarationDataset
     doctor: RunDeclarationDoctor
     schedule: str
@@ -2539,6 +2547,8 @@ class RunSummary(_RunSummary, total=False):
     checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
     deadlineAt: str
+    owner: str
+    tags: dict[str, str]
 
 
 class RunSummaryProbe(TypedDict):
