@@ -70,6 +70,8 @@ const FIELDS = [
   'failure',
   'modelUri',
   'result',
+  'source',
+  'git',
   'owner',
   'tags',
 ] as const satisfies readonly (keyof RunRow)[];

@@ -2,6 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
 import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
@@ -135,6 +136,7 @@ export const reportSchema = z.object({
   generations: list(z.string()),
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
+  git: gitIdentitySchema.optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
   metrics: z
@@ -207,6 +209,7 @@ export function makeReport(input: ReportInput): RunReport {
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
+    git: run.git,
     rejected: run.rejected,
     metrics,
     objective,

@@ -1162,6 +1162,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    git: GetRunAnswerReportGit
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
@@ -1179,6 +1180,15 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _GetRunAnswerReportGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class GetRunAnswerReportGit(_GetRunAnswerReportGit, total=False):
+    branch: str
 
 
 class _GetRunAnswerReportObjective(TypedDict):
@@ -1736,6 +1746,7 @@ class Report(_Report, total=False):
     retry: ReportRetry
     modelUri: str
     source: str
+    git: ReportGit
     rejected: ReportRejected
     objective: ReportObjective
     fileSystemsUsd: float
@@ -1754,6 +1765,15 @@ class ReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _ReportGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class ReportGit(_ReportGit, total=False):
+    branch: str
 
 
 class ReportRejected(TypedDict):
@@ -2046,6 +2066,7 @@ class Run(_Run, total=False):
     rejected: RunRejected
     generations: list[str]
     source: str
+    git: RunGit
     failure: str
     stop: RunStop
     retry: RunRetry
@@ -2079,6 +2100,15 @@ class RunRejected(TypedDict):
 class RunRejectedExamplesItem(TypedDict):
     key: str
     reason: str
+
+
+class _RunGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class RunGit(_RunGit, total=False):
+    branch: str
 
 
 class RunStop(TypedDict):
@@ -2539,6 +2569,7 @@ class RunSummary(_RunSummary, total=False):
     sealedAt: str
     generation: str
     source: str
+    git: RunSummaryGit
     failure: str
     stop: RunSummaryStop
     retry: RunSummaryRetry
@@ -2564,6 +2595,15 @@ class _RunSummaryRequest(TypedDict):
 class RunSummaryRequest(_RunSummaryRequest, total=False):
     again: str
     source: str
+
+
+class _RunSummaryGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class RunSummaryGit(_RunSummaryGit, total=False):
+    branch: str
 
 
 class RunSummaryStop(TypedDict):
