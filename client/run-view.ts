@@ -57,3 +57,14 @@ const lostSince = (
 
 export const timeOf = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : Date.parse(text);
+
+const SHORT_HASH = 12;
+
+/** Such as "1a2b3c4d5e6f (main), with uncommitted changes; source 9f86d081884c". */
+export function codeText({ git, source }: Pick<RunAnswer['run'], 'git' | 'source'>): string | undefined {
+  const digest = source === undefined ? [] : [`source ${source.slice(0, SHORT_HASH)}`];
+  if (git === undefined) return digest[0];
+  const branch = git.branch === undefined ? '' : ` (${git.branch})`;
+  const dirty = git.isDirty ? ', with uncommitted changes' : '';
+  return [`${git.commit.slice(0, SHORT_HASH)}${branch}${dirty}`, ...digest].join('; ');
+}

@@ -54,20 +54,7 @@ export const isFolder = (path: string): boolean =>
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
   const { pipeline, data, ...found } = await declaredIn(wanted);
-  const ofShards = shardsIn(pipeline?.training.channels);
-  const typed = Object.keys(wanted.channels).filter((name) => name !== ofShards);
-  const asWanted = {
-    strategy: 'single',
-    ...pipeline?.training,
-    ...(wanted.entryPoint !== undefined && { entryPoint: wanted.entryPoint, command: undefined }),
-    ...(wanted.arguments !== undefined && { arguments: wanted.arguments }),
-    environment: { ...pipeline?.training.environment, ...wanted.environment },
-    channels: {
-      ...pipeline?.training.channels,
-      ...Object.fromEntries(typed.map((name) => [name, { s3: `${name}/` }])),
-    },
-  };
-  const training = check(trainingSchema, asWanted, 'shown');
+  const training = check(trainingSchema, asWanted(pipeline?.training, wanted), 'shown');
   if (!training.ok)
     throw new UsageError(training.problems.map((problem) => `training.${problemText(problem)}`));
   const [type] = pipeline?.compute.instanceTypes ?? [];
@@ -76,6 +63,22 @@ export async function readTraining(wanted: Wanted): Promise<Declared> {
     training: training.value,
     channels: { ...(data !== undefined && channelsOf(data, training.value)), ...wanted.channels },
     instanceType: type?.replace(/^ml\./, ''),
+  };
+}
+
+function asWanted(declared: Pipeline['training'] | undefined, wanted: Wanted) {
+  const ofShards = shardsIn(declared?.channels);
+  const typed = Object.keys(wanted.channels).filter((name) => name !== ofShards);
+  return {
+    strategy: 'single',
+    ...declared,
+    ...(wanted.entryPoint !== undefined && { entryPoint: wanted.entryPoint, command: undefined }),
+    ...(wanted.arguments !== undefined && { arguments: wanted.arguments }),
+    environment: { ...declared?.environment, ...wanted.environment },
+    channels: {
+      ...declared?.channels,
+      ...Object.fromEntries(typed.map((name) => [name, { s3: `${name}/` }])),
+    },
   };
 }
 

@@ -2,9 +2,12 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { GIT_NOTE } from '@tidewheel/contract/bucket-keys.ts';
+import { sourceFingerprint } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import { bytesText } from '../../client/amounts.ts';
+import { gitIdentityOf } from './git-identity.ts';
 import { type FilesBelow, type LocalFile, sourceFilesBelow } from './local-files.ts';
 import { etagOfBody } from './put-file.ts';
 
@@ -52,8 +55,9 @@ export async function putSource(
     if (!dryRun) await store.put(prefix + name, body);
   }
   const names = new Set(files.map(({ name }) => name));
-  const removed = [...there.keys()].filter((name) => !names.has(name));
+  const removed = [...there.keys()].filter((name) => !names.has(name) && name !== GIT_NOTE);
   if (!dryRun && removed.length > 0) await store.deleteMany(removed.map((name) => prefix + name));
+  if (!dryRun) await noteGit(store, prefix, { folder, sent: [...names], omit });
   return { added, changed, removed, leftOut: skipped.map(({ name, why }) => `${name} (${why})`) };
 }
 
@@ -82,6 +86,24 @@ async function codeOf(
   }
   if (problems.length > 0) throw new UsageError(problems);
   return { files: all, skipped: left };
+}
+
+/** The note names the objects that it is about: whoever changes one makes it void. */
+async function noteGit(
+  store: BlobStore,
+  prefix: string,
+  folder: Parameters<typeof gitIdentityOf>[0],
+): Promise<void> {
+  const git = await gitIdentityOf(folder);
+  const objects: { name: string; etag: string }[] = [];
+  for await (const { objects: some } of listPages(store, prefix))
+    objects.push(...some.map(({ key, etag }) => ({ name: key.slice(prefix.length), etag })));
+  if (git !== undefined)
+    await store.put(
+      prefix + GIT_NOTE,
+      Buffer.from(JSON.stringify({ ...git, files: sourceFingerprint(objects) })),
+    );
+  else if (objects.some(({ name }) => name === GIT_NOTE)) await store.deleteMany([prefix + GIT_NOTE]);
 }
 
 function refuseLarge(folder: string, files: readonly LocalFile[]): void {

@@ -2,10 +2,10 @@
 import * as z from 'zod';
 import { durationText, savedText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
-import { tableText } from '../command/format.ts';
+import { safe, tableText } from '../command/format.ts';
 import { defineVerb } from '../command/verb.ts';
 
-const BY = ['pipeline', 'day', 'pool'] as const;
+const BY = ['pipeline', 'owner', 'tag', 'day', 'pool'] as const;
 
 export const verb = defineVerb({
   name: 'cost',
@@ -50,17 +50,34 @@ function rowsOf({ month, total, ...money }: AnswerOf<'getMoney'>, by: (typeof BY
         ]),
       ];
     case 'pipeline':
-      return [
-        [month, 'RUNS', 'USD', 'ON-DEMAND', 'SAVED', 'LOST WORK', 'LOST USD'],
-        ...[...money.byPipeline, { pipeline: 'all', ...total }].map((each) => [
-          each.pipeline,
-          String(each.runs),
-          usdText(each.costUsd, each.onDemandUsd),
-          usdText(each.onDemandUsd, each.costUsd),
-          savedText(each),
-          durationText(each.lostSeconds),
-          usdText(each.lostUsd),
-        ]),
-      ];
+      return spentRows(month, [
+        ...money.byPipeline.map(({ pipeline, ...spent }) => ({ name: pipeline, ...spent })),
+        { name: 'all', ...total },
+      ]);
+    case 'owner':
+      return spentRows(month, [
+        ...money.byOwner.map(({ owner = 'no owner', ...spent }) => ({ name: owner, ...spent })),
+        { name: 'all', ...total },
+      ]);
+    case 'tag':
+      return spentRows(
+        month,
+        money.byTag.map(({ tag, value, ...spent }) => ({ name: `${tag}=${value}`, ...spent })),
+      );
   }
 }
+
+type Spent = AnswerOf<'getMoney'>['total'] & { readonly name: string };
+
+const spentRows = (month: string, all: readonly Spent[]): string[][] => [
+  [month, 'RUNS', 'USD', 'ON-DEMAND', 'SAVED', 'LOST WORK', 'LOST USD'],
+  ...all.map((each) => [
+    safe(each.name),
+    String(each.runs),
+    usdText(each.costUsd, each.onDemandUsd),
+    usdText(each.onDemandUsd, each.costUsd),
+    savedText(each),
+    durationText(each.lostSeconds),
+    usdText(each.lostUsd),
+  ]),
+];

@@ -70,6 +70,10 @@ const FIELDS = [
   'failure',
   'modelUri',
   'result',
+  'source',
+  'git',
+  'owner',
+  'tags',
 ] as const satisfies readonly (keyof RunRow)[];
 
 const rowOf = (run: RunRow) => Object.fromEntries(FIELDS.map((field) => [field, run[field]]));

@@ -1,6 +1,7 @@
 /** What `watch` writes where lines cannot be drawn again: each event of the run once, and its progress now and then. */
 
 import pc from 'picocolors';
+import { codeText } from '../../client/run-view.ts';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
 import { settledText } from './settling.ts';
@@ -75,7 +76,12 @@ export class News {
 }
 
 /** The last words on a run: the screen without its life line and colours, of any width. */
-export const summary = (watched: Watched): string[] =>
-  screenLines(watched, { now: Date.now(), columns: 1_000, colours: WITHOUT_COLOURS })
-    .filter((line) => !line.startsWith('settle'))
-    .map((line) => line.replaceAll(/ {4,}/g, '   '));
+export function summary(watched: Watched): string[] {
+  const code = codeText(watched.view.run);
+  return [
+    ...screenLines(watched, { now: Date.now(), columns: 1_000, colours: WITHOUT_COLOURS })
+      .filter((line) => !line.startsWith('settle'))
+      .map((line) => line.replaceAll(/ {4,}/g, '   ')),
+    ...(code === undefined ? [] : [`code ${safe(code)}`]),
+  ];
+}

@@ -91,6 +91,8 @@ const resultOf = ({ run, report }: WatchedRun) => ({
   status: run.status,
   failure: run.failure,
   modelUri: report?.modelUri,
+  source: run.source,
+  git: run.git,
   metrics: report?.metrics,
   objective: report?.objective,
   costUsd: report?.costUsd,

@@ -57,9 +57,10 @@ export function stopToRecord(
 }
 
 /** `generations` absent: the same data as before; undefined: they are chosen again. */
-export type ReopenChange = Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>> & {
-  readonly generations?: undefined;
-};
+export type ReopenChange = Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>> &
+  Pick<RunRecord, 'git'> & {
+    readonly generations?: undefined;
+  };
 
 /** What changes on the record of an ended run that goes on. */
 export const reopened = (execution: number, change: ReopenChange) => ({

@@ -7,6 +7,7 @@ import { amount } from '@tidewheel/contract/document.ts';
 import { checkpointRepair, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { pinned, pipelineSchema, runPartsSchema } from '@tidewheel/declaration/pipeline.ts';
+import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { changeSchema, readingSchema, speedSchema, verdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import {
@@ -145,6 +146,7 @@ export const runRecordSchema = z.object({
   generations: list(z.string()).optional().describe('What it trains on, oldest first.'),
   /** Of all its attempts. */
   source: z.string().optional().describe('SHA-256 of the packed source.'),
+  git: gitIdentitySchema.optional().describe('The commit that its source was sent from.'),
   failure: z.string().optional(),
   stop: stopSchema.optional(),
   /** The last one. */

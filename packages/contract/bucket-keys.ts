@@ -15,6 +15,8 @@ export const bucketKeys = {
   source: (pipeline: string) => `${pipeline}/source/`,
   /** `training.source` of a declaration, when it is relative to the pipeline's own folder. */
   sourceAt: (pipeline: string, source: string) => `${pipeline}/${source}`,
+  /** What git said of the source when it was sent; no part of it. */
+  gitNote: (pipeline: string, source: string) => `${pipeline}/${source}${GIT_NOTE}`,
   /** One folder a run, and one a compaction for its plan. */
   runs: (pipeline: string) => `${pipeline}/runs/`,
   /** Everything one run writes about itself. */
@@ -93,6 +95,8 @@ export const AGENT_FILE = 'tidewheel.pyz';
 export const HOOK_FILES = { automatic: 'automatic.pyz', instrument: 'instrument.pyz' } as const;
 export type AgentFile = typeof AGENT_FILE | (typeof HOOK_FILES)[keyof typeof HOOK_FILES];
 export const AGENT_FILES: readonly AgentFile[] = [AGENT_FILE, ...Object.values(HOOK_FILES)];
+/** Relative to a source. */
+export const GIT_NOTE = '.git/tidewheel.json';
 /** A packed source. */
 export const SOURCE_FILE = 'source.zip';
 

@@ -6,5 +6,11 @@
 
 export { prefixUri } from './schema/prefix.ts';
 export { IN_CHECKPOINTS, neededChannels } from './script/arguments.ts';
+export {
+  type GitIdentity,
+  gitIdentitySchema,
+  gitNoteSchema,
+  sourceFingerprint,
+} from './script/git-identity.ts';
 export { HYPERPARAMETERS, SHARDS_CHANNEL, shardsChannel } from './script/placeholders.ts';
 export { belongsToSource } from './script/source-files.ts';

@@ -107,22 +107,57 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
   </>
 );
 
-const Shares = ({ money: { byPipeline, byPool } }: { readonly money: Money }) => (
+interface SpentProps {
+  readonly caption: string;
+  readonly rows: readonly (Money['total'] & { readonly name: preact.ComponentChildren })[];
+}
+
+const SpentTable = ({ caption, rows }: SpentProps) => (
+  <Table
+    caption={`cost by ${caption}`}
+    columns={[caption, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
+    rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
+      name,
+      runs,
+      dollarText(costUsd, onDemandUsd),
+      dollarText(onDemandUsd, costUsd),
+      dollarText(lostUsd),
+    ])}
+  />
+);
+
+const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly money: Money }) => (
   <>
     <h2>By pipeline</h2>
-    <Table
-      caption="cost by pipeline"
-      columns={['pipeline', ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
-      rows={byPipeline.map(({ pipeline, runs, costUsd, onDemandUsd, lostUsd }) => [
-        <a href={hrefOf(['pipelines', pipeline])} data-row>
-          {pipeline}
-        </a>,
-        runs,
-        dollarText(costUsd),
-        dollarText(onDemandUsd),
-        dollarText(lostUsd),
-      ])}
+    <SpentTable
+      caption="pipeline"
+      rows={byPipeline.map(({ pipeline, ...spent }) => ({
+        name: (
+          <a href={hrefOf(['pipelines', pipeline])} data-row>
+            {pipeline}
+          </a>
+        ),
+        ...spent,
+      }))}
     />
+    {byOwner.some(({ owner }) => owner !== undefined) && (
+      <>
+        <h2>By owner</h2>
+        <SpentTable
+          caption="owner"
+          rows={byOwner.map(({ owner = 'no owner', ...spent }) => ({ name: owner, ...spent }))}
+        />
+      </>
+    )}
+    {byTag.length > 0 && (
+      <>
+        <h2>By tag</h2>
+        <SpentTable
+          caption="tag"
+          rows={byTag.map(({ tag, value, ...spent }) => ({ name: `${tag} = ${value}`, ...spent }))}
+        />
+      </>
+    )}
     <h2>By pool</h2>
     <Table
       caption="cost by pool"

@@ -27,6 +27,13 @@ const shardsOf = (generation: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${String(index).padStart(5, '0')}.tar`),
   );
 
+const MOST_TAGS = {
+  owner: 'o'.repeat(256),
+  tags: Object.fromEntries(
+    Array.from({ length: 43 }, (_, index) => [`${index}-é_.:/=+-@`.padEnd(127, 'k'), 'v'.repeat(256)]),
+  ),
+};
+
 interface Choice {
   readonly purchaseOption: Pool['purchaseOption'];
   readonly instanceType: string;
@@ -237,6 +244,10 @@ const single: [string, TrainingJobInput][] = [
         },
       },
     }),
+  ],
+  [
+    'as many tags as AWS takes, of their longest',
+    made({ ...base, over: { declaration: declaration(MOST_TAGS) } }),
   ],
   ['the longest value', made({ ...base, training: { hyperparameters: { a: 'x'.repeat(2_000) } } })],
 ];

@@ -23,6 +23,12 @@ const money = z.object({
   to: time,
   total: z.object(spent),
   byPipeline: list(z.object({ pipeline: z.string(), ...spent })),
+  byOwner: list(
+    z.object({ owner: z.string().optional().describe('Absent: of no declared owner.'), ...spent }),
+  ),
+  byTag: list(z.object({ tag: z.string(), value: z.string(), ...spent })).describe(
+    'Of declared tags. A run counts once with each of its own.',
+  ),
   byDay: list(z.object({ day: z.string(), costUsd: usd })),
   byPool: list(
     z.object({
@@ -120,8 +126,13 @@ async function endedIn(
   }
 }
 
-function sumsOf(reports: readonly RunReport[]): Pick<Money, 'total' | 'byPipeline' | 'byDay' | 'byPool'> {
+function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isComplete' | 'unreadable'> {
   const byPipeline = Map.groupBy(reports, ({ pipeline }) => pipeline);
+  const byOwner = Map.groupBy(reports, ({ owner }) => owner);
+  const tagged = reports.flatMap((report) =>
+    Object.entries(report.tags ?? {}).map(([tag, value]) => ({ tag, value, report })),
+  );
+  const byTag = Map.groupBy(tagged, ({ tag, value }) => JSON.stringify([tag, value]));
   const byDay = Map.groupBy(reports, ({ finishedAt }) => finishedAt.slice(0, 10));
   const byPool = Map.groupBy(
     reports.flatMap(({ attempts }) => attempts),
@@ -133,6 +144,22 @@ function sumsOf(reports: readonly RunReport[]): Pick<Money, 'total' | 'byPipelin
     byPipeline: [...byPipeline]
       .map(([pipeline, own]) => ({ pipeline, ...spentOf(own) }))
       .toSorted((a, b) => b.costUsd - a.costUsd),
+    byOwner: [...byOwner]
+      .map(([owner, own]) => ({ owner, ...spentOf(own) }))
+      .toSorted((a, b) => b.costUsd - a.costUsd),
+    byTag: [...byTag.values()]
+      .flatMap(([first, ...others]) =>
+        first === undefined
+          ? []
+          : [
+              {
+                tag: first.tag,
+                value: first.value,
+                ...spentOf([first, ...others].map(({ report }) => report)),
+              },
+            ],
+      )
+      .toSorted((a, b) => (a.tag === b.tag ? b.costUsd - a.costUsd : a.tag < b.tag ? -1 : 1)),
     byDay: [...byDay]
       .map(([day, own]) => ({ day, costUsd: sum(own, ({ costUsd }) => costUsd) }))
       .toSorted((a, b) => (a.day < b.day ? -1 : 1)),

@@ -14,7 +14,7 @@ import {
   runRecordSchema,
   runRequestSchema,
 } from '../../records/run-records.ts';
-import { deadlineAt } from '../../run/attempts/make-report.ts';
+import { deadlineAt, ownership, ownershipOf } from '../../run/attempts/make-report.ts';
 import { nextToken, unreadable } from './paging.ts';
 
 export const placement = placementSchema.omit({ considered: true });
@@ -81,9 +81,13 @@ export const run = runRecordSchema.extend({
 
 export const runSummary = run
   .omit({ declaration: true, generations: true, rejected: true, notifiedSince: true })
-  .extend({ deadlineAt: time.optional() });
+  .extend({ deadlineAt: time.optional(), ...ownership });
 
 export const runList = z.object({ runs: list(runSummary), unreadable, nextToken });
 
 export const summaryOfRun = (record: RunRecord) =>
-  runSummary.parse({ ...shownRun(record), deadlineAt: deadlineAt(record)?.toISOString() });
+  runSummary.parse({
+    ...shownRun(record),
+    deadlineAt: deadlineAt(record)?.toISOString(),
+    ...ownershipOf(record.declaration),
+  });

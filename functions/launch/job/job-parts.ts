@@ -158,6 +158,8 @@ const tagsOf = ({ declaration, runId, attempt }: JobInput) => [
   { Key: 'tidewheel:pipeline', Value: declaration.name },
   { Key: 'tidewheel:run', Value: runId },
   { Key: 'tidewheel:attempt', Value: String(attempt) },
+  ...(declaration.owner === undefined ? [] : [{ Key: 'tidewheel:owner', Value: declaration.owner }]),
+  ...Object.entries(declaration.tags ?? {}).map(([Key, Value]) => ({ Key, Value })),
 ];
 
 function hyperparametersOf(input: JobInput, groups: readonly string[] | undefined): Record<string, string> {

@@ -7,14 +7,26 @@
 import { createHash } from 'node:crypto';
 import { bucketKeys, SOURCE_FILE, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { entryPointOf } from '@tidewheel/declaration/pipeline.ts';
-import { belongsToSource, IN_CHECKPOINTS } from '@tidewheel/declaration/script.ts';
+import {
+  belongsToSource,
+  type GitIdentity,
+  gitIdentitySchema,
+  gitNoteSchema,
+  IN_CHECKPOINTS,
+  sourceFingerprint,
+} from '@tidewheel/declaration/script.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { type ZipFile, zipOf } from '@tidewheel/kit/zip.ts';
 import * as z from 'zod';
 import type { RunRecord } from '../../records/run-records.ts';
 
-const noteSchema = z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/) });
+const noteSchema = z.object({
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Absent where no git was, and in notes of earlier releases. */
+  git: gitIdentitySchema.optional().catch(undefined),
+});
 
 /**
  * @returns the digest of the pinned source, whose archive lies at `bucketKeys.packedSource(pipeline, digest)`; undefined for
@@ -27,8 +39,15 @@ export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promis
   const { source, workingDirectory } = declaration.training;
   if (source.startsWith('s3://')) return undefined;
   const entryPoint = entryPointOf(declaration.training);
-  return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory, asked });
+  const again = run.request?.again;
+  return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory, asked, again });
 }
+
+/** Of the pinned source. */
+export const pinnedGitOf = async (
+  store: ObjectStore,
+  run: Pick<SourceOfRun, 'pipeline' | 'runId'>,
+): Promise<GitIdentity | undefined> => (await noteOf(store, run))?.git;
 
 interface SourceOfRun {
   readonly pipeline: string;
@@ -40,10 +59,12 @@ interface SourceOfRun {
   readonly workingDirectory?: string | undefined;
   /** The digest on the run's record: of an earlier attempt, or of the run that this one does again. */
   readonly asked?: string | undefined;
+  /** The run that this one does again. */
+  readonly again?: string | undefined;
 }
 
 async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
-  const noted = (await noteOf(store, run)) ?? (await noteAsked(store, run));
+  const noted = (await noteOf(store, run))?.digest ?? (await noteAsked(store, run));
   if (noted !== undefined && (await isThere(store, run.pipeline, noted))) return noted;
   const packed = await packedFrom(store, run);
   if (noted !== undefined && noted !== packed.digest) {
@@ -58,25 +79,40 @@ async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> 
       packed.archive,
     );
   if (noted !== undefined) return noted;
-  const note = JSON.stringify({ digest: packed.digest });
+  const git = await sentGitOf(store, run, packed.files);
+  const note = JSON.stringify({ digest: packed.digest, git });
   await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
   // Another process may have written the first note, from a folder that changed in between.
-  return (await noteOf(store, run)) ?? packed.digest;
+  return (await noteOf(store, run))?.digest ?? packed.digest;
 }
 
 async function noteOf(
   store: ObjectStore,
   { pipeline, runId }: Pick<SourceOfRun, 'pipeline' | 'runId'>,
-): Promise<string | undefined> {
+): Promise<z.output<typeof noteSchema> | undefined> {
   const stored = await store.readText(bucketKeys.pinnedSource(pipeline, runId));
-  return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text)).digest;
+  return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text));
+}
+
+/** What was noted when these files were sent, and no others. */
+async function sentGitOf(
+  store: ObjectStore,
+  { pipeline, source }: SourceOfRun,
+  files: string,
+): Promise<GitIdentity | undefined> {
+  const stored = await store.readText(bucketKeys.gitNote(pipeline, source));
+  const { data } = gitNoteSchema.safeParse(parseJson(stored?.text ?? ''));
+  return data?.files === files ? gitIdentitySchema.parse(data) : undefined;
 }
 
 async function noteAsked(store: ObjectStore, run: SourceOfRun): Promise<string | undefined> {
   if (run.asked === undefined) return undefined;
-  const note = JSON.stringify({ digest: run.asked });
+  const former =
+    run.again === undefined ? undefined : await noteOf(store, { pipeline: run.pipeline, runId: run.again });
+  const git = former?.digest === run.asked ? former.git : undefined;
+  const note = JSON.stringify({ digest: run.asked, git });
   await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
-  return (await noteOf(store, run)) ?? run.asked;
+  return (await noteOf(store, run))?.digest ?? run.asked;
 }
 
 export async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
@@ -86,7 +122,10 @@ export async function isThere(store: ObjectStore, pipeline: string, digest: stri
 
 const TOGETHER = 16;
 
-async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedSource> {
+async function packedFrom(
+  store: ObjectStore,
+  run: SourceOfRun,
+): Promise<PackedSource & { readonly files: string }> {
   const prefix = bucketKeys.sourceAt(run.pipeline, run.source);
   const before = await listing(store, prefix);
   const entries = before.map(({ key, size }) => ({ name: key.slice(prefix.length), size }));
@@ -102,7 +141,8 @@ async function packedFrom(store: ObjectStore, run: SourceOfRun): Promise<PackedS
   const after = await listing(store, prefix);
   if (files === undefined || !isSame(before, after))
     throw new TransientError(`${prefix} changed during the read: the next try reads it again`);
-  return packSource(files);
+  const objects = before.map(({ key, etag }) => ({ name: key.slice(prefix.length), etag }));
+  return { ...packSource(files), files: sourceFingerprint(objects) };
 }
 
 async function listing(store: ObjectStore, prefix: string): Promise<ListedObject[]> {

@@ -11,7 +11,7 @@ import { jobNameOf, jobSaltOf } from '../../launch/job/job-name.ts';
 import { agentFilesOf, type JobInput } from '../../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../../launch/launcher.ts';
 import { copyInputsToRegion, type RegionBucket } from '../../launch/regions/region-copy.ts';
-import { pinnedSourceOf } from '../../launch/source/pin-source.ts';
+import { pinnedGitOf, pinnedSourceOf } from '../../launch/source/pin-source.ts';
 import { listChannelFiles } from '../../records/channel-files.ts';
 import { readProgress } from '../../records/progress.ts';
 import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
@@ -143,11 +143,12 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
+  const git = await pinnedGitOf(deps.store, run);
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.update(run.runId, {
     status: 'training',
     generations: dataset.generations,
-    ...(source !== undefined && { source }),
+    ...(source !== undefined && { source, ...(git !== undefined && { git }) }),
     updatedAt,
   });
   // Inputs may have been copied for minutes.

@@ -2,6 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
 import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
@@ -111,6 +112,14 @@ export const attemptReportSchema = z.object({
 });
 export type AttemptReport = z.output<typeof attemptReportSchema>;
 
+/** Whose money it is, as the run's declaration says. */
+export const ownership = {
+  owner: z.string().optional(),
+  tags: z.record(z.string(), z.string()).readonly().optional(),
+};
+
+export const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
+
 /** Format of the report. */
 const REPORT_VERSION = 1;
 
@@ -118,6 +127,7 @@ export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
   runId: z.string(),
   pipeline: z.string(),
+  ...ownership,
   status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
   failure: z.string().optional(),
   stop: stopSchema.optional(),
@@ -126,6 +136,7 @@ export const reportSchema = z.object({
   generations: list(z.string()),
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
+  git: gitIdentitySchema.optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
   metrics: z
@@ -190,6 +201,7 @@ export function makeReport(input: ReportInput): RunReport {
     version: REPORT_VERSION,
     runId: run.runId,
     pipeline: run.pipeline,
+    ...ownershipOf(run.declaration),
     status,
     failure,
     stop: status === 'stopped' ? run.stop : undefined,
@@ -197,6 +209,7 @@ export function makeReport(input: ReportInput): RunReport {
     modelUri: last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
+    git: run.git,
     rejected: run.rejected,
     metrics,
     objective,

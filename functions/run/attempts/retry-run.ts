@@ -74,6 +74,7 @@ export async function reopenRun(
     retry,
     declaration,
     source: source === 'pinned' ? run.source : undefined,
+    git: source === 'pinned' ? run.git : undefined,
     ...(changed.some((field) => field.startsWith('dataset.')) && { generations: undefined }),
   });
   if (opened !== undefined) await continueRetry(deps, opened, changed);

@@ -31,6 +31,7 @@ import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { splitProblems } from './splits.ts';
 import { isStrategy, type StrategyTraits, strategiesWith, strategyTraits } from './strategies.ts';
+import { ownerSchema, tagsSchema } from './tags.ts';
 import { trainingSchema } from './training.ts';
 
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
@@ -190,6 +191,8 @@ export const deadlineHoursOf = ({
 
 const pipelineFields = z.strictObject({
   name: pipelineName,
+  owner: ownerSchema.optional(),
+  tags: tagsSchema.optional(),
   settle: settleSchema.prefault({}),
   packing: packingSchema.prefault({}),
   dataset: datasetSchema.optional(),

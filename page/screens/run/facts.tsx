@@ -1,6 +1,6 @@
 /** The head of a run: state, progress, money with its basis, deadline and finish. */
 import { durationText, reportedTexts, savedText } from '../../../client/amounts.ts';
-import { isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
+import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { elapsedText, percentText, timeText } from '../../model/format.ts';
 import { Facts, Time, Usd } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
@@ -21,6 +21,7 @@ export function RunOverview({ view }: { readonly view: View }) {
         items={[
           ['state', run.status],
           ['began', <Time at={run.createdAt} />],
+          ...ownItems(run),
           ...(furthest === undefined ? [] : [['saved', <Saved progress={furthest} />] as const]),
           ...(report === undefined ? openItems(money, now) : endedItems(run, report)),
         ]}
@@ -28,6 +29,18 @@ export function RunOverview({ view }: { readonly view: View }) {
       <Shares money={money} />
     </>
   );
+}
+
+/** Whose it is, and which code. */
+function ownItems(run: View['run']): Item[] {
+  const { owner, tags = {} } = run.declaration ?? {};
+  const code = codeText(run);
+  const tagged = Object.entries(tags).map(([tag, value]) => `${tag} = ${value}`);
+  return [
+    ...(owner === undefined ? [] : [['owner', owner] as const]),
+    ...(tagged.length === 0 ? [] : [['tags', tagged.join(', ')] as const]),
+    ...(code === undefined ? [] : [['code', code] as const]),
+  ];
 }
 
 /** Between two readings, the money grows at the rate of the last one. */

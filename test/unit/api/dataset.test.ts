@@ -4,7 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { getMoney } from '../../../functions/api/operations/get-money.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
-import { makeReport } from '../../../functions/run/attempts/make-report.ts';
+import { makeReport, type ReportInput } from '../../../functions/run/attempts/make-report.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import {
   AT,
@@ -118,18 +118,18 @@ it('shows prices and scores beside our own luck', async () => {
 });
 
 const finishedAt = secondsAfter(3_700);
-const reported = () =>
-  makeReport({
-    run: runOf('digits', 1, { status: 'succeeded' }),
-    attempts: [
-      attemptOf(RUN, 1, {
-        outcome: outcomeOf('completed', { billableSeconds: 3_600, trainingSeconds: 3_600 }),
-      }),
-    ],
-    timeline: [],
-    status: 'succeeded',
-    finishedAt,
-  });
+const reportedOf = (pipeline: string): ReportInput => ({
+  run: runOf(pipeline, 1, { status: 'succeeded' }),
+  attempts: [
+    attemptOf(`${pipeline}-000001`, 1, {
+      outcome: outcomeOf('completed', { billableSeconds: 3_600, trainingSeconds: 3_600 }),
+    }),
+  ],
+  timeline: [],
+  status: 'succeeded',
+  finishedAt,
+});
+const reported = () => makeReport(reportedOf('digits'));
 
 it('sums up the reports of a month', async () => {
   await at.pipelines.ensure('digits', { firstBatch: 3, at: AT });
@@ -149,6 +149,36 @@ it('sums up the reports of a month', async () => {
     total: { runs: 0 },
   });
   expect((await ask('GET /money', { query: { month: 'May' } })).status).toBe(400);
+});
+
+it('sums up by owner and by tag', async () => {
+  const money = {
+    digits: { owner: 'vision', tags: { team: 'a', stage: 'test' } },
+    letters: { tags: { team: 'a' } },
+  };
+  for (const [pipeline, whose] of Object.entries(money)) {
+    await at.pipelines.ensure(pipeline, { firstBatch: 2, at: AT });
+    await at.runs.create(runOf(pipeline, 1, { status: 'succeeded', updatedAt: finishedAt }));
+    const report = makeReport({
+      ...reportedOf(pipeline),
+      run: runOf(pipeline, 1, { declaration: declarationOf(pipeline, whose) }),
+    });
+    at.store.put(bucketKeys.report(pipeline, `${pipeline}-000001`), JSON.stringify(report));
+  }
+  const { body } = await ask('GET /money', { query: { month: '2026-11' } });
+  const { total, byOwner, byTag } = getMoney.answer.parse(body);
+  expect(new Map(byOwner.map(({ owner, runs }) => [owner, runs]))).toEqual(
+    new Map([
+      ['vision', 1],
+      [undefined, 1],
+    ]),
+  );
+  expect(byTag.map(({ tag, value, runs }) => [tag, value, runs])).toEqual([
+    ['stage', 'test', 1],
+    ['team', 'a', 2],
+  ]);
+  expect(byTag[1]?.costUsd).toBeCloseTo(total.costUsd, 9);
+  expect(total.savedUsd).toBeCloseTo(total.onDemandUsd - total.costUsd, 9);
 });
 
 it('keeps the sum over pools equal to the total', async () => {

@@ -1,6 +1,6 @@
 /** When an attempt trained and what it lost: one rule for the page and the command line. */
 import { expect, it } from 'vitest';
-import { timesOfAttempt } from '../../../client/run-view.ts';
+import { codeText, timesOfAttempt } from '../../../client/run-view.ts';
 import { AT, attemptOf, outcomeOf, progressOf, secondsAfter } from '../../support/builders/records.ts';
 
 const START = Date.parse(AT);
@@ -26,4 +26,16 @@ it('loses all of its training without a save', () => {
 
 it('loses nothing while it goes on', () => {
   expect(timesOf()).toEqual([0, 0, 500, 500]);
+});
+
+it.each([
+  [{}, undefined],
+  [{ source: 'b'.repeat(64) }, 'source bbbbbbbbbbbb'],
+  [{ git: { commit: 'a'.repeat(40), isDirty: false } }, 'aaaaaaaaaaaa'],
+  [
+    { git: { commit: 'a'.repeat(40), branch: 'main', isDirty: true }, source: 'b'.repeat(64) },
+    'aaaaaaaaaaaa (main), with uncommitted changes; source bbbbbbbbbbbb',
+  ],
+])('names the code of a run: %j', (run, text) => {
+  expect(codeText(run)).toBe(text);
 });

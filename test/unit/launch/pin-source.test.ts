@@ -1,9 +1,10 @@
 /** The source of a run on the fake, and what only the fake can play: deletions, and a folder that changes while it is read. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { sourceFingerprint } from '@tidewheel/declaration/script.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import { pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
+import { pinnedGitOf, pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -67,4 +68,40 @@ it('leaves out caches and folder markers', async () => {
   for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])
     store.put(bucketKeys.source('digits') + name, 'left behind');
   expect(await pinnedSourceOf(store, NEXT)).toBe(digest);
+});
+
+const REQUESTED = { at: '2026-11-29T00:00:00.000Z', requestedBy: 'a person', tokens: [], changed: [] };
+const GIT = { commit: 'a'.repeat(40), branch: 'main', isDirty: true };
+
+async function laid(note: (files: string) => unknown) {
+  const store = lay();
+  const objects: { name: string; etag: string }[] = [];
+  for await (const { key, etag } of store.list(bucketKeys.source('digits')))
+    objects.push({ name: key.slice(bucketKeys.source('digits').length), etag });
+  store.put(bucketKeys.gitNote('digits', 'source/'), JSON.stringify(note(sourceFingerprint(objects))));
+  return store;
+}
+
+it('knows the commit, also of a run done again', async () => {
+  const store = await laid((files) => ({ ...GIT, files }));
+  const digest = await pinnedSourceOf(store, RUN);
+  expect(await pinnedGitOf(store, RUN)).toEqual(GIT);
+  expect(store.keys('digits/sources/')).toEqual([
+    `${bucketKeys.packedSource('digits', digest ?? '')}source.zip`,
+  ]);
+  const other = { ...NEXT, source: digest, request: { ...REQUESTED, again: RUN.runId } };
+  store.put(script, 'print(2)');
+  expect(await pinnedSourceOf(store, other)).toBe(digest);
+  expect(await pinnedGitOf(store, other)).toEqual(GIT);
+});
+
+it.each([
+  ['other files', () => ({ ...GIT, files: 'f'.repeat(64) })],
+  ['no commit', (files: string) => ({ ...GIT, commit: '--upload-pack=x', files })],
+  ['a branch that steers a terminal', (files: string) => ({ ...GIT, branch: '\u001b[2J', files })],
+  ['nothing', () => null],
+])('knows no commit by a note of %s', async (_, note) => {
+  const store = await laid(note);
+  await pinnedSourceOf(store, RUN);
+  expect(await pinnedGitOf(store, RUN)).toBeUndefined();
 });

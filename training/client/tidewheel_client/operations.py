@@ -490,6 +490,8 @@ class _Declaration(TypedDict):
 
 
 class Declaration(_Declaration, total=False):
+    owner: str
+    tags: dict[str, str]
     settle: DeclarationSettle
     packing: DeclarationPacking
     dataset: DeclarationDataset
@@ -1153,11 +1155,14 @@ class _GetRunAnswerReport(TypedDict):
 
 
 class GetRunAnswerReport(_GetRunAnswerReport, total=False):
+    owner: str
+    tags: dict[str, str]
     failure: str
     stop: GetRunAnswerReportStop
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    git: GetRunAnswerReportGit
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
@@ -1175,6 +1180,15 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _GetRunAnswerReportGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class GetRunAnswerReportGit(_GetRunAnswerReportGit, total=False):
+    branch: str
 
 
 class _GetRunAnswerReportObjective(TypedDict):
@@ -1725,11 +1739,14 @@ class _Report(TypedDict):
 
 
 class Report(_Report, total=False):
+    owner: str
+    tags: dict[str, str]
     failure: str
     stop: ReportStop
     retry: ReportRetry
     modelUri: str
     source: str
+    git: ReportGit
     rejected: ReportRejected
     objective: ReportObjective
     fileSystemsUsd: float
@@ -1748,6 +1765,15 @@ class ReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _ReportGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class ReportGit(_ReportGit, total=False):
+    branch: str
 
 
 class ReportRejected(TypedDict):
@@ -2040,6 +2066,7 @@ class Run(_Run, total=False):
     rejected: RunRejected
     generations: list[str]
     source: str
+    git: RunGit
     failure: str
     stop: RunStop
     retry: RunRetry
@@ -2073,6 +2100,15 @@ class RunRejected(TypedDict):
 class RunRejectedExamplesItem(TypedDict):
     key: str
     reason: str
+
+
+class _RunGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class RunGit(_RunGit, total=False):
+    branch: str
 
 
 class RunStop(TypedDict):
@@ -2125,6 +2161,8 @@ class _RunDeclaration(TypedDict):
 
 
 class RunDeclaration(_RunDeclaration, total=False):
+    owner: str
+    tags: dict[str, str]
     dataset: RunDeclarationDataset
     doctor: RunDeclarationDoctor
     schedule: str
@@ -2531,6 +2569,7 @@ class RunSummary(_RunSummary, total=False):
     sealedAt: str
     generation: str
     source: str
+    git: RunSummaryGit
     failure: str
     stop: RunSummaryStop
     retry: RunSummaryRetry
@@ -2539,6 +2578,8 @@ class RunSummary(_RunSummary, total=False):
     checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
     deadlineAt: str
+    owner: str
+    tags: dict[str, str]
 
 
 class RunSummaryProbe(TypedDict):
@@ -2554,6 +2595,15 @@ class _RunSummaryRequest(TypedDict):
 class RunSummaryRequest(_RunSummaryRequest, total=False):
     again: str
     source: str
+
+
+class _RunSummaryGit(TypedDict):
+    commit: str
+    isDirty: bool
+
+
+class RunSummaryGit(_RunSummaryGit, total=False):
+    branch: str
 
 
 class RunSummaryStop(TypedDict):

@@ -109,6 +109,21 @@ describe('buildFleet', () => {
       expect(Tags).toContainEqual({ Key: 'tidewheel:job', Value: name });
   });
 
+  it('gives declared tags to all that AWS bills', () => {
+    const { declaration } = fleetInput({});
+    const tags = Object.fromEntries(Array.from({ length: 43 }, (_, index) => [`key-${index}`, 'v']));
+    const owned = { ...declaration, owner: 'vision', tags: { ...tags, 'key-0': 'first' } };
+    const { fleet, launchTemplate, placementGroup } = planOf({ over: { declaration: owned } });
+    const all = [fleet, launchTemplate, placementGroup].flatMap((each) => each?.TagSpecifications ?? []);
+    expect(all).toHaveLength(6);
+    for (const { Tags } of all) {
+      expect(Tags).toContainEqual({ Key: 'key-0', Value: 'first' });
+      expect(Tags).toContainEqual({ Key: 'tidewheel:owner', Value: 'vision' });
+      expect(new Set(Tags.map(({ Key }) => Key)).size).toBe(Tags.length);
+      expect(Tags.length).toBeLessThanOrEqual(50);
+    }
+  });
+
   it('is idempotent by the name of the attempt', () => {
     expect(planOf()).toEqual(planOf());
     expect(planOf({ over: { attempt: 2 } }).fleet.ClientToken).not.toBe(planOf().fleet.ClientToken);

@@ -54,7 +54,9 @@ def _numbers(name: str, value: object, depth: int) -> Iterator[tuple[str, float]
         if depth > 0:
             for key, each in value.items():
                 yield from _numbers(f"{name}.{key}" if name else key, each, depth - 1)
-    elif type(value) in (int, float) and name and name.isprintable():
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if not name or not name.isprintable():
+            return
         try:
             yield name, float(value)
         except OverflowError:  # an integer beyond any float
