@@ -1,6 +1,6 @@
 /** The subnets and security groups that a pipeline declares: whether they exist, and whether hosts in them reach S3. */
 
-import { efaCards, hasPublicAddress } from '@tidewheel/catalog/speeds.ts';
+import { efaOf, hasPublicAddress } from '@tidewheel/catalog/speeds.ts';
 import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gangsOf } from '@tidewheel/placement/estimate.ts';
@@ -183,7 +183,7 @@ function groupFindings({ name, compute }: Pipeline, vpc: Vpc, network: Network):
   const gangs = gangsOf(compute).filter(({ nodes }) => nodes > 1);
   if (gangs.length === 0 || found.some((group) => group.allowsOwnInbound && group.allowsOwnOutbound))
     return [passed(place, vpc.securityGroupIds.join(', '))];
-  const withEfa = gangs.some(({ instanceTypes }) => instanceTypes.some((type) => efaCards(type) > 0));
+  const withEfa = gangs.some(({ instanceTypes }) => instanceTypes.some((type) => efaOf(type).interfaces > 0));
   const [group = ''] = vpc.securityGroupIds;
   return [
     fails(place, {

@@ -1,7 +1,8 @@
 /**
  * What EC2 answered about its types, beside the snapshot.
  *
- * In: stored facts. Out: a lookup that prefers them. Called by placement, the market's adapters and the table.
+ * In: stored facts, or EC2's answers. Out: a lookup that prefers them, or a renewed snapshot. Called by placement, the
+ * market's adapters, the table and `catalog:refresh`.
  */
 export {
   factsWith,
@@ -11,3 +12,9 @@ export {
   type ReadFacts,
   readAnswer,
 } from './facts/hardware.ts';
+export {
+  type EfaTable,
+  type InstanceTable,
+  instanceTableText,
+  refreshSnapshot,
+} from './facts/refresh-snapshot.ts';

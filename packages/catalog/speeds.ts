@@ -11,4 +11,4 @@ export {
   VCPU_SPEED,
 } from './facts/accelerators.ts';
 export { diskRate, isDiskRateAssumed } from './facts/disk-rate.ts';
-export { efaCards, hasPublicAddress } from './facts/network-cards.ts';
+export { efaOf, hasPublicAddress } from './facts/network-cards.ts';

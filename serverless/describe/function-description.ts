@@ -5,7 +5,7 @@ import type { PolicyStatement } from './permissions.ts';
 
 export interface FunctionDescription {
   readonly description: string;
-  /** At most 900, Lambda's limit. A task of the state machine may take ten seconds longer than its function. */
+  /** At most 900: Lambda's newest model takes 1,800, which not every region has yet. A task of the state machine may take ten seconds longer than its function. */
   readonly timeoutSeconds: number;
   /** Lambda gives processor time in proportion: 1769 MB are one core. Absent: 512. */
   readonly memoryMegabytes?: number;

@@ -1,5 +1,5 @@
 import { _InstanceType } from '@aws-sdk/client-ec2';
-import { efaCards } from '@tidewheel/catalog/speeds.ts';
+import { efaOf } from '@tidewheel/catalog/speeds.ts';
 import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { describe, expect, it } from 'vitest';
 import { type Choice, planOf } from '../support/builders/fleet.ts';
@@ -95,7 +95,7 @@ describe('every request for a fleet', () => {
 describe('the table of network cards', () => {
   it('names only types that EC2 has', () => {
     const types: readonly string[] = Object.values(_InstanceType);
-    expect(types.filter((type) => efaCards(type) > 0).length).toBeGreaterThan(20);
+    expect(types.filter((type) => efaOf(type).interfaces > 0).length).toBeGreaterThan(20);
     expect(TYPES.filter((type) => !types.includes(type))).toEqual([]);
   });
 });

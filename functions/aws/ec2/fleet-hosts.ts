@@ -42,6 +42,7 @@ function toHost({ InstanceId, State, LaunchTime, StateReason, Tags = [] }: Insta
       state: State?.Name ?? 'pending',
       launchedAt: LaunchTime,
       reasonCode: StateReason?.Code,
+      reasonMessage: StateReason?.Message,
       round: Number(Tags.find(({ Key }) => Key === ROUND_TAG)?.Value ?? 1),
     },
   ];

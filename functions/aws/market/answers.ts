@@ -6,7 +6,7 @@ import { awsErrorClass } from '../../records/aws-error-class.ts';
 
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/work-with-spot-placement-score.html: the limit is per 24 hours */
 function failureOf(error: Error): MarketFailure {
-  if (error.name === 'MaxConfigLimitExceeded') return 'configurationLimit';
+  if (error.name.startsWith('MaxConfigLimitExceeded')) return 'configurationLimit';
   const kind = awsErrorClass(error);
   if (kind === 'throttle') return 'throttled';
   return kind === 'access' || kind === 'credentials' ? 'notAuthorised' : 'unavailable';

@@ -16,6 +16,7 @@ import {
   type TrainingService,
 } from '../../launch/job/training-service.ts';
 import { awsErrorClass } from '../../records/aws-error-class.ts';
+import { withRemedy } from '../../records/aws-error-table.ts';
 import { describeError, isAnswer, rethrow } from '../shared/aws-errors.ts';
 
 export function makeTrainingService(client: SageMakerClient): TrainingService {
@@ -40,7 +41,8 @@ function createFailure(error: unknown): CreateOutcome {
   const kind = awsErrorClass(error);
   if (kind === 'conflict') return { kind: 'alreadyExists' };
   if (kind === 'unknown' && !isAnswer(error)) throw error;
-  return refusalOf(kind, describeError(error));
+  const message = describeError(error);
+  return refusalOf(kind, error instanceof Error ? withRemedy(error.name, message) : message);
 }
 
 async function describeJob(

@@ -46,9 +46,8 @@ export async function unlessMissing<T>(call: () => Promise<T>): Promise<T | unde
   }
 }
 
-/** IAM, ECR, SSM and EC2 have names of their own for it. */
-const MISSING =
-  /^(NoSuchEntity(Exception)?|ParameterNotFound|(Repository|Image)NotFoundException|InvalidAMIID\.\w+|InvalidSubnetID\.\w+|InvalidGroup\.NotFound|InvalidGroupId\.Malformed)$/;
+/** EC2's names for an id that cannot be one of its own. */
+const MISSING = /^Invalid(?:AMI|Subnet|Group)I[Dd]\.\w+$/;
 
 const isMissing = (error: unknown): boolean => error instanceof Error && MISSING.test(error.name);
 

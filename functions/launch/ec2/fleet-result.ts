@@ -1,6 +1,7 @@
 /** Interprets CreateFleet's answer, which is HTTP 200 even without instances. Its Errors hold the reasons. */
 import { vcpuQuotaRemedy } from '@tidewheel/declaration/instance-types.ts';
 import { type AwsErrorClass, awsErrorClass } from '../../records/aws-error-class.ts';
+import { withRemedy } from '../../records/aws-error-table.ts';
 import { type CreateOutcome, refusalOf } from '../job/training-service.ts';
 
 export interface CreateFleetAnswer {
@@ -16,9 +17,6 @@ export interface CreateFleetResult {
   /** Instances to terminate: they would wait for the missing hosts of their gang. */
   readonly incompleteGang: readonly string[];
 }
-
-/** EC2's errors for a type that the zone lacks. They count as a capacity error, not as an invalid request. */
-const NOT_IN_ZONE: ReadonlySet<string> = new Set(['Unsupported', 'InvalidFleetConfiguration']);
 
 /**
  * EC2 is eventually consistent: it may not see at once the template and the group that were created a moment ago.
@@ -43,8 +41,6 @@ export function createFleetResult(answer: CreateFleetAnswer, gang: RequestedGang
   return { outcome: failure(answer, ids.length, gang), incompleteGang: ids };
 }
 
-const NO_SPOT_ROLE = 'AuthFailure.ServiceLinkedRoleCreationNotPermitted';
-
 /** EC2's errors for a quota of vCPUs, which name neither the quota nor its value. */
 const VCPU_QUOTA: ReadonlySet<string> = new Set(['MaxSpotInstanceCountExceeded', 'VcpuLimitExceeded']);
 
@@ -54,13 +50,22 @@ export function explainedError(
   message: string,
   { instanceType, purchaseOption }: Omit<RequestedGang, 'hosts'>,
 ): string {
-  if (code === NO_SPOT_ROLE)
-    return `${message} (remedy: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com)`;
-  return VCPU_QUOTA.has(code) ? `${message} (${vcpuQuotaRemedy(instanceType, purchaseOption)})` : message;
+  return VCPU_QUOTA.has(code)
+    ? `${message} (${vcpuQuotaRemedy(instanceType, purchaseOption)})`
+    : withRemedy(code, message);
 }
 
 /** A capacity error alone justifies another pool, whatever the other errors are. Fatal errors come last. */
-const ORDER: readonly AwsErrorClass[] = ['capacity', 'quota', 'throttle', 'transient', 'unknown', 'access'];
+const ORDER: readonly AwsErrorClass[] = [
+  'capacity',
+  'quota',
+  'throttle',
+  'transient',
+  'unsupported',
+  'state',
+  'unknown',
+  'access',
+];
 
 function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: RequestedGang): CreateOutcome {
   const codes = Errors.map(({ ErrorCode = '' }) => ErrorCode);
@@ -73,10 +78,10 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: Req
     said.length > 0
       ? [...new Set(said)].join('; ')
       : `EC2 launched ${launched} of ${gang.hosts} hosts and gave no reason`;
-  return refusalOf(ORDER.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? 'capacity', message);
+  const kind = ORDER.find((each) => kinds.includes(each)) ?? kinds[0] ?? 'capacity';
+  // Hosts that came and were ended bear the attempt's name, so the same attempt cannot be launched again.
+  return refusalOf(launched > 0 && kind !== 'quota' ? 'capacity' : kind, message);
 }
 
-function classOf(code: string): AwsErrorClass {
-  if (isNotSeenYet(code)) return 'transient';
-  return NOT_IN_ZONE.has(code) ? 'capacity' : awsErrorClass({ name: code });
-}
+const classOf = (code: string): AwsErrorClass =>
+  isNotSeenYet(code) ? 'transient' : awsErrorClass({ name: code });

@@ -3,7 +3,7 @@
  * knows an instance for about an hour after its end. The hosts' reports in the bucket stay.
  */
 import type { HostReport } from '../job/job-document.ts';
-import { isPlatformFailure } from '../job/platform-fault.ts';
+import { endedByEc2, isPlatformFailure } from '../job/platform-fault.ts';
 import type { StatusTransition, TrainingJobDescription } from '../job/training-service.ts';
 import { hostsWithoutReport, silenceReason, silentHosts } from './fleet-silence.ts';
 import {
@@ -119,8 +119,30 @@ function ended(view: FleetView): Verdict {
   if (view.stopRequestedAt !== undefined || reports.some(({ stoppedBy }) => stoppedBy === 'stop')) {
     return { TrainingJobStatus: 'Stopped', SecondaryStatus: 'Stopped' };
   }
-  return failed(failureOf(view));
+  const [stopped] = hostsStoppedByPerson(view);
+  if (stopped === undefined) return failed(failureOf(view));
+  return {
+    TrainingJobStatus: 'Stopped',
+    SecondaryStatus: 'Stopped',
+    FailureReason: endedByEc2(stopped.instanceId, stopped.reasonCode ?? '', stopped.reasonMessage),
+  };
 }
+
+/** Empty unless a person ended every host. Tidewheel leaves its own request first. A host that failed before is not meant. */
+function hostsStoppedByPerson(view: FleetView): readonly FleetInstance[] {
+  const { instances, reports } = current(view);
+  const areAll = instances.every(({ reasonCode = '' }) => STOPPED_BY_PERSON.has(reasonCode));
+  return areAll && reports.every(({ exitCode = 0 }) => exitCode === 0) ? instances : [];
+}
+
+const STOPPED_BY_PERSON: ReadonlySet<string> = new Set([
+  'Client.UserInitiatedShutdown',
+  'Client.InstanceTerminated',
+  'Client.UserInitiatedHibernate',
+]);
+
+/** The hosts end so themselves, or Spot and those who stop them do. Any other reason of EC2's is the cause of the end. */
+const ORDINARY_END = /^$|^Server\.Spot|^Client\.InstanceInitiatedShutdown$/;
 
 /** A checkpoint that stayed on a host is lost: the next attempt resumes from an earlier one. */
 function unsavedOn(reports: readonly HostReport[]): string {
@@ -137,19 +159,30 @@ const failed = (FailureReason: string): Verdict => ({
 
 function failureOf(view: FleetView): string {
   const { instances, reports } = current(view);
+  // What the scripts of the other hosts said follows from it.
+  const loss = lossOf(instances);
+  if (loss !== undefined) return loss;
   const unwell = reports.filter(({ exitCode = 0 }) => exitCode !== 0);
   const faulty = unwell.find(({ failure = '' }) => isPlatformFailure(failure));
   if (faulty !== undefined) return `InternalServerError: ${faulty.failure} (on ${faulty.instanceId})`;
   const bad = unwell.find(({ failure }) => failure) ?? unwell[0];
   const said = bad && `AlgorithmError: ${bad.failure ?? ''} (exit code ${bad.exitCode} on ${bad.instanceId})`;
   if (said !== undefined && bad?.phase === 'script') return said;
-  if (instances.some(({ reasonCode }) => reasonCode === 'Server.InsufficientInstanceCapacity')) {
-    return 'CapacityError: EC2 could not start a host';
-  }
   // Hosts that reported have left because these did not come.
   if (hostsWithoutReport(view).length > 0) return silenceReason(view);
   const ended = reports.filter(({ endedAt }) => endedAt !== undefined).length;
   return said ?? `InternalServerError: ${view.nodes - ended} of ${view.nodes} hosts ended without a report`;
+}
+
+/** What EC2 itself says of the end of a host. */
+function lossOf(instances: readonly FleetInstance[]): string | undefined {
+  const lost = instances.find(
+    ({ reasonCode = '' }) => !ORDINARY_END.test(reasonCode) && !STOPPED_BY_PERSON.has(reasonCode),
+  );
+  if (lost?.reasonCode === undefined) return undefined;
+  return lost.reasonCode === NO_CAPACITY
+    ? `CapacityError: EC2 could not start ${lost.instanceId}`
+    : endedByEc2(lost.instanceId, lost.reasonCode, lost.reasonMessage);
 }
 
 function transitions(view: FleetView, times: FleetTimes, last: string): StatusTransition[] {
@@ -252,9 +285,11 @@ function livesOf({ instances, reports }: FleetView): Life[] {
   });
 }
 
-/** An instance that never left `pending` is not billed. */
-const hasRun = ({ reasonCode }: FleetInstance): boolean =>
-  reasonCode !== 'Server.InsufficientInstanceCapacity';
+const NO_CAPACITY = 'Server.InsufficientInstanceCapacity';
+
+/** EC2's reasons at a start. An instance that never left `pending` is not billed. */
+const ENDED_AT_START = /^Server\.InsufficientInstanceCapacity$|^Client\.(?:Volume|Invalid|Internal)/;
+const hasRun = ({ reasonCode = '' }: FleetInstance): boolean => !ENDED_AT_START.test(reasonCode);
 
 /** The time of all hosts divided by the paid number of hosts: a lost host and its replacement may overlap. */
 function hostTime(view: FleetView, lives: readonly Life[], last: number): number {

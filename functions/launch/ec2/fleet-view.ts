@@ -11,6 +11,7 @@ export interface FleetInstance {
   readonly launchedAt?: Date | undefined;
   /** Such as Server.SpotInstanceTermination. */
   readonly reasonCode?: string | undefined;
+  readonly reasonMessage?: string | undefined;
   /** The round of its launch; 1 for the launch of the attempt. */
   readonly round?: number | undefined;
 }

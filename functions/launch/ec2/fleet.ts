@@ -4,6 +4,7 @@
  * idempotent.
  */
 
+import type { InstanceFacts } from '@tidewheel/catalog/catalog.ts';
 import {
   bytesPerHost,
   type Disk,
@@ -13,7 +14,7 @@ import {
   FASTER_DOWNLOAD,
   whyTooLate,
 } from '@tidewheel/catalog/data-on-hosts.ts';
-import { efaCards } from '@tidewheel/catalog/speeds.ts';
+import { efaOf } from '@tidewheel/catalog/speeds.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
@@ -238,6 +239,7 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
       UserData: encodeUserData(script),
       NetworkInterfaces: networkInterfaces({
         instanceType,
+        facts: input.hardware?.(instanceType),
         nodes,
         subnetId: site.subnetId,
         securityGroupIds: site.securityGroupIds,
@@ -265,24 +267,33 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
 
 interface InterfacesInput {
   readonly instanceType: string;
+  readonly facts: InstanceFacts | undefined;
   readonly nodes: number;
   readonly subnetId: string;
   readonly securityGroupIds: readonly string[];
 }
 
 /**
- * A single host needs no EFA. In a gang, card 0 carries IP and EFA. Every other card carries EFA only, which saves
- * subnet addresses (a p5.48xlarge has 32 cards). The primary interface is device 0 of card 0, the others are device 1.
+ * A single host needs no EFA. In a gang, card 0 carries IP, and EFA if it can. Every other card carries EFA only, which
+ * saves subnet addresses (a p5.48xlarge has 32 cards). The primary interface is device 0 of card 0, the others are
+ * device 1.
  */
 function networkInterfaces(input: InterfacesInput): NetworkInterfaceRequest[] {
-  const { instanceType, nodes, subnetId, securityGroupIds } = input;
+  const { instanceType, facts, nodes, subnetId, securityGroupIds } = input;
   const common = { SubnetId: subnetId, Groups: [...securityGroupIds], DeleteOnTermination: true };
-  const cards = nodes > 1 ? efaCards(instanceType) : 0;
-  if (cards === 0) return [{ ...common, DeviceIndex: 0, NetworkCardIndex: 0, InterfaceType: 'interface' }];
-  return Array.from({ length: cards }, (_, card) => ({
-    ...common,
-    DeviceIndex: card === 0 ? 0 : 1,
-    NetworkCardIndex: card,
-    InterfaceType: card === 0 ? 'efa' : 'efa-only',
-  }));
+  const { interfaces, firstCard } = efaOf(instanceType, facts);
+  const primary = { ...common, DeviceIndex: 0, NetworkCardIndex: 0 };
+  if (nodes === 1 || interfaces === 0) return [{ ...primary, InterfaceType: 'interface' }];
+  const withEfa = Array.from({ length: interfaces }, (_, index) => firstCard + index);
+  return [
+    { ...primary, InterfaceType: firstCard === 0 ? 'efa' : 'interface' },
+    ...withEfa
+      .filter((card) => card > 0)
+      .map((card) => ({
+        ...common,
+        DeviceIndex: 1,
+        NetworkCardIndex: card,
+        InterfaceType: 'efa-only' as const,
+      })),
+  ];
 }

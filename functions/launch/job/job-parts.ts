@@ -3,6 +3,7 @@
  * checkpoints and model.
  */
 
+import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
 import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import {
   AGENT_FILE,
@@ -50,6 +51,8 @@ export interface JobInput {
   readonly channelLists?: ReadonlyMap<string, string> | undefined;
   /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
+  /** What the account's EC2 answered of hardware; default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 const CHECKPOINT_PATH = '/opt/ml/checkpoints';

@@ -4,7 +4,7 @@
  */
 import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { hasStarted, interruptionsOf, isTerminal, startUpOf } from './job-state.ts';
-import { platformFaultOf } from './platform-fault.ts';
+import { isQuotaEnd, platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
 /** @param job one that has ended: ask `isTerminal` first */
@@ -19,6 +19,7 @@ export function outcomeOf(job: TrainingJobDescription): AttemptOutcome {
     kind,
     message: messageOf(job, kind),
     ...(fault !== undefined && { fault }),
+    ...(kind === 'capacity' && isQuotaEnd(job.FailureReason) && { quota: true }),
     startedAt: job.TrainingStartTime?.toISOString(),
     ...startOfScript(job),
     endedAt: endOf(job)?.toISOString(),
@@ -63,7 +64,6 @@ const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
   [/^\s*AlgorithmError\b.*, exit code: 143\s*$/is, 'interrupted'],
   [/^\s*AlgorithmError\b/i, 'userError'],
   [/^\s*Framework ?Error\b/i, 'userError'],
-  [/^\s*ClientError\b/i, 'userError'],
   [/^\s*InternalServerError\b/i, 'serviceError'],
   [/CapacityError/i, 'capacity'],
 ];
@@ -72,6 +72,7 @@ const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
 function kindOfFailure(job: TrainingJobDescription): AttemptOutcome['kind'] {
   const reason = job.FailureReason ?? '';
   if (platformFaultOf(reason) !== undefined) return 'serviceError';
+  if (isQuotaEnd(reason)) return 'capacity';
   const kind = FAILURES.find(([pattern]) => pattern.test(reason))?.[1] ?? 'serviceError';
   return kind === 'capacity' && hasStarted(job) ? 'interrupted' : kind;
 }

@@ -14,7 +14,7 @@ export type CreateOutcome =
   | { readonly kind: 'denied'; readonly message: string }
   /** The same request may succeed later. */
   | { readonly kind: 'throttled'; readonly message: string }
-  /** The answer has no known meaning. Another pool may give another. */
+  /** No meaning is known of it that decides. Another pool may give another answer. */
   | { readonly kind: 'unknown'; readonly message: string };
 
 const REFUSALS = {
@@ -26,7 +26,9 @@ const REFUSALS = {
   access: 'denied',
   validation: 'invalid',
   notFound: 'invalid',
+  unsupported: 'unknown',
   conflict: 'unknown',
+  state: 'unknown',
   unknown: 'unknown',
 } as const satisfies Record<AwsErrorClass, CreateOutcome['kind']>;
 

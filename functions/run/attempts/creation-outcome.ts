@@ -80,7 +80,10 @@ async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void
   const { attempt } = creation;
   const job = await portOf(deps.launchers, attempt).describe(jobOf(attempt));
   const recordedAt = new Date(attempt.createdAt);
-  if (job !== undefined && recordedAt.getTime() - job.CreationTime.getTime() > CLOCK_SKEW_MILLISECONDS) {
+  // A job that is not seen yet would count as running, and its end would never come.
+  if (job === undefined)
+    return tryAgain(deps, attempt, `it says that ${attempt.jobName} is there, and does not describe it`);
+  if (recordedAt.getTime() - job.CreationTime.getTime() > CLOCK_SKEW_MILLISECONDS) {
     const message = `${serviceOf(attempt)} has another ${attempt.jobName} already, of ${job.CreationTime.toISOString()}`;
     return endWithoutJob(deps, attempt, { kind: 'serviceError', message });
   }

@@ -232,10 +232,6 @@ type Judgement =
 /** If so many started attempts in a row prove no new work, saving or reading checkpoints does not work. */
 const FRUITLESS_ATTEMPTS = 3;
 
-const FAULTY_ATTEMPTS = 3;
-/** What happens in two pools happens in all. Other faults pass more often. */
-const TWICE: ReadonlySet<PlatformFault> = new Set(['silent', 'refused']);
-
 /** @param attempts of a run, oldest first; the last one has an outcome and is judged */
 function judge(attempts: readonly AttemptRecord[]): Judgement {
   const last = attempts.at(-1);
@@ -292,24 +288,66 @@ function failedPlatform(attempts: readonly AttemptRecord[]): Judgement | undefin
   );
   const last = outcomes.at(-1);
   if (last?.fault === undefined) return undefined;
-  const isTwice = TWICE.has(last.fault);
-  const limit = isTwice ? 2 : FAULTY_ATTEMPTS;
+  const { attempts: limit, remedy } = FAULTS[last.fault];
   const recent = outcomes.slice(-limit);
-  const isEnough = recent.every(({ fault }) => (isTwice ? fault === last.fault : fault !== undefined));
+  const isEnough = recent.every(({ fault }) => (limit < 3 ? fault === last.fault : fault !== undefined));
   if (recent.length < limit || !isEnough) return undefined;
-  return { kind: 'failed', reason: `${limit} attempts in a row ${REMEDIES[last.fault]}; ${last.message}` };
+  const which = limit === 1 ? 'the attempt' : `${limit} attempts in a row`;
+  return { kind: 'failed', reason: `${which} ${remedy}; ${last.message}` };
 }
 
-const REMEDIES: Readonly<Record<PlatformFault, string>> = {
-  silent:
-    'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
-  storage:
-    'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy and the policy of the pipeline’s instance profile',
-  disk: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
-  packages:
-    'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
-  refused:
-    'were not started, and what AWS said is no error that Tidewheel knows: its words tell what to change, then start a new run',
+interface FaultRule {
+  /** So many in a row end the run. What happens in two pools happens in all; some faults pass more often. */
+  readonly attempts: 1 | 2 | 3;
+  /** Completes "2 attempts in a row ...". */
+  readonly remedy: string;
+}
+
+const FAULTS: Readonly<Record<PlatformFault, FaultRule>> = {
+  silent: {
+    attempts: 2,
+    remedy:
+      'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
+  },
+  storage: {
+    attempts: 3,
+    remedy:
+      'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy, the policy of the pipeline’s role or instance profile, and the bucket’s own',
+  },
+  disk: {
+    attempts: 3,
+    remedy: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
+  },
+  memory: {
+    attempts: 1,
+    remedy:
+      'ran out of memory: choose instance types with more of it, or lower the batch size or the number of data-loading workers',
+  },
+  packages: {
+    attempts: 3,
+    remedy:
+      'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
+  },
+  image: {
+    attempts: 2,
+    remedy:
+      'could not fetch the image: check that training.image or compute.ec2.image is there in this region, that the pipeline’s role may pull it, and that the subnets reach its registry',
+  },
+  network: {
+    attempts: 2,
+    remedy:
+      'could not mount a file system: check that it is in the VPC of compute.vpc, and that its security group lets the hosts in',
+  },
+  hardware: {
+    attempts: 3,
+    remedy:
+      'met broken hosts, by what their GPUs, network or EC2 said: choose other instance types; if they say the same, look at the script and its image',
+  },
+  refused: {
+    attempts: 2,
+    remedy:
+      'met an answer of AWS that Tidewheel does not know: its words tell what to change, then start a new run',
+  },
 };
 
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {

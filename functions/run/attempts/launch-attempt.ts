@@ -1,10 +1,19 @@
 /** The Launch state: starts the attempt's job, or finds it started. The execution then waits for the task token. */
 
+import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { type AgentFile, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Change } from '@tidewheel/doctor/verdict.ts';
-import { LaunchRefusedError, problemsText, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import {
+  LaunchRefusedError,
+  noneIfUnreadable,
+  problemsText,
+  RunNotFoundError,
+  TransientError,
+} from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { storedQuestion } from '@tidewheel/placement/choose.ts';
 import { type Placement, samePool } from '@tidewheel/placement/records.ts';
 import { intervalOf } from '../../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../../launch/job/job-name.ts';
@@ -247,7 +256,21 @@ async function prepareAs(
     channelLists,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
+    hardware: await hardwareOf(deps, attempt),
   });
+}
+
+/** What EC2 had answered when the attempt was placed; undefined where the table has lost the decision. */
+async function hardwareOf(
+  { placements }: LaunchDeps,
+  { runId, attempt }: AttemptRecord,
+): Promise<FactsOf | undefined> {
+  const stored = await placements.get(runId, attempt);
+  try {
+    return stored && factsWith(storedQuestion(stored.decision).hardware);
+  } catch (error) {
+    return noneIfUnreadable(error);
+  }
 }
 
 /** Adds the instance groups that placement chose. */

@@ -166,8 +166,10 @@ async function end(
     updatedAt: deps.clock.now().toISOString(),
   });
   await announceEnd(deps, ended);
-  // If this fails, the next sweep of reconcile repeats it.
-  await portOf(deps.launchers, ended).leftovers?.release(ended.jobName);
+  // A refused clean-up must not end a run that has a model. The next sweep of reconcile repeats it, and says what fails.
+  await portOf(deps.launchers, ended)
+    .leftovers?.release(ended.jobName)
+    .catch(() => undefined);
   return ended;
 }
 

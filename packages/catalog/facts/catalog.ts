@@ -9,6 +9,7 @@ import * as z from 'zod';
 import ec2 from '../data/ec2-prices.json' with { type: 'json' };
 import instances from '../data/instances.json' with { type: 'json' };
 import sagemaker from '../data/sagemaker-prices.json' with { type: 'json' };
+import { efaOfSnapshot } from './network-cards.ts';
 
 export const instanceFactsSchema = z.object({
   /** EC2 name, without `ml.` */
@@ -24,6 +25,9 @@ export const instanceFactsSchema = z.object({
   /** What the type may reach for a while; equal to the baseline where AWS states no "up to". */
   networkBurstGbps: z.number(),
   efa: z.boolean(),
+  /** Of a type with EFA: how many interfaces, and on which card the first is if not on card 0. */
+  efaInterfaces: z.number().optional(),
+  firstEfaCard: z.number().optional(),
   /** 0 = EBS only */
   nvmeGb: z.number(),
   /** Absent where no source says. */
@@ -82,6 +86,7 @@ function factsOf(row: readonly Cell[]): InstanceFacts {
     networkBaselineGbps: baseline,
     networkBurstGbps: numberOr(cell('networkBurstGbps'), baseline),
     efa: cell('efa') === true,
+    ...efaOfSnapshot(textOr(cell('type')) ?? ''),
     nvmeGb: number('nvmeGb'),
     ebsBaselineMbps: numberOr(cell('ebsBaselineMbps'), undefined),
     interconnect: textOr(cell('interconnect')),

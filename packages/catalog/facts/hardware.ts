@@ -75,6 +75,7 @@ const BOUNDS = {
   acceleratorMemoryMib: [1_024, 1_048_576],
   networkBaselineGbps: [0.01, 50_000],
   networkBurstGbps: [0.01, 50_000],
+  efaInterfaces: [0, 128],
   nvmeGb: [0, 1_000_000],
   ebsBaselineMbps: [1, 1_000_000],
 } as const satisfies Partial<Record<keyof InstanceFacts, readonly [number, number]>>;

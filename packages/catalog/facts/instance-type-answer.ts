@@ -12,6 +12,8 @@ const device = z.object({
   MemoryInfo: mib.optional(),
 });
 const card = z.object({
+  NetworkCardIndex: z.number().int().optional(),
+  InterfaceTypes: z.array(z.string()).optional(),
   BaselineBandwidthInGbps: z.number().optional(),
   PeakBandwidthInGbps: z.number().optional(),
 });
@@ -27,7 +29,11 @@ const answerSchema = z.object({
   GpuInfo: z.object({ Gpus: z.array(device).min(1) }).optional(),
   NeuronInfo: z.object({ NeuronDevices: z.array(device).min(1) }).optional(),
   NetworkInfo: z
-    .object({ EfaSupported: z.boolean().optional(), NetworkCards: z.array(card).optional() })
+    .object({
+      EfaSupported: z.boolean().optional(),
+      EfaInfo: z.object({ MaximumEfaInterfaces: z.number().int() }).optional(),
+      NetworkCards: z.array(card).optional(),
+    })
     .optional(),
   InstanceStorageSupported: z.boolean().optional(),
   InstanceStorageInfo: z
@@ -73,6 +79,7 @@ function factsOf(answer: InstanceTypeAnswer): Partial<InstanceFacts> {
     ...given('networkBaselineGbps', sumOf(cards.map((each) => each.BaselineBandwidthInGbps))),
     ...given('networkBurstGbps', sumOf(cards.map((each) => each.PeakBandwidthInGbps))),
     ...given('efa', answer.NetworkInfo?.EfaSupported),
+    ...efaOf(answer),
     ...given('nvmeGb', nvmeOf(answer)),
     ...given('ebsBaselineMbps', answer.EbsInfo?.EbsOptimizedInfo?.BaselineBandwidthInMbps),
   };
@@ -91,6 +98,18 @@ function acceleratorsOf({ GpuInfo, NeuronInfo }: InstanceTypeAnswer): Accelerato
     accelerator: devices[0]?.Name,
     acceleratorCount: devices.reduce((sum, { Count }) => sum + Count, 0),
     acceleratorMemoryMib: devices[0]?.MemoryInfo?.SizeInMiB,
+  };
+}
+
+/** Hosts without accelerators have no use for more than one. */
+function efaOf(answer: InstanceTypeAnswer): Partial<InstanceFacts> {
+  const { EfaSupported, EfaInfo, NetworkCards = [] } = answer.NetworkInfo ?? {};
+  if (EfaSupported !== true || EfaInfo === undefined) return {};
+  const isAccelerated = answer.GpuInfo !== undefined || answer.NeuronInfo !== undefined;
+  const first = NetworkCards.find(({ InterfaceTypes }) => InterfaceTypes?.includes('efa'))?.NetworkCardIndex;
+  return {
+    efaInterfaces: Math.min(EfaInfo.MaximumEfaInterfaces, isAccelerated ? Number.POSITIVE_INFINITY : 1),
+    ...(first !== undefined && first > 0 && { firstEfaCard: first }),
   };
 }
 

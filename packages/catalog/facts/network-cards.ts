@@ -1,47 +1,39 @@
-/** The instance types with Elastic Fabric Adapter. */
+/** The instance types with Elastic Fabric Adapter: `data/efa.json`, below what the account's own EC2 answered. */
+import efa from '../data/efa.json' with { type: 'json' };
 
-/**
- * Network cards of the types with EFA, one EFA each (EC2 DescribeInstanceTypes, August 2026).
- * A type that is missing here gets one plain interface, which always works.
- */
-const NETWORK_CARDS: Readonly<Record<string, number>> = {
-  'c5n.9xlarge': 1,
-  'c5n.18xlarge': 1,
-  'g4dn.8xlarge': 1,
-  'g4dn.12xlarge': 1,
-  'g4dn.16xlarge': 1,
-  'g4dn.metal': 1,
-  'g5.8xlarge': 1,
-  'g5.12xlarge': 1,
-  'g5.16xlarge': 1,
-  'g5.24xlarge': 1,
-  'g5.48xlarge': 1,
-  'g6.8xlarge': 1,
-  'g6.12xlarge': 1,
-  'g6.16xlarge': 1,
-  'g6.24xlarge': 1,
-  'g6.48xlarge': 1,
-  'g6e.8xlarge': 1,
-  'g6e.12xlarge': 1,
-  'g6e.16xlarge': 1,
-  'g6e.24xlarge': 2,
-  'g6e.48xlarge': 4,
-  'p3dn.24xlarge': 1,
-  'p4d.24xlarge': 4,
-  'p4de.24xlarge': 4,
-  'p5.4xlarge': 1,
-  'p5.48xlarge': 32,
-  'p5en.48xlarge': 16,
-  'trn1.32xlarge': 8,
-};
+export interface EfaCards {
+  /** One a card; 0 where the type has none. */
+  readonly efaInterfaces?: number | undefined;
+  /** The first network card with EFA; absent: card 0, which carries IP too. */
+  readonly firstEfaCard?: number | undefined;
+}
 
-/** 0 when the type has no EFA or is unknown. */
-export const efaCards = (instanceType: string): number =>
-  Object.hasOwn(NETWORK_CARDS, instanceType) ? (NETWORK_CARDS[instanceType] ?? 0) : 0;
+const INTERFACES: ReadonlyMap<string, number> = new Map(
+  Object.entries(efa.types).flatMap(([count, types]) =>
+    types.split(' ').map((type): [string, number] => [type, Number(count)]),
+  ),
+);
+const FIRST_CARD: ReadonlyMap<string, number> = new Map(Object.entries(efa.firstCard));
+
+/** What the snapshot says; empty for a type that has no EFA or that it does not know. */
+export function efaOfSnapshot(instanceType: string): EfaCards {
+  const efaInterfaces = INTERFACES.get(instanceType);
+  const firstEfaCard = FIRST_CARD.get(instanceType);
+  return {
+    ...(efaInterfaces !== undefined && { efaInterfaces }),
+    ...(firstEfaCard !== undefined && { firstEfaCard }),
+  };
+}
+
+/** @param facts what the account's EC2 answered, which counts before the snapshot; one plain interface always works */
+export function efaOf(instanceType: string, facts: EfaCards = {}) {
+  const known = facts.efaInterfaces === undefined ? efaOfSnapshot(instanceType) : facts;
+  return { interfaces: known.efaInterfaces ?? 0, firstCard: known.firstEfaCard ?? 0 };
+}
 
 /**
  * EC2 gives a public address only to hosts with one network interface.
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html
  */
-export const hasPublicAddress = (instanceType: string, nodes: number): boolean =>
-  nodes === 1 || efaCards(instanceType) <= 1;
+export const hasPublicAddress = (instanceType: string, nodes: number, facts?: EfaCards): boolean =>
+  nodes === 1 || efaOf(instanceType, facts).interfaces <= 1;

@@ -10,12 +10,15 @@ export const ec2Facts: LauncherFacts = {
   serviceName: 'EC2',
   // A host boots from an image that has the framework.
   restartSeconds: 180,
-  infeasible: ({ compute, training, topology, isElsewhere }) => {
+  infeasible: ({ compute, training, topology, isElsewhere, hardware }) => {
     if (isElsewhere) return 'hosts on EC2 run in the region of the data bucket only';
     if (compute.helpers !== undefined || topology.helpers !== undefined)
       return 'one fleet of EC2 has one instance type: only SageMaker launches helper groups';
     const { instanceType, nodes } = topology;
-    if (compute.ec2?.privateSubnets !== true && !hasPublicAddress(instanceType, nodes))
+    if (
+      compute.ec2?.privateSubnets !== true &&
+      !hasPublicAddress(instanceType, nodes, hardware?.(instanceType))
+    )
       return unreachable(instanceType);
     // The launch tells a pipeline that names EC2 alone, with all its other problems.
     return compute.launcher === CHEAPEST && training ? unservedTraining(training) : undefined;

@@ -2,6 +2,7 @@
 
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
+import type { FactsOf } from '../facts/catalog.ts';
 import type { Download, DownloadQuestion } from './download.ts';
 
 type PurchaseOption = 'spot' | 'on-demand';
@@ -23,6 +24,8 @@ interface FeasibilityQuestion {
   readonly isElsewhere: boolean;
   /** How its nodes would be bought; absent: asked about the gang, whichever way. */
   readonly purchaseOption?: PurchaseOption | undefined;
+  /** What the account's EC2 answered; default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
 }
 
 /** What AWS asks for one node in USD per hour, as far as it is known. */

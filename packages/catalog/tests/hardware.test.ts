@@ -24,6 +24,27 @@ describe('an answer of DescribeInstanceTypes', () => {
     });
   });
 
+  it('counts EFA interfaces, and skips a card without', () => {
+    const withEfa = { ...card, InterfaceTypes: ['interface', 'efa', 'efa-only'] };
+    const network = (cards: object[], MaximumEfaInterfaces: number) => ({
+      EfaSupported: true,
+      EfaInfo: { MaximumEfaInterfaces },
+      NetworkCards: cards.map((each, NetworkCardIndex) => ({ ...each, NetworkCardIndex })),
+    });
+    const plain = { ...card, InterfaceTypes: ['interface'] };
+    const later = {
+      ...entry('g9.48xlarge', { accelerator: 'Z1' }),
+      NetworkInfo: network([plain, withEfa, withEfa], 2),
+    };
+    expect(readAnswer(later)).toMatchObject({ facts: { efaInterfaces: 2, firstEfaCard: 1 } });
+    const cpu = { ...entry('c9.48xlarge'), NetworkInfo: network([withEfa, withEfa], 2) };
+    expect(readAnswer(cpu)).toMatchObject({ facts: { efa: true, efaInterfaces: 1 } });
+    expect(readAnswer({ ...p4d, NetworkInfo: network([withEfa, withEfa, withEfa, withEfa], 4) })).toEqual({
+      kind: 'asInSnapshot',
+      type: 'p4d.24xlarge',
+    });
+  });
+
   it("keeps the snapshot's value of every omitted field", () => {
     const { NetworkInfo: _network, EbsInfo: _ebs, ...rest } = p4d;
     expect(readAnswer(rest)).toEqual({ kind: 'asInSnapshot', type: 'p4d.24xlarge' });

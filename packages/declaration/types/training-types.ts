@@ -78,6 +78,24 @@ const TABLES = [
   },
 ] as const satisfies readonly Table[];
 
+/**
+ * In the API's model (botocore 1.43.106), and not yet in the SDK's enumeration (3.1142.0), of which the types here are
+ * made. The API decides by itself.
+ */
+const NEWER: readonly Table[] = [
+  {
+    device: 'cpu',
+    localStorage: false,
+    families: {
+      'c7i-flex': 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+      'c8i-flex': 'xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+      'm7i-flex': 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+      'm8i-flex': 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+      'r8i-flex': 'large xlarge 2xlarge 4xlarge 8xlarge 12xlarge 16xlarge',
+    },
+  },
+];
+
 type Words<Text extends string> = Text extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : Text;
 type NamesOf<Families> = {
   [F in keyof Families & string]: `${F}.${Words<Families[F] & string>}`;
@@ -102,7 +120,7 @@ const namesOf = (family: string, sizes: string): readonly TypeName[] =>
   sizes.split(' ').map((size) => `${family}.${size}` as TypeName);
 
 const BY_NAME: ReadonlyMap<string, TrainingType> = new Map(
-  TABLES.flatMap(({ device, localStorage, families }) =>
+  [...TABLES, ...NEWER].flatMap(({ device, localStorage, families }) =>
     Object.entries(families)
       .flatMap(([family, sizes]) => namesOf(family, sizes))
       .map((name): [string, TrainingType] => [name, { name: `ml.${name}`, device, localStorage }]),

@@ -52,9 +52,21 @@ export type StartUp = z.output<typeof startUpSchema>;
 
 /**
  * silent: launched hosts wrote no report; storage: S3 could not be reached, or refused; disk: a host's disk is full;
- * packages: the package index did not answer; refused: AWS does not start the job, for no reason that is known here.
+ * memory: a host's memory was too small; packages: the package index did not answer; image: the container image or the
+ * host's could not be fetched; network: a file system could not be mounted; hardware: a host was broken; refused: AWS
+ * ends or does not start the job, for no reason that is known here.
  */
-const platformFault = z.enum(['silent', 'storage', 'disk', 'packages', 'refused']);
+const platformFault = z.enum([
+  'silent',
+  'storage',
+  'disk',
+  'memory',
+  'packages',
+  'image',
+  'network',
+  'hardware',
+  'refused',
+]);
 export type PlatformFault = z.output<typeof platformFault>;
 
 /** The outcome of an ended job, from DescribeTrainingJob. */

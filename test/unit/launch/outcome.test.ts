@@ -79,7 +79,6 @@ describe('outcomeOf', () => {
       'AlgorithmError: the words CapacityError and InternalServerError in a script, exit code: 1',
       'userError',
     ],
-    ['ClientError: Artifact upload failed:no access', 'userError'],
     ['Framework Error: cannot import', 'userError'],
     ['InternalServerError: We encountered an internal error. Please try again.', 'serviceError'],
     ['CapacityError: Unable to provision requested ML compute capacity.', 'capacity'],
@@ -224,6 +223,66 @@ describe('a platform failure that the agent wrote', () => {
   ])('is a full disk that the service met: %s', (FailureReason) => {
     const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason });
     expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault: 'disk' });
+  });
+
+  /** As people have published them. */
+  it.each([
+    ['disk', 'ClientError: Data download failed:Insufficient disk space'],
+    ['disk', 'ClientError: Artifact upload failed:Insufficient disk space'],
+    ['disk', 'ClientError: Artifact upload failed:Error 5: Received a failed archive status.'],
+    [
+      'memory',
+      'ClientError: Please use an instance type with more memory, or reduce the size of job data processed on an instance.',
+    ],
+    [
+      'memory',
+      'ClientError: Artifact upload failed:ClientError: Out of Memory. Please use a larger instance',
+    ],
+    [
+      'image',
+      'ClientError: Cannot pull algorithm container. Either the image does not exist or its permissions are incorrect.',
+    ],
+    [
+      'storage',
+      "ClientError: Data download failed:Please ensure that the subnet's route table has a route to an S3 VPC endpoint or a NAT device, and both the security groups and the subnet's network ACL allow outbound traffic to S3.",
+    ],
+    [
+      'storage',
+      'ClientError: Data download failed: Failed to download data. ListObjectsV2 failed for s3://b/k: Unable to execute request to S3',
+    ],
+    [
+      'storage',
+      'ClientError: Data download failed:Unable to download object s3://b/k (AccessDenied: Access Denied)',
+    ],
+    ['storage', 'ClientError: Artifact upload failed:Error 7: AccessDenied (403): Access Denied'],
+    ['storage', 'ClientError: Data download failed:failed to download data. 403 Forbidden (403): Forbidden'],
+    ['network', 'ClientError: Unable to mount file system: fs-0123456789abcdef0'],
+    ['refused', 'ClientError: Artifact upload failed:no reason that anybody knows'],
+    [
+      'hardware',
+      'AlgorithmError: RuntimeError: CUDA error: uncorrectable ECC error encountered, exit code: 1',
+    ],
+    [
+      'hardware',
+      'AlgorithmError: NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus (exit code 1 on i-2)',
+    ],
+    [
+      'hardware',
+      'AlgorithmError: RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled system error, NCCL version 2.21.5, exit code: 1',
+    ],
+  ] as const)('is of kind %s in %s', (fault, FailureReason) => {
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'serviceError', fault, message: FailureReason });
+  });
+
+  it.each([
+    'AlgorithmError: ValueError: Cannot pull algorithm container, exit code: 1',
+    'AlgorithmError: RuntimeError: CUDA error: device-side assert triggered, exit code: 1',
+    'AlgorithmError: torch.cuda.OutOfMemoryError: CUDA out of memory, exit code: 1',
+    'AlgorithmError: KeyError: Xid, exit code: 1',
+  ])('is not taken for one: %s', (FailureReason) => {
+    const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started });
+    expect(outcomeOf(failed)).toMatchObject({ kind: 'userError' });
   });
 
   it('is a disk that is too full for words', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { awsErrorClass, isRetryableAwsError } from '../../../functions/records/aws-error-class.ts';
+import { EC2_ERROR_CODES } from './ec2-error-codes.ts';
 
 const named = (name: string, extra: object = {}): Error =>
   Object.assign(new Error('a message that must not matter'), { name }, extra);
@@ -9,59 +10,42 @@ const status = (httpStatusCode: number): Error =>
 describe('awsErrorClass', () => {
   it.each([
     ['ThrottlingException', 'throttle'],
-    ['RequestLimitExceeded', 'throttle'],
     ['SlowDown', 'throttle'],
+    ['LimitExceededException', 'throttle'],
     ['TimeoutError', 'transient'],
     ['InternalServerException', 'transient'],
-    ['ResourceLimitExceeded', 'quota'],
-    ['MaxSpotInstanceCountExceeded', 'quota'],
-    ['VcpuLimitExceeded', 'quota'],
-    ['InsufficientInstanceCapacity', 'capacity'],
-    ['UnfulfillableCapacity', 'capacity'],
+    ['FleetQuotaExceeded', 'quota'],
+    ['MaxFleetCountExceeded', 'quota'],
+    ['ServiceQuotaExceededException', 'quota'],
+    ['InsufficientCapacityException', 'capacity'],
+    ['Server.InsufficientInstanceCapacity', 'capacity'],
+    ['InvalidFleetConfiguration', 'capacity'],
     ['AccessDeniedException', 'access'],
-    ['UnauthorizedOperation', 'access'],
+    ['NotAuthorized', 'access'],
     ['ExpiredTokenException', 'credentials'],
     ['CredentialsProviderError', 'credentials'],
     ['ResourceNotFound', 'notFound'],
-    ['InvalidSubnetID.NotFound', 'notFound'],
-    ['InvalidLaunchTemplateId.NotFoundException', 'notFound'],
-    ['InvalidLaunchTemplateName.AlreadyExistsException', 'conflict'],
+    ['NoSuchEntityException', 'notFound'],
     ['ResourceInUse', 'conflict'],
-    ['InvalidGroup.Duplicate', 'conflict'],
+    ['EntityAlreadyExistsException', 'conflict'],
     ['ConditionalCheckFailedException', 'conflict'],
     ['ValidationException', 'validation'],
-    ['InvalidAMIID.Malformed', 'validation'],
-    ['InvalidAMIID.Unavailable', 'validation'],
-    ['InvalidBlockDeviceMapping', 'validation'],
-    ['PendingVerification', 'throttle'],
-    ['Blocked', 'access'],
-    ['VolumeLimitExceeded', 'quota'],
-    ['MaxIOPSLimitExceeded', 'quota'],
-    ['NetworkInterfaceLimitExceeded', 'quota'],
-    ['PlacementGroupLimitExceeded', 'quota'],
-    ['PrivateIpAddressLimitExceeded', 'quota'],
-    ['ResourceCountExceeded', 'quota'],
-    ['RequestResourceCountExceeded', 'quota'],
-    ['MaxFleetCountExceeded', 'quota'],
-    ['FleetQuotaExceeded', 'quota'],
-    ['ServiceQuotaExceededException', 'quota'],
-    ['TargetCapacityLimitExceededException', 'quota'],
-    ['InsufficientAddressCapacity', 'capacity'],
-    ['InsufficientFreeAddressesInSubnet', 'capacity'],
-    ['InsufficientReservedInstancesCapacity', 'capacity'],
-    ['InsufficientVolumeCapacity', 'capacity'],
-    ['InsufficientCapacityException', 'capacity'],
-    ['Server.InsufficientInstanceCapacity', 'capacity'],
-    ['ReservationCapacityExceeded', 'capacity'],
-    ['SpotMaxPriceTooLow', 'capacity'],
+    ['MalformedHttpRequestException', 'validation'],
     ['Server.InternalError', 'transient'],
     ['Client.VolumeLimitExceeded', 'quota'],
-    ['Client.InternalError', 'unknown'],
-    ['LimitExceededException', 'throttle'],
-    ['BandwidthLimitExceeded', 'throttle'],
+    ['Client.InternalError', 'state'],
+    ['Client.InvalidKMSKey.InvalidState', 'validation'],
     ['NeverHeardOfIt', 'unknown'],
+    ['UnknownError', 'unknown'],
   ])('takes %s for %s', (name, kind) => {
     expect(awsErrorClass(named(name))).toBe(kind);
+  });
+
+  it("classes every error of EC2's page", () => {
+    const codes = EC2_ERROR_CODES.map(([code]) => code);
+    expect(new Set(codes).size).toBe(codes.length);
+    expect(codes.length).toBeGreaterThan(400);
+    expect(codes.map((code) => [code, awsErrorClass(named(code))])).toEqual(EC2_ERROR_CODES);
   });
 
   it.each([

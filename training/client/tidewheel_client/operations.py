@@ -136,7 +136,7 @@ class AttemptOutcome(_AttemptOutcome, total=False):
     endedBeforeScript: Literal[True]
     endedAt: str
     quota: Literal[True]
-    fault: Literal["silent", "storage", "disk", "packages", "refused"]
+    fault: Literal["silent", "storage", "disk", "memory", "packages", "image", "network", "hardware", "refused"]
     modelUri: str
 
 

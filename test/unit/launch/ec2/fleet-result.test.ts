@@ -30,6 +30,7 @@ describe('createFleetResult', () => {
     [['InsufficientInstanceCapacity'], 'capacity'],
     [['UnfulfillableCapacity'], 'capacity'],
     [['Unsupported'], 'capacity'],
+    [['UnsupportedOperation'], 'unknown'],
     [['MaxSpotInstanceCountExceeded'], 'quota'],
     [['VcpuLimitExceeded'], 'quota'],
     [['RequestLimitExceeded'], 'throttled'],
@@ -66,6 +67,27 @@ describe('createFleetResult', () => {
     const { outcome } = createFleetResult(errors(code), { ...GANG, purchaseOption });
     expect(outcome).toMatchObject({ kind: 'quota', message: expect.stringContaining(`"${name}"`) });
     expect(outcome).toMatchObject({ message: expect.stringContaining(`--quota-code ${quota}`) });
+  });
+
+  it.each([
+    ['VolumeLimitExceeded', 'quota', 'higher quota of EBS storage'],
+    ['InsufficientFreeAddressesInSubnet', 'capacity', 'compute.vpc'],
+    ['PendingVerification', 'throttled', 'at most four hours'],
+    ['InvalidAMIID.NotFound', 'invalid', 'compute.ec2.image'],
+    ['InvalidSubnetID.NotFound', 'invalid', 'compute.vpc'],
+  ])('names the remedy of %s', (code, kind, remedy) => {
+    expect(createFleetResult(errors(code), GANG).outcome).toMatchObject({
+      kind,
+      message: expect.stringContaining(remedy),
+    });
+  });
+
+  it('ends the attempt whose hosts came and went', () => {
+    const answer = { ...errors('RequestLimitExceeded'), Instances: [{ InstanceIds: ['i-1'] }] };
+    expect(createFleetResult(answer, GANG)).toMatchObject({
+      outcome: { kind: 'capacity' },
+      incompleteGang: ['i-1'],
+    });
   });
 
   it('says each reason once', () => {

@@ -272,17 +272,69 @@ describe('describeFleet', () => {
       });
     });
 
-    it('has no such fault when EC2 ended them', () => {
-      const ended = [instance('i-1', 'terminated', 'Server.InternalError'), instance('i-2', 'terminated')];
-      const { kind, fault, message } = outcome({ instances: ended, now: at(120) });
-      expect({ kind, fault }).toEqual({ kind: 'serviceError', fault: undefined });
-      expect(message).toBe('InternalServerError: 2 of 2 hosts ended without a report');
-    });
-
     it('blames the silent host, not the waiting one', () => {
       const failure = 'Interrupted: host missing: 1 of 2 hosts came within 900 s';
       const waited = done('i-2', { exitCode: 143, failure, phase: 'started' });
       expect(outcome({ instances: gone, reports: [waited] }).message).toMatch(/no report from i-1 before/);
+    });
+  });
+
+  describe('that EC2 ended', () => {
+    const endedWith = (reasonCode: string, reports: readonly HostReport[] = []) =>
+      outcome({
+        now: at(120),
+        reports,
+        instances: [
+          { ...instance('i-1', 'terminated', reasonCode), reasonMessage: 'its words' },
+          instance('i-2', 'terminated', 'Client.InstanceInitiatedShutdown'),
+        ],
+      });
+
+    it.each([
+      ['Server.InternalError', 'hardware'],
+      ['Server.ScheduledStop', 'hardware'],
+      ['Client.InternalError', 'refused'],
+      ['Client.InvalidKMSKey.InvalidState', 'refused'],
+      ['Client.InvalidSnapshot.NotFound', 'image'],
+      ['Client.NeverHeardOfIt', 'refused'],
+    ] as const)('with %s has the fault %s', (code, fault) => {
+      const ended = endedWith(code);
+      expect(ended).toMatchObject({ kind: 'serviceError', fault });
+      expect(ended.message).toContain(`EC2 ended i-1 with ${code}: its words`);
+    });
+
+    it.each(['Client.InternalError', 'Client.InvalidKMSKey.InvalidState'])(
+      'names the key behind %s',
+      (code) => {
+        expect(endedWith(code).message).toMatch(/remedy: the key that encrypts EBS volumes by default/);
+      },
+    );
+
+    it('for a quota costs nothing and says which', () => {
+      const instances = ['i-1', 'i-2'].map((id) => instance(id, 'terminated', 'Client.VolumeLimitExceeded'));
+      expect(outcome({ instances })).toMatchObject({
+        kind: 'capacity',
+        quota: true,
+        billableSeconds: 0,
+        message: expect.stringMatching(/Client\.VolumeLimitExceeded.*higher quota of EBS storage/),
+      });
+    });
+
+    it('is the cause, whatever the other scripts said', () => {
+      const torn = done('i-2', { exitCode: 1, failure: 'connection reset by peer' });
+      expect(endedWith('Server.ScheduledStop', [report('i-1'), torn])).toMatchObject({ fault: 'hardware' });
+    });
+
+    it('for a person is a stop from outside', () => {
+      const instances = ['i-1', 'i-2'].map((id) =>
+        instance(id, 'terminated', 'Client.UserInitiatedShutdown'),
+      );
+      expect(outcome({ instances, reports: [report('i-1')] })).toMatchObject({
+        kind: 'stopped',
+        message: expect.stringContaining('EC2 ended i-1 with Client.UserInitiatedShutdown'),
+      });
+      const failedBefore = [done('i-1', { exitCode: 1, failure: 'ValueError' })];
+      expect(outcome({ instances, reports: failedBefore }).kind).toBe('userError');
     });
   });
 

@@ -1,5 +1,5 @@
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
-import { efaCards } from '@tidewheel/catalog/speeds.ts';
+import { efaOf } from '@tidewheel/catalog/speeds.ts';
 import { describe, expect, it } from 'vitest';
 import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
 import { buildTrainingJob } from '../../../../functions/launch/sagemaker/training-job.ts';
@@ -69,6 +69,34 @@ describe('buildFleet', () => {
       ],
     );
     expect(interfacesOf({ instanceType: 'p5.48xlarge' })).toHaveLength(32);
+  });
+
+  it.each([
+    ['p5e.48xlarge', 32],
+    ['p6-b200.48xlarge', 8],
+    ['trn1n.32xlarge', 16],
+    ['trn2.48xlarge', 16],
+    ['g7e.48xlarge', 4],
+  ])('knows the EFA interfaces of %s', (instanceType, count) => {
+    expect(interfacesOf({ instanceType })).toHaveLength(count);
+  });
+
+  it('gives a p6-b300 a card for IP alone', () => {
+    const cards = interfacesOf({ instanceType: 'p6-b300.48xlarge' });
+    expect(cards.slice(0, 2).map((one) => [one.NetworkCardIndex, one.InterfaceType])).toEqual([
+      [0, 'interface'],
+      [1, 'efa-only'],
+    ]);
+    expect(cards).toHaveLength(17);
+  });
+
+  it("believes the account's answer before the snapshot", () => {
+    const hardware = (type: string) => {
+      const facts = instanceFacts('p4d.24xlarge');
+      return facts && { ...facts, type, efaInterfaces: 2 };
+    };
+    for (const instanceType of ['p4d.24xlarge', 'm6i.xlarge'])
+      expect(interfacesOf({ instanceType, over: { hardware } })).toHaveLength(2);
   });
 
   it.each([
@@ -207,7 +235,7 @@ describe('buildFleet', () => {
       'm5.xlarge',
       'trn1.32xlarge',
     ];
-    const differing = known.filter((type) => efaCards(type) > 0 !== instanceFacts(type)?.efa);
+    const differing = known.filter((type) => efaOf(type).interfaces > 0 !== instanceFacts(type)?.efa);
     expect(differing).toEqual([]);
   });
 });

@@ -148,6 +148,34 @@ describe('faults of the platform', () => {
     });
   });
 
+  it.each([
+    ['image', 'training.image'],
+    ['network', 'compute.vpc'],
+    ['refused', 'its words tell'],
+  ] as const)('of kind %s end the run after two tries', async (fault, remedy) => {
+    expect(await judged([faulty(fault)])).toMatchObject({ kind: 'place' });
+    expect(await judged([faulty(fault), faulty(fault)])).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining(remedy),
+    });
+  });
+
+  it('go on after broken hosts, but not for ever', async () => {
+    const broken = faulty('hardware', 'Xid 79');
+    expect(await judged([broken, broken])).toMatchObject({ kind: 'place' });
+    expect(await judged([broken, broken, broken])).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringMatching(/broken hosts.*Xid 79$/),
+    });
+  });
+
+  it('of memory end the run with the remedy', async () => {
+    expect(await judged([faulty('memory', 'use more')])).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringMatching(/^the attempt ran out of memory: choose instance types.*; use more$/),
+    });
+  });
+
   it('are forgiven by an attempt that trained', async () => {
     expect(await judged([faulty('silent'), ended('interrupted', [0, 5]), faulty('silent')])).toMatchObject({
       kind: 'place',

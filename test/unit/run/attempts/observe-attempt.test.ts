@@ -33,6 +33,26 @@ const attempt = async (): Promise<AttemptRecord> => {
 };
 const entry = async (wanted: string) => (await at.timeline.list(RUN)).find(({ kind }) => kind === wanted);
 
+describe('an attempt that has ended', () => {
+  it('keeps its outcome where the clean-up is refused', async () => {
+    const { sagemaker } = at.launchers;
+    const release = () => Promise.reject(new Error('UnauthorizedOperation'));
+    const leftovers = { list: () => Promise.resolve([]), release };
+    const describeEnd = async () => ({
+      TrainingJobName: 'x',
+      TrainingJobStatus: 'Completed',
+      SecondaryStatus: 'Completed',
+      CreationTime: at.clock.now(),
+      SecondaryStatusTransitions: [],
+    });
+    const launchers = { ...at.launchers, sagemaker: { ...sagemaker, describe: describeEnd, leftovers } };
+    expect(await observeAttempt({ ...at, launchers }, await attempt())).toMatchObject({
+      kind: 'ended',
+      attempt: { outcome: { kind: 'completed' } },
+    });
+  });
+});
+
 describe('a running attempt', () => {
   it('waits for capacity by that name', async () => {
     at.pass(60);

@@ -1,0 +1,48 @@
+/** Renews packages/catalog/data/{instances,efa}.json by what EC2 answers to the credentials at hand. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type EfaTable,
+  type InstanceTable,
+  instanceTableText,
+  refreshSnapshot,
+} from '@tidewheel/catalog/hardware.ts';
+import { TRAINING_TYPES } from '@tidewheel/declaration/instance-types.ts';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import * as z from 'zod';
+import { describeHardware } from '../../functions/aws/market/ec2-market.ts';
+import { ec2In } from '../../functions/aws/shared/compute-clients.ts';
+
+const DATA = join(import.meta.dirname, '../../packages/catalog/data');
+const INSTANCES = join(DATA, 'instances.json');
+const EFA = join(DATA, 'efa.json');
+
+const USAGE = `npm run catalog:refresh -- [--region REGION]
+
+Asks EC2 (ec2:DescribeInstanceTypes, with the credentials at hand) for the hardware of every type in the snapshot and of
+every type that SageMaker trains on, renews packages/catalog/data/instances.json and efa.json, and prints what changed.
+
+  --region REGION  a region that offers the newest types (default: us-east-1)`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, {
+    options: { region: { type: 'string' } },
+    schema: z.object({ region: z.string().default('us-east-1') }),
+  });
+  const instances = JSON.parse(readFileSync(INSTANCES, 'utf8')) as InstanceTable;
+  const efa = JSON.parse(readFileSync(EFA, 'utf8')) as EfaTable;
+  const trained = TRAINING_TYPES.map((name) => name.slice('ml.'.length));
+  const types = [...instances.rows.map(([type]) => String(type)), ...trained];
+  const answer = await describeHardware(ec2In(values.region), types);
+  if (answer.kind === 'unknown') throw new Error(`nothing was written: ${answer.message}`);
+  const source = `EC2 DescribeInstanceTypes in ${values.region}`;
+  const asOf = new Date().toISOString().slice(0, 10);
+  const renewed = refreshSnapshot({ instances, efa }, answer.value, { source, asOf });
+  writeFileSync(INSTANCES, instanceTableText(renewed.instances));
+  writeFileSync(EFA, `${JSON.stringify(renewed.efa, null, 2)}\n`);
+  for (const change of renewed.changes) console.log(change);
+  console.log(`${answer.value.length} types read, ${renewed.changes.length} changes`);
+  return 0;
+}
+
+await runCommand(USAGE, main);
