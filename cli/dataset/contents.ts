@@ -1,6 +1,7 @@
 /** The commands of `tidewheel data` about single objects: `contents`, `compare` and `retract`. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
 import { type CompactionInput, compact } from '@tidewheel/packing/compact.ts';
 import {
@@ -49,13 +50,16 @@ export async function contents(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, tell } = asked;
   const objects = await versionContents(store, pipeline, version);
   for (const { key, generation, shard, digest } of objects)
-    tell(`${digest}  ${generation}/${shard}  ${shownSampleKey(pipeline, key)}`);
+    tell(`${digest}  ${placeOf(generation, shard)}  ${shownSampleKey(pipeline, key)}`);
   return found({
     pipeline,
     generations: version.generations,
     objects: objects.map(({ key, generation, shard, digest }) => ({ key, generation, shard, digest })),
   });
 }
+
+const placeOf = (generation: string, shard: string | undefined): string =>
+  shard === undefined ? generation : `${generation}/${shard}`;
 
 /** From the version of the first generation to that of the second, or the newest one. */
 export async function compare(asked: DatasetRequest): Promise<Outcome> {
@@ -96,7 +100,11 @@ export async function retract(
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
   const { generation, of } = result.status === 'compacted' ? result : { generation: undefined, of: [] };
   const held = new Set(before.map(({ key }) => key));
-  if (held.size > 0)
+  if (held.size > 0 && isUnpacked(input.packing))
+    tell(
+      `${counted(held.size, 'file')} retracted: no channel of ${generation ?? 'a later generation'} or of the newest version gets them. Delete them under ${bucketKeys.incoming(pipeline)} too; copies of dataset.keep stay until tidewheel data prune ${pipeline} --replaced`,
+    );
+  else if (held.size > 0)
     tell(
       `${counted(held.size, 'object')} retracted: no shard of ${generation ?? 'a later generation'} or of the newest version holds them. The old shards of ${of.join(', ')} do until tidewheel data prune ${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
     );

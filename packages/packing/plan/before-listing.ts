@@ -9,7 +9,7 @@ import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
-import type { Manifest } from '../documents/manifest.ts';
+import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { type SealedGenerations, sealedGenerations } from '../documents/sealed-arrivals.ts';
@@ -113,7 +113,7 @@ async function knownRanges(
  * @throws ConfigurationError
  */
 function begunWith(packing: PackingSettings, manifests: readonly Manifest[]): PackingSettings {
-  const packed = manifests.filter(({ shards, pruned }) => shards.length > 0 && pruned !== true);
+  const packed = manifests.filter((one) => !holdsNothing(one) && one.pruned !== true);
   for (const one of packed) checkSame(packing, one);
   const [first] = packed;
   const innerSuffixes = first === undefined ? (packing.innerSuffixes ?? INNER_SUFFIXES) : first.innerSuffixes;
