@@ -92,6 +92,7 @@ export async function retract(
     return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
   };
   const before = (await contents()).filter(({ key }) => wanted.has(key));
+  if (isUnpacked(input.packing)) return retractFiles({ store, pipeline, tell }, input, wanted);
   const how = { ...input, after: 'never' } as const;
   let result = await compact(store, { ...how, retracted: wanted });
   if (result.status === 'superseded') result = await compact(store, how);
@@ -100,11 +101,7 @@ export async function retract(
     return complain('another compaction or a prune was faster. Nothing is lost: run the command again');
   const { generation, of } = result.status === 'compacted' ? result : { generation: undefined, of: [] };
   const held = new Set(before.map(({ key }) => key));
-  if (held.size > 0 && isUnpacked(input.packing))
-    tell(
-      `${counted(held.size, 'file')} retracted: no channel of ${generation ?? 'a later generation'} or of the newest version gets them. Delete them under ${bucketKeys.incoming(pipeline)} too; copies of dataset.keep stay until tidewheel data prune ${pipeline} --replaced`,
-    );
-  else if (held.size > 0)
+  if (held.size > 0)
     tell(
       `${counted(held.size, 'object')} retracted: no shard of ${generation ?? 'a later generation'} or of the newest version holds them. The old shards of ${of.join(', ')} do until tidewheel data prune ${pipeline} --replaced. Delete the objects under ${bucketKeys.incoming(pipeline)} too`,
     );
@@ -116,6 +113,19 @@ export async function retract(
   const unknown = [...wanted].filter((key) => !held.has(key));
   const code = unknown.length === 0 ? 0 : await tellUnknown({ store, pipeline, tell }, unknown);
   return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
+}
+
+/** Each run seals all files anew, so the next one leaves them out. */
+async function retractFiles(
+  { store, pipeline, tell }: Pick<DatasetRequest, 'store' | 'pipeline' | 'tell'>,
+  input: CompactionInput,
+  retracted: ReadonlySet<string>,
+): Promise<Outcome> {
+  await compact(store, { ...input, retracted });
+  tell(
+    `${counted(retracted.size, 'file')} retracted: the next run seals a version without, and so do all after it (tidewheel run ${pipeline}). Delete under ${bucketKeys.incoming(pipeline)} too what must go`,
+  );
+  return found({ pipeline, retracted: [...retracted] });
 }
 
 /** @param keys that no version holds @returns the exit code */

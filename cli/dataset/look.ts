@@ -13,7 +13,6 @@ import {
   spreadSamples,
   storedSamples,
   textOf,
-  versionContents,
 } from '@tidewheel/packing/report.ts';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
 import { versionOf } from './contents.ts';
@@ -119,7 +118,7 @@ export async function find(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words, most, tell } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
-  if (await isOfFiles(asked, version)) return findFiles(asked, version);
+  if (await isOfFiles(asked, version)) return complain(NO_SAMPLES);
   const matches = matcherOf(words[0] ?? '', pipeline);
   const samples: object[] = [];
   let isMore = false;
@@ -149,22 +148,6 @@ async function isOfFiles(
   { generations }: DatasetVersion,
 ): Promise<boolean> {
   return (await manifestsOf(store, pipeline, generations)).some(isUnpacked);
-}
-
-/** Lists files by a part of a key, or the beginning of an ETag. */
-async function findFiles(
-  { store, pipeline, words: [text = ''], most, tell }: DatasetRequest,
-  version: DatasetVersion,
-): Promise<Outcome> {
-  const files = (await versionContents(store, pipeline, version)).filter(
-    ({ key, digest }) => belowIncoming(pipeline, key).includes(text) || digest.startsWith(text),
-  );
-  const shown = files.slice(0, most).map(({ key, generation, digest }) => ({ generation, key, digest }));
-  for (const { generation, key } of shown) tell(`${generation}  ${shownSampleKey(pipeline, key)}`);
-  const isMore = files.length > most;
-  if (isMore) tell(`and more: --samples N shows more than ${most}`);
-  if (files.length === 0) return complain('no file of the newest version matches');
-  return found({ pipeline, files: shown, isMore });
 }
 
 function matcherOf(text: string, pipeline: string): (one: StoredSample) => boolean {

@@ -94,10 +94,10 @@ export async function versionFiles(
     if (gone.get(key)?.etag === etag) gone.delete(key);
   const namesBelow = [...files.keys()].map((key) => key.slice(prefix.length));
   if (gone.size === 0) return { prefix, files: namesBelow, text: undefined };
-  const places = await placesOf(deps.store, run, { files, gone, name });
+  const places = await placesOf(deps.store, run, { files, gone, name, version });
   const folder = bucketKeys.channelFiles(run.pipeline, run.runId, name);
   await gather(deps, folder, { prefix, places });
-  const text = `channel ${name} has copies of ${shownSome([...gone.keys()], run)} of the sealed version, which changed or were deleted since the seal`;
+  const text = `channel ${name} has copies of ${shownSome([...gone.keys()], run)}, because they changed or were deleted since the seal of ${version.generation}`;
   return { prefix: folder, files: namesBelow, text };
 }
 
@@ -119,15 +119,16 @@ interface Gone {
   readonly gone: ReadonlyMap<string, SealedFile>;
   /** Of the channel. */
   readonly name: string;
+  readonly version: Manifest;
 }
 
 /** Where each file lies: under `incoming/`, or as a copy. @throws LaunchRefusedError */
 async function placesOf(
   store: ObjectStore,
   run: RunRecord,
-  { files, gone, name }: Gone,
+  { files, gone, name, version }: Gone,
 ): Promise<ReadonlyMap<string, SealedFile>> {
-  const { pipeline, runId } = run;
+  const { pipeline } = run;
   const wanted = new Map([...gone].map(([key, file]) => [bucketKeys.keptFile(pipeline, file), key]));
   const places = new Map(files);
   for await (const { key, etag, size } of store.list(bucketKeys.keptFiles(pipeline))) {
@@ -138,7 +139,7 @@ async function placesOf(
   }
   if (wanted.size === 0) return places;
   throw new LaunchRefusedError(
-    `channel ${name}: ${shownSome([...wanted.values()], run)} of the sealed version of ${runId} changed or were deleted since the seal, and have no copy: drop them again as they were, or start a run that seals what lies there now (tidewheel run ${pipeline}). With dataset.keep: versions each seal copies its files, so that its version can be trained on later`,
+    `channel ${name} cannot have what ${version.generation} sealed: ${shownSome([...wanted.values()], run)} changed or were deleted since, without a copy. Drop them again as they were, or start a run that seals what lies there now (tidewheel run ${pipeline}). With dataset.keep: versions each seal copies its files, so that its version can be trained on later`,
   );
 }
 

@@ -1,22 +1,25 @@
 /** Runs a whole compaction in one process, for `tidewheel data compact`. */
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import { noteRetraction } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { addSealed, blobVersions } from '../documents/versions.ts';
 import { type PackCompactionDeps, packCompaction } from './compact-shards.ts';
 import { type CompactionInput, itemsOf, planCompaction, readCompactionPlan } from './plan-compaction.ts';
-import { type RetractedFiles, retractFiles } from './retract-files.ts';
 import { type CompactionResult, sealCompaction } from './seal-compaction.ts';
 
-export type Compacted = CompactionResult | RetractedFiles | { readonly status: 'nothingToCompact' };
+export type Compacted = CompactionResult | { readonly status: 'nothingToCompact' };
 
 export async function compact(
   store: BlobStore,
   input: CompactionInput,
   limits: Omit<PackCompactionDeps, 'store'> = {},
 ): Promise<Compacted> {
-  if (isUnpacked(input.packing))
-    return (await retractFiles(store, input.pipeline, input.retracted)) ?? { status: 'nothingToCompact' };
   await addSealed(blobVersions(store), input.pipeline);
+  // Each run seals all files anew, without those that are retracted.
+  if (isUnpacked(input.packing)) {
+    if (input.retracted !== undefined) await noteRetraction(store, input.pipeline, input.retracted);
+    return { status: 'nothingToCompact' };
+  }
   const planned = await planCompaction(store, input);
   if (planned.status === 'nothingToCompact') return { status: 'nothingToCompact' };
   const { pipeline, packing } = input;

@@ -52,7 +52,7 @@ export async function filesManifest(store: BlobStore, input: SealFilesInput, pla
     listedAt: plan.listedAt,
     repeated: 0,
     shards: [],
-    ...(await listedFiles(store, { pipeline, generation: runId, split: packing.split }, sealed)),
+    ...(await writeLists(store, input, sealed)),
     ...(retractions.length > 0 && { retractions: retractions.length }),
   };
 }
@@ -151,21 +151,13 @@ const asBefore = ({ lines, left }: Listed): Listed => ({
   left,
 });
 
-interface Listing {
-  readonly pipeline: string;
-  readonly generation: string;
-  readonly split: SplitSettings | undefined;
-}
-
-/** Writes the lists of a generation. @returns what its manifest says of them */
-export async function listedFiles(
+/** @returns what the manifest says of them */
+async function writeLists(
   store: BlobStore,
-  { pipeline, generation, split }: Listing,
+  { pipeline, runId, packing: { split } }: SealFilesInput,
   sealed: Listed,
-): Promise<
-  Pick<Manifest, 'samples' | 'members' | 'bytes' | 'arrivals' | 'rejections' | 'left' | 'split' | 'splits'>
-> {
-  const keys = packingKeys(pipeline, generation);
+) {
+  const keys = packingKeys(pipeline, runId);
   // Of two seals at once, one may find a change or a retraction that the other does not.
   const name = hash('sha256', JSON.stringify(sealed)).slice(0, 12);
   const arrivals = (part: number) => keys.arrivals(part).replace('.', `-${name}.`);

@@ -28,7 +28,7 @@ export interface Retractions {
   readonly unread: readonly string[];
 }
 
-const LIST = /\/arrivals\/(?:part|retracted)-\d+(?:-[0-9a-f]+)?\.jsonl\.gz$/;
+const LIST = /\/arrivals\/(?:part|retracted)-\d+\.jsonl\.gz$/;
 
 /** Only joined generations hold any. The lists are found without the manifest, which may be what is lost. */
 export async function readKeptRetractions(store: BlobStore, damaged: Damaged): Promise<Retractions> {

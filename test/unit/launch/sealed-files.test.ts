@@ -179,7 +179,7 @@ describe('a run of an older version', () => {
     for (const n of [1, 2, 3, 4, 5, 6]) drop({ [`${n}.csv`]: 'other' });
     remove('7.csv');
     await expect(launched({ batch: 1 })).rejects.toThrow(
-      'channel training: 7 files (1.csv, 2.csv, 3.csv, 4.csv, 5.csv and 2 more) of the sealed version of digits-000001 changed or were deleted since the seal, and have no copy',
+      'channel training cannot have what digits-000001 sealed: 7 files (1.csv, 2.csv, 3.csv, 4.csv, 5.csv and 2 more) changed or were deleted since, without a copy.',
     );
     expect(at.training.jobs.size).toBe(0);
   });
@@ -193,7 +193,7 @@ describe('a run of an older version', () => {
     const expected = { 'a.csv': 'one', 'd/b.csv': 'two', 'c.csv': 'three', 'empty.csv': '' };
     expect(filesIn(await launched({ batch: 3, over: pinned(1) }), 'training')).toEqual(expected);
     expect(await lines(3)).toEqual([
-      'channel training has copies of 2 files (d/b.csv, empty.csv) of the sealed version, which changed or were deleted since the seal',
+      'channel training has copies of 2 files (d/b.csv, empty.csv), because they changed or were deleted since the seal of digits-000001',
     ]);
     const before = blobs.copiedBytes;
     expect(filesIn(await launched({ batch: 3, attempt: 2, over: pinned(1) }), 'training')).toEqual(expected);
