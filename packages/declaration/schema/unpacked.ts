@@ -143,7 +143,8 @@ export function filesProblems({ name, packing, training, compute }: Declared) {
   const at = (channel: string, ...field: string[]) => ['training', 'channels', channel, ...field];
   const isNamed = (channel: string): boolean =>
     !Object.hasOwn(channels, channel) && channelsNamed(training ?? {}).includes(channel);
-  if (!isUnpacked(packing)) return isNamed(FILES_CHANNEL) ? [unnamed(FILES_CHANNEL, 'the shards are in ${channel:train}')] : [];
+  if (!isUnpacked(packing))
+    return isNamed(FILES_CHANNEL) ? [unnamed(FILES_CHANNEL, 'the shards are in ${channel:train}')] : [];
   const isMissing = packing?.split === undefined && isNamed(SHARDS_CHANNEL);
   const read = Object.keys(channels).filter((channel) => readsIncoming(channels[channel], String(name)));
   const streamed = read.filter((channel) => valueAt(channels, [channel, 'inputMode']) === 'FastFile');

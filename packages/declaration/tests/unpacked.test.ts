@@ -75,12 +75,6 @@ tuning: { packing: { seed: 3, waitHours: 4 }, dataset: { compactAfter: 5 } }
       'inputMode: FastFile takes no list',
     ],
     [
-      'the channel of shards',
-      '{}',
-      'channels: { train: { s3: incoming/ } }',
-      'training.channels.train: is the channel of the packed shards',
-    ],
-    [
       'a channel beside a split',
       '{ format: none, split: { train: 0.5, test: 0.5 } }',
       'channels: { data: { s3: incoming/ } }',

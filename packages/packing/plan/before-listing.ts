@@ -4,6 +4,7 @@
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import type { OnChange, OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
@@ -114,7 +115,8 @@ async function knownRanges(
  */
 function begunWith(packing: PackingSettings, manifests: readonly Manifest[]): PackingSettings {
   const packed = manifests.filter((one) => !holdsNothing(one) && one.pruned !== true);
-  for (const one of packed) checkSame(packing, one);
+  // A version of files takes the place of all before it.
+  if (!isUnpacked(packing)) for (const one of packed) checkSame(packing, one);
   const [first] = packed;
   const innerSuffixes = first === undefined ? (packing.innerSuffixes ?? INNER_SUFFIXES) : first.innerSuffixes;
   return { ...packing, innerSuffixes: innerSuffixes && [...innerSuffixes] };

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
+import { partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { openBundles } from '../arrivals/open-bundles.ts';
@@ -21,6 +21,7 @@ import { isDeferral, type Rejection } from '../documents/rejections.ts';
 import { sealedGenerations } from '../documents/sealed-arrivals.ts';
 import { sealedLines } from '../documents/sealed-lines.ts';
 import { batchOf } from '../documents/versions.ts';
+import { SplitLists } from '../splits/split-lists.ts';
 import { SplitRule } from '../splits/split-rule.ts';
 import type { DraftDeps, PlanInput } from './draft-arrivals.ts';
 import { listInParallel } from './parallel-listing.ts';
@@ -44,12 +45,16 @@ export async function draftFiles(deps: DraftDeps, input: PlanInput): Promise<Fil
     );
   const retractions = await readRetractions(store, pipeline);
   const { manifests } = await sealedGenerations(store, pipeline);
-  const fates = new FileFates(input, await retractedFiles(store, manifests, retractions));
+  const lists = await SplitLists.open(store, input.packing, bucketKeys.incoming(pipeline));
+  const fates = new FileFates(input, {
+    lists,
+    isRetracted: await retractedFiles(store, manifests, retractions),
+  });
   const arrivals = new CompressedLines();
   const digest = createHash('sha256');
   const totals = { objects: 0, samples: 0, bytes: 0, rejected: 0 };
-  for await (const object of listFiles(deps, input)) {
-    const line = fates.of(object, totals.samples);
+  for await (const object of listFiles(deps, input, lists?.keys)) {
+    const line = fates.of(object);
     const text = jsonLine(line);
     arrivals.add(text);
     digest.update(text);
@@ -83,13 +88,14 @@ const tooMany = (pipeline: string) =>
     `${bucketKeys.incoming(pipeline)} holds more than ${MOST_FILES} files, the most that a channel lists: choose a format in packing.format, so that they are packed into shards, or take fewer by packing.accept and packing.ignore`,
   );
 
-/** Without the marker and the folder itself. */
+/** Without the marker, the lists of a split, and the folder itself. */
 async function* listFiles(
   { store, onListed }: DraftDeps,
   { pipeline, settleMarker = '' }: PlanInput,
+  lists: readonly string[] = [],
 ): AsyncGenerator<ListedBlob> {
   const incoming = bucketKeys.incoming(pipeline);
-  const notData = new Set([incoming, `${incoming}${settleMarker}`]);
+  const notData = new Set([incoming, `${incoming}${settleMarker}`, ...lists]);
   let last = '';
   for await (const { objects } of listInParallel(store, incoming, { known: [] })) {
     onListed?.(objects.length);
@@ -105,23 +111,30 @@ class FileFates {
   readonly #incoming: string;
   readonly #rules: Parameters<typeof keyRejection>[2];
   readonly #splits: SplitRule | undefined;
+  readonly #parts: readonly SplitName[];
   readonly #isRetracted: IsRetracted;
 
-  constructor({ pipeline, packing }: PlanInput, isRetracted: IsRetracted) {
+  constructor(
+    { pipeline, packing }: PlanInput,
+    { lists, isRetracted }: { readonly lists: SplitLists | undefined; readonly isRetracted: IsRetracted },
+  ) {
     this.#incoming = bucketKeys.incoming(pipeline);
     this.#rules = { settings: packing, isIgnored: ignoredFiles(packing) };
-    this.#splits = packing.split && new SplitRule(packing.split);
+    this.#splits = packing.split && new SplitRule(packing.split, {}, lists);
+    this.#parts = packing.split === undefined ? [] : partsOf(packing.split);
     this.#isRetracted = isRetracted;
   }
 
-  of(object: ListedBlob, ordinal: number): ArrivalLine {
+  /** In place of the number of a sample a file has that of its part in the split. */
+  of(object: ListedBlob): ArrivalLine {
     const { key, size, etag } = object;
     const reason = this.#rejectionOf(object);
     if (reason !== undefined) return [key, size, etag, reason];
     const since = Math.floor(Date.parse(object.lastModified) / 1_000);
     if (object.archived === true) return [key, size, etag, 'archived', since];
-    const isGroupless = this.#splits !== undefined && this.#splits.of(this.#nameOf(key)) === undefined;
-    return isGroupless ? [key, size, etag, 'groupMissing', since] : [key, size, etag, ordinal, 1];
+    const part = this.#splits?.of(this.#nameOf(key));
+    if (this.#splits !== undefined && part === undefined) return [key, size, etag, 'groupMissing', since];
+    return [key, size, etag, part === undefined ? 0 : this.#parts.indexOf(part), 1];
   }
 
   #nameOf(key: string): string {
@@ -155,21 +168,9 @@ async function retractedFiles(
     retracted.has(arrivalOf(key, etag)) || (since.has(key) && (sealed.get(key) ?? etag) === etag);
 }
 
-/** Of a file: the place of its part among those of the split. */
-export function partIn(pipeline: string, { split }: PackingSettings): (key: string) => number {
-  if (split === undefined) return () => 0;
-  const [rule, parts, { length }] = [new SplitRule(split), partsOf(split), bucketKeys.incoming(pipeline)];
-  return (key) => parts.findIndex((part) => part === rule.of(key.slice(length)));
-}
-
 /** As it is sealed; undefined for one that waits. */
-export const sealedAs = (
-  [key, size, etag, fate]: ArrivalLine,
-  partOf: (key: string) => number,
-): SealedLine | undefined => {
-  if (typeof fate === 'number') return [key, etag, size, partOf(key)];
-  return isDeferral(fate) ? undefined : [key, etag, size, fate];
-};
+export const sealedAs = ([key, size, etag, fate]: ArrivalLine): SealedLine | undefined =>
+  typeof fate === 'string' && isDeferral(fate) ? undefined : [key, etag, size, fate];
 
 interface Drafted {
   readonly manifests: readonly Manifest[];
@@ -186,10 +187,9 @@ async function isSealed(
   if (last === undefined) return arrivals.lines === 0;
   const isLike = last.format === packing.format && isDeepStrictEqual(last.split, packing.split);
   if (!isLike || last.pruned === true) return false;
-  const partOf = partIn(last.pipeline, packing);
   const before = sealedLines(store, last);
   for (const text of arrivals.read()) {
-    const now = sealedAs(parseArrival(text), partOf);
+    const now = sealedAs(parseArrival(text));
     if (now !== undefined && !isSame(now, (await before.next()).value)) return false;
   }
   return (await before.next()).done === true;

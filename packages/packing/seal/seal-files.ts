@@ -15,7 +15,7 @@ import { type Deferral, isDeferral } from '../documents/rejections.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
 import { sealedLines } from '../documents/sealed-lines.ts';
 import { batchOf, blobVersions, newestVersion } from '../documents/versions.ts';
-import { partIn, sealedAs } from '../plan/plan-files.ts';
+import { sealedAs } from '../plan/plan-files.ts';
 import { ArrivalsWriter, LeftTally, readLines } from './audit.ts';
 import { keepFiles, type SealedFile } from './kept-files.ts';
 
@@ -95,18 +95,17 @@ interface PlannedFiles {
 
 async function readPlanned(
   store: BlobStore,
-  { pipeline, runId, packing }: SealFilesInput,
+  { pipeline, runId }: SealFilesInput,
   { plan, retracted }: PlannedFiles,
 ): Promise<Listed> {
   const keys = packingKeys(pipeline, runId);
-  const partOf = partIn(pipeline, packing);
   const lines: SealedLine[] = [];
   const left: LeftFile[] = [];
   for (let part = 0; part < plan.arrivalParts; part += 1)
     for (const text of linesOf(await readLines(store, keys.planArrivals(plan.digest, part)))) {
       const arrival = parseArrival(text);
       const [key, size, etag, fate, since] = arrival;
-      const line = sealedAs(arrival, partOf);
+      const line = sealedAs(arrival);
       if (typeof fate === 'string' && isDeferral(fate)) left.push({ key, reason: fate, since });
       else if (retracted.has(key)) lines.push([key, etag, size, 'retracted']);
       else if (line !== undefined) lines.push(line);
@@ -138,7 +137,7 @@ async function isVersion(
   for await (const [key, etag, , fate] of sealedLines(store, before)) {
     if (typeof fate !== 'number') continue;
     const next = now.next().value;
-    if (next?.[0] !== key || next[1] !== etag) return false;
+    if (next?.[0] !== key || next[1] !== etag || next[3] !== fate) return false;
   }
   return now.next().done === true;
 }
