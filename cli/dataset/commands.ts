@@ -1,7 +1,7 @@
 /** The commands of `tidewheel data`, one function each. A function returns the exit code. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { holdOf } from '@tidewheel/declaration/packing-settings.ts';
+import { holdOf, isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { readStored } from '@tidewheel/declaration/read.ts';
 import { problemsText } from '@tidewheel/kit/errors.ts';
@@ -9,6 +9,7 @@ import { type CompactionInput, chooseCompaction, compact } from '@tidewheel/pack
 import {
   blobVersions,
   type DatasetVersion,
+  holdsNothing,
   listGenerations,
   type Manifest,
   ManifestError,
@@ -38,13 +39,15 @@ async function pinOf(store: BlobStore, pipeline: string): Promise<string | undef
 
 /** As the API names it, and for a person. */
 function stateOf(
-  { generation, shards, pruned }: Manifest,
+  manifest: Manifest,
   newest: DatasetVersion | undefined,
 ): readonly [word: string, text: string] {
+  const { generation, pruned } = manifest;
   if (pruned === true) return ['pruned', 'pruned'];
   if (newest?.pruned.includes(generation)) return ['pruned', 'pruned; the next prune deletes the rest'];
-  if (newest?.replaced.includes(generation)) return ['replaced', 'replaced by a compacted generation'];
-  return shards.length === 0 ? ['rejectionsOnly', 'rejections only'] : ['sealed', 'sealed'];
+  if (newest?.replaced.includes(generation))
+    return ['replaced', `replaced by a ${isUnpacked(manifest) ? 'newer' : 'compacted'} generation`];
+  return holdsNothing(manifest) ? ['rejectionsOnly', 'rejections only'] : ['sealed', 'sealed'];
 }
 
 async function list({ store, pipeline, tell }: DatasetRequest): Promise<Outcome> {
@@ -81,7 +84,7 @@ async function list({ store, pipeline, tell }: DatasetRequest): Promise<Outcome>
       compactedOf: compacted?.of,
     });
     tell(
-      `${generation}  ${state}  ${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}, ${bytes} bytes${rejected}, listed ${listedAt}`,
+      `${generation}  ${state}  ${isUnpacked(manifest) ? counted(samples, 'file') : `${counted(shards.length, 'shard')}, ${counted(samples, 'sample')}`}, ${bytes} bytes${rejected}, listed ${listedAt}`,
     );
   }
   const isDamaged = generations.some((one) => one instanceof ManifestError);

@@ -1,6 +1,7 @@
 /** The commands of `tidewheel data` about single objects: `contents`, `compare` and `retract`. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
 import { type CompactionInput, compact } from '@tidewheel/packing/compact.ts';
 import {
@@ -49,13 +50,16 @@ export async function contents(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, tell } = asked;
   const objects = await versionContents(store, pipeline, version);
   for (const { key, generation, shard, digest } of objects)
-    tell(`${digest}  ${generation}/${shard}  ${shownSampleKey(pipeline, key)}`);
+    tell(`${digest}  ${placeOf(generation, shard)}  ${shownSampleKey(pipeline, key)}`);
   return found({
     pipeline,
     generations: version.generations,
     objects: objects.map(({ key, generation, shard, digest }) => ({ key, generation, shard, digest })),
   });
 }
+
+const placeOf = (generation: string, shard: string | undefined): string =>
+  shard === undefined ? generation : `${generation}/${shard}`;
 
 /** From the version of the first generation to that of the second, or the newest one. */
 export async function compare(asked: DatasetRequest): Promise<Outcome> {
@@ -88,6 +92,7 @@ export async function retract(
     return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
   };
   const before = (await contents()).filter(({ key }) => wanted.has(key));
+  if (isUnpacked(input.packing)) return retractFiles({ store, pipeline, tell }, input, wanted);
   const how = { ...input, after: 'never' } as const;
   let result = await compact(store, { ...how, retracted: wanted });
   if (result.status === 'superseded') result = await compact(store, how);
@@ -108,6 +113,19 @@ export async function retract(
   const unknown = [...wanted].filter((key) => !held.has(key));
   const code = unknown.length === 0 ? 0 : await tellUnknown({ store, pipeline, tell }, unknown);
   return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
+}
+
+/** Each run seals all files anew, so the next one leaves them out. */
+async function retractFiles(
+  { store, pipeline, tell }: Pick<DatasetRequest, 'store' | 'pipeline' | 'tell'>,
+  input: CompactionInput,
+  retracted: ReadonlySet<string>,
+): Promise<Outcome> {
+  await compact(store, { ...input, retracted });
+  tell(
+    `${counted(retracted.size, 'file')} retracted: the next run seals a version without, and so do all after it (tidewheel run ${pipeline}). Delete under ${bucketKeys.incoming(pipeline)} too what must go`,
+  );
+  return found({ pipeline, retracted: [...retracted] });
 }
 
 /** @param keys that no version holds @returns the exit code */

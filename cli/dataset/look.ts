@@ -3,8 +3,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { quotedIfNeeded } from '@tidewheel/kit/quoted.ts';
-import { contentOf, type MemberLine } from '@tidewheel/packing/dataset.ts';
+import { contentOf, type DatasetVersion, type MemberLine, manifestsOf } from '@tidewheel/packing/dataset.ts';
 import {
   contactSheet,
   readSampleMember,
@@ -26,6 +27,7 @@ export async function show(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words, tell, out = `${pipeline}-samples.html`, most } = asked;
   const version = await versionOf(asked, words[0]);
   if (typeof version === 'string') return complain(version);
+  if (await isOfFiles(asked, version)) return complain(NO_SAMPLES);
   const samples = await spreadSamples(store, { pipeline, generations: version.generations }, most);
   const title = `${samples.length} samples of ${version.generations.join(', ')}`;
   const page = await contactSheet({ store, images: openImageEngine() }, { title, pipeline, samples });
@@ -45,6 +47,7 @@ export async function sample(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
+  if (await isOfFiles(asked, version)) return complain(NO_SAMPLES);
   const [word = ''] = words;
   const key = incomingKey(pipeline, word);
   for await (const one of storedSamples(store, pipeline, version.generations)) {
@@ -115,6 +118,7 @@ export async function find(asked: DatasetRequest): Promise<Outcome> {
   const { store, pipeline, words, most, tell } = asked;
   const version = await versionOf(asked, undefined);
   if (typeof version === 'string') return complain(version);
+  if (await isOfFiles(asked, version)) return complain(NO_SAMPLES);
   const matches = matcherOf(words[0] ?? '', pipeline);
   const samples: object[] = [];
   let isMore = false;
@@ -133,6 +137,17 @@ export async function find(asked: DatasetRequest): Promise<Outcome> {
   if (isMore) tell(`and more: --samples N shows more than ${most}`);
   if (samples.length === 0) return complain('no sample of the newest version matches');
   return found({ pipeline, samples, isMore });
+}
+
+const NO_SAMPLES =
+  'the version has no samples, because its files were not packed (packing: none): tidewheel data contents lists them, and they lie under incoming/';
+
+/** Whether its generations have no shards. */
+async function isOfFiles(
+  { store, pipeline }: Pick<DatasetRequest, 'store' | 'pipeline'>,
+  { generations }: DatasetVersion,
+): Promise<boolean> {
+  return (await manifestsOf(store, pipeline, generations)).some(isUnpacked);
 }
 
 function matcherOf(text: string, pipeline: string): (one: StoredSample) => boolean {

@@ -1,6 +1,14 @@
 /** The report of `tidewheel data verify`. */
 
-import { listGenerations, type Manifest, ManifestError, packingKeys } from '@tidewheel/packing/dataset.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import {
+  blobVersions,
+  listGenerations,
+  type Manifest,
+  ManifestError,
+  newestVersion,
+  packingKeys,
+} from '@tidewheel/packing/dataset.ts';
 import {
   type RetractedObjects,
   retractedObjects,
@@ -82,12 +90,15 @@ export async function verifyAndPrint(
   }
   const sealed = all.flatMap((one) => (one instanceof ManifestError ? [] : [one]));
   const retracted = await retractedObjects(store, pipeline, sealed);
+  const newest = await newestVersion(blobVersions(store), pipeline);
+  const isOld = (one: Manifest): boolean =>
+    wanted === undefined && newest?.replaced.includes(one.generation) === true;
   const verified: Verified[] = [];
   for (const generation of generations)
     verified.push(
       generation instanceof ManifestError
         ? tellDamaged(generation, tell)
-        : await verifyOne(store, generation, { retracted, tell }),
+        : await verifyOne(store, generation, { retracted, isReplaced: isOld(generation), tell }),
     );
   tellRetracted(retracted, verified, tell);
   const isIntact = verified.every(({ problems }) => problems.length === 0);
@@ -97,6 +108,8 @@ export async function verifyAndPrint(
 interface Verified {
   readonly generation: string;
   readonly isPruned?: true;
+  /** A newer one has its place. */
+  readonly isReplaced?: true;
   readonly shards?: number;
   readonly members?: number;
   /** Read. */
@@ -114,9 +127,17 @@ function tellDamaged({ generation, message }: ManifestError, tell: PrintLine): V
 async function verifyOne(
   store: BlobStore,
   manifest: Manifest,
-  { retracted, tell }: { readonly retracted: RetractedObjects; readonly tell: PrintLine },
+  {
+    retracted,
+    isReplaced,
+    tell,
+  }: { readonly retracted: RetractedObjects; readonly isReplaced: boolean; readonly tell: PrintLine },
 ): Promise<Verified> {
   const { generation } = manifest;
+  if (isUnpacked(manifest) && isReplaced) {
+    tell(`${generation}: replaced, its files may have changed since; name it to compare them`);
+    return { generation, isReplaced, problems: [] };
+  }
   if (manifest.pruned === true) {
     tell(`${generation}: pruned, nothing to read`);
     return { generation, isPruned: true, problems: [] };
@@ -127,7 +148,9 @@ async function verifyOne(
   const verdict =
     problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
   tell(
-    `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`,
+    isUnpacked(manifest)
+      ? `${generation}: ${verdict}; ${counted(members, 'file')}, ${bytes} bytes compared by ETag`
+      : `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`,
   );
   for (const line of describe(manifest, report)) tell(`  ${line}`);
   for (const line of describeRetractions(retractions, store, manifest)) tell(`  ${line}`);

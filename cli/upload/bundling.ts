@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { channelsOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { readStored } from '@tidewheel/declaration/read.ts';
 import { prefixUri } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
@@ -36,7 +36,7 @@ export async function groupingOf(context: Context, { pipeline: name, bucket }: A
 
 function channelOfIncoming(pipeline: Pipeline, bucket: string): string | undefined {
   const incoming = s3Uri(bucket, bucketKeys.incoming(pipeline.name));
-  return Object.entries(pipeline.training.channels ?? {}).find(([, channel]) => {
+  return Object.entries(channelsOf(pipeline)).find(([, channel]) => {
     if (!('s3' in channel)) return false;
     const prefix = prefixUri(channel.s3, { name: pipeline.name, bucket });
     return prefix.startsWith(incoming) || incoming.startsWith(prefix);

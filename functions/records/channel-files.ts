@@ -1,7 +1,10 @@
 /** The files below incoming/ that a run's channels read: those of its sealed version, and no other that lies there. */
 
 import { hash } from 'node:crypto';
+import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { channelsOf } from '@tidewheel/declaration/pipeline.ts';
 import { prefixUri } from '@tidewheel/declaration/script.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
@@ -11,58 +14,107 @@ import {
   batchOf,
   inOrder,
   type Manifest,
+  MOST_FILES,
   manifestsOf,
   sealedFates,
   sealedLines,
 } from '@tidewheel/packing/dataset.ts';
 import type { BlobReader } from '@tidewheel/packing/store.ts';
+import type { Dataset } from './run-dataset.ts';
 import type { RunRecord } from './run-records.ts';
+import { type FilesDeps, fileVersionOf, readerOf, versionFiles } from './sealed-files.ts';
 import type { Stores } from './stores.ts';
 
-/** A list of so many has some 10 MB, and S3 lists them in some ten seconds. */
-const MOST_OBJECTS = 100_000;
+export interface ListingDeps extends FilesDeps, Pick<Stores, 'timeline'> {
+  readonly clock: Clock;
+}
+
+/** A channel below `incoming/`. */
+interface IncomingChannel {
+  readonly channel: string;
+  /** As declared. */
+  readonly s3: string;
+  readonly inputMode: InputMode;
+  readonly split?: SplitName | undefined;
+  /** Key prefix. */
+  readonly prefix: string;
+}
+
+/** What a channel gets. */
+interface ChannelList {
+  /** Key prefix. */
+  readonly prefix: string;
+  /** Relative to the prefix. Undefined: all that lies there. */
+  readonly files: readonly string[] | undefined;
+  /** For the timeline. */
+  readonly text: string | undefined;
+}
 
 /**
  * Writes a list (S3DataType ManifestFile) for each channel below incoming/ that can have one. The timeline says what else
  * lies there.
  * @returns the URIs of the lists by channel
- * @throws LaunchRefusedError where no file of the version is left
+ * @throws LaunchRefusedError where files of the version are gone
  */
 export async function listChannelFiles(
-  {
-    store,
-    timeline,
-    clock,
-  }: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
+  deps: ListingDeps,
   run: RunRecord,
-  generations: readonly string[],
+  dataset: Dataset,
 ): Promise<ReadonlyMap<string, string>> {
-  const { runId, pipeline: name, declaration } = run;
-  const root = s3Uri(store.bucket, '');
+  const { generations } = dataset;
+  const { store, timeline, clock } = deps;
+  const { runId, pipeline: name } = run;
   const lists = new Map<string, string>();
-  const channels = Object.entries(declaration?.training.channels ?? {}).flatMap(([channel, of]) =>
-    's3' in of ? [{ ...of, channel, prefix: prefixUri(of.s3, { bucket: store.bucket, name }) }] : [],
-  );
-  for (const { channel, s3, inputMode, prefix } of channels) {
-    if (!prefix.startsWith(root + bucketKeys.incoming(name))) continue;
-    const found = await filesIn(store, run, generations, prefix.slice(root.length));
-    const { files, others } = found;
-    const takesList = inputMode === 'File' && found.isWhole;
-    const text = othersText(`channel ${channel}`, s3, takesList ? found : undefined, others);
+  const version = await fileVersionOf(store, run, dataset);
+  for (const channel of incomingChannels(store, run)) {
+    const found =
+      version === undefined
+        ? await listOf(store, run, { generations, channel })
+        : await versionFiles(deps, run, { version, channel });
+    if (found === undefined) continue;
+    const { prefix, files, text } = found;
     // An attempt that finds the same adds nothing.
     const id = `channel-${hash('sha256', text ?? '').slice(0, 16)}`;
     if (text !== undefined)
       await timeline.add(runId, { id, at: clock.now().toISOString(), kind: 'ChannelFiles', text });
-    if (!takesList) continue;
-    if (files.length === 0)
-      throw new LaunchRefusedError(
-        `training.channels.${channel}: ${s3} holds no file of the sealed version (it holds ${others || 'nothing'}): correct what was rejected, drop again what was deleted (packing.whenDone), or have the script read the shards`,
-      );
-    const key = bucketKeys.channelManifest(name, runId, channel);
-    await store.writeText(key, JSON.stringify([{ prefix }, ...files]));
-    lists.set(channel, root + key);
+    if (files === undefined) continue;
+    const key = bucketKeys.channelManifest(name, runId, channel.channel);
+    await store.writeText(key, JSON.stringify([{ prefix: s3Uri(store.bucket, prefix) }, ...files]));
+    lists.set(channel.channel, s3Uri(store.bucket, key));
   }
   return lists;
+}
+
+function incomingChannels({ bucket }: ObjectStore, { pipeline: name, declaration }: RunRecord) {
+  const root = s3Uri(bucket, '');
+  return Object.entries(declaration === undefined ? {} : channelsOf(declaration)).flatMap(
+    ([channel, of]): IncomingChannel[] => {
+      const uri = 's3' in of ? prefixUri(of.s3, { bucket, name }) : '';
+      return 's3' in of && uri.startsWith(root + bucketKeys.incoming(name))
+        ? [{ ...of, channel, prefix: uri.slice(root.length) }]
+        : [];
+    },
+  );
+}
+
+/** Of a version of shards: what lies there and was packed. */
+async function listOf(
+  store: ObjectStore,
+  run: RunRecord,
+  {
+    generations,
+    channel: { channel, s3, inputMode, prefix },
+  }: { readonly generations: readonly string[]; readonly channel: IncomingChannel },
+): Promise<ChannelList> {
+  const found = await filesIn(store, run, generations, prefix);
+  const { files, others } = found;
+  const takesList = inputMode !== 'FastFile' && found.isWhole;
+  const text = othersText(`channel ${channel}`, s3, takesList ? found : undefined, others);
+  if (takesList && files.length === 0)
+    throw new LaunchRefusedError(
+      `training.channels.${channel}: ${s3} holds no file of the sealed version (it holds ${others || 'nothing'}): correct what was rejected, drop again what was deleted (packing.whenDone), or have the script read the shards`,
+    );
+  return { prefix, files: takesList ? files : undefined, text };
 }
 
 /** @param listed undefined where there is no list of files */
@@ -73,7 +125,7 @@ function othersText(
   others: string,
 ) {
   if (listed === undefined)
-    return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_OBJECTS} at most`;
+    return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_FILES} at most`;
   const { files, missing } = listed;
   if (others === '' && missing === 0) return undefined;
   const has =
@@ -115,7 +167,7 @@ async function filesIn(
   const others: Record<keyof typeof OTHERS, string[]> = { rejected: [], bundled: [], later: [] };
   let [objects, packed] = [0, 0];
   for await (const { key, etag } of store.list(prefix)) {
-    if ((objects += 1) > MOST_OBJECTS) break;
+    if ((objects += 1) > MOST_FILES) break;
     if (noArrivals.has(key)) continue;
     const name = key.slice(prefix.length);
     const fate = await fateOf(key, etag);
@@ -124,7 +176,7 @@ async function filesIn(
     else others[key.startsWith(bucketKeys.bundles(run.pipeline)) ? 'bundled' : (fate ?? 'later')].push(name);
   }
   const words = KINDS.flatMap((kind) => countText(OTHERS[kind], others[kind]));
-  const isWhole = objects <= MOST_OBJECTS;
+  const isWhole = objects <= MOST_FILES;
   const missing = isWhole ? (await countPacked(reader, version, prefix, packed)) - packed : 0;
   return { files, missing, others: words.join('; '), isWhole };
 }
@@ -159,14 +211,6 @@ async function countPacked(
   }
   return count;
 }
-
-const readerOf = (store: ObjectStore): BlobReader => ({
-  get: async (key) => {
-    const found = await store.readBytes(key);
-    if (found === undefined) return { kind: 'missing' };
-    return { kind: 'found', chunks: [found.bytes], size: found.bytes.length, etag: found.etag };
-  },
-});
 
 /** Generations without a shard are in no version, and tell what was rejected, or came again with the same bytes. */
 async function manifestsIn(

@@ -2,7 +2,7 @@
 
 import { type DatasetSize, datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import {
@@ -32,6 +32,8 @@ export interface GenerationShards {
   readonly indexes?: readonly string[];
   /** Number and bytes of the shards, for the choice of the input mode. */
   readonly totals: { readonly shards: number; readonly bytes: number };
+  /** There are no shards: the totals are those of the files, which have channels of their own. */
+  readonly isUnpacked?: true;
 }
 
 export interface Dataset {
@@ -69,9 +71,11 @@ type NamedManifest = z.output<typeof manifestShards> & { readonly generation: st
 
 function shardsOf(
   pipeline: string,
-  { generation, revision, shards, splits, indexes = [] }: NamedManifest,
+  { generation, format, revision, shards, splits, indexes = [], samples = 0, bytes = 0 }: NamedManifest,
 ): GenerationShards[] {
   const shardsPrefix = bucketKeys.shards(pipeline, generation, revision);
+  if (isUnpacked({ format }))
+    return [{ shardsPrefix, shards: [], totals: { shards: samples, bytes }, isUnpacked: true }];
   if (splits === undefined) return [{ shardsPrefix, ...namesOf(shards), ...indexesIn('', indexes) }];
   return splits.flatMap(({ name: split }) => {
     const folder = `${split}/`;
@@ -146,6 +150,8 @@ const manifestShards = z.object({
   ),
   splits: z.array(z.object({ name: z.enum(SPLITS) })).optional(),
   indexes: z.array(z.string()).optional(),
+  samples: z.number().optional(),
+  bytes: z.number().optional(),
 });
 
 async function readManifest(

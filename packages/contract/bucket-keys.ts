@@ -5,6 +5,8 @@ export const PIPELINES_PREFIX = 'pipelines/';
 
 const checkpoints = (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`;
 
+const runFiles = (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/files/`;
+
 export const bucketKeys = {
   pipeline: (name: string) => `${PIPELINES_PREFIX}${name}.yaml`,
   incoming: (pipeline: string) => `${pipeline}/incoming/`,
@@ -47,6 +49,10 @@ export const bucketKeys = {
   datasetVersions: (pipeline: string) => `${pipeline}/dataset/versions/`,
   datasetVersion: (pipeline: string, number: number) =>
     `${pipeline}/dataset/versions/${String(number).padStart(VERSION_DIGITS, '0')}.json`,
+  /** Copies of files that no shard holds, by their ETag and their name below `incoming/`. */
+  keptFiles: (pipeline: string) => `${pipeline}/dataset/kept/`,
+  keptFile: (pipeline: string, { key, etag }: { readonly key: string; readonly etag: string }) =>
+    `${pipeline}/dataset/kept/${etag}/${belowIncoming(pipeline, key)}`,
   /** What people have retracted, numbered like versions. */
   retractions: (pipeline: string) => `${pipeline}/dataset/retractions/`,
   retraction: (pipeline: string, number: number) =>
@@ -69,6 +75,10 @@ export const bucketKeys = {
   /** Names the shards of several generations for a channel of SageMaker (S3DataType ManifestFile). */
   channelManifest: (pipeline: string, runId: string, channel: string) =>
     `${pipeline}/runs/${runId}/${channel}.manifest`,
+  /** The files of a channel in one place, where not all lie under `incoming/` any more. */
+  channelFiles: (pipeline: string, runId: string, channel: string) =>
+    `${runFiles(pipeline, runId)}${channel}/`,
+  runFiles,
   /** What one attempt on EC2 knows and says: job.json, and a file per host under hosts/. */
   attempt: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/attempts/${attempt}/`,

@@ -17,6 +17,7 @@ export {
   FORMAT_NAMES,
   type FormatName,
   formatNameSchema,
+  isUnpacked,
   SHARD_FORMATS,
 } from './schema/shard-formats.ts';
 export {

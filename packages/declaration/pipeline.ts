@@ -32,3 +32,4 @@ export { type Retention, retentionSchema } from './schema/retention.ts';
 export { runPartsOf, runPartsSchema, withParts } from './schema/run-parts.ts';
 export { entryPointOf, type Hyperparameter, trainingSchema } from './schema/training.ts';
 export { asWritten, upgradedText, withPin, writtenPipeline, writtenSchema } from './schema/tuning.ts';
+export { channelsOf, type ScriptChannel } from './schema/unpacked.ts';

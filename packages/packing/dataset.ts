@@ -16,7 +16,13 @@ export {
   planSchema,
   readDocument,
 } from './documents/documents.ts';
-export { type Manifest, manifestSchema, type SealedLine, sealedLine } from './documents/manifest.ts';
+export {
+  holdsNothing,
+  type Manifest,
+  manifestSchema,
+  type SealedLine,
+  sealedLine,
+} from './documents/manifest.ts';
 export { packingKeys } from './documents/packing-keys.ts';
 export {
   listGenerations,
@@ -40,4 +46,6 @@ export {
 } from './documents/versions.ts';
 export { headerDifference, shownHeader } from './formats/csv-header.ts';
 export { sealedFates } from './plan/new-arrivals.ts';
+export { MOST_FILES } from './plan/plan-files.ts';
 export { isReleased, reportedHeld } from './quality/held.ts';
+export { copyFile, type SealedFile } from './seal/kept-files.ts';

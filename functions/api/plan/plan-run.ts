@@ -6,6 +6,7 @@
 
 import type { DatasetSize } from '@tidewheel/catalog/data-on-hosts.ts';
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { deadlineHoursOf, type Pipeline, readingHints } from '@tidewheel/declaration/pipeline.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
@@ -160,11 +161,14 @@ async function packingOf(
 
 /** A pinned version stays as it is, whatever is packed. */
 function datasetAfter(
-  { dataset }: Pipeline,
+  { dataset, packing }: Pipeline,
   before: DatasetSize = { generations: 0, shards: 0, bytes: 0 },
-  { shards, bytes }: PackingPreview,
+  { samples, shards, bytes }: PackingPreview,
 ): DatasetSize {
-  if (dataset?.pin !== undefined || shards === 0) return before;
+  if (dataset?.pin !== undefined) return before;
+  // A version of files has all of them, each in place of a shard.
+  if (isUnpacked(packing)) return samples === 0 ? before : { generations: 1, shards: samples, bytes };
+  if (shards === 0) return before;
   return {
     generations: before.generations + 1,
     shards: before.shards + shards,

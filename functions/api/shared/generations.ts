@@ -4,6 +4,7 @@ import { parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import {
   type DatasetVersion,
+  holdsNothing,
   type Manifest,
   ManifestError,
   readSealedManifest,
@@ -50,13 +51,11 @@ export function generationView(
   });
 }
 
-function stateOf(
-  { generation, shards, pruned }: Manifest,
-  newest: DatasetVersion | undefined,
-): GenerationView['state'] {
+function stateOf(manifest: Manifest, newest: DatasetVersion | undefined): GenerationView['state'] {
+  const { generation, pruned } = manifest;
   if (pruned === true || newest?.pruned.includes(generation)) return 'pruned';
   if (newest?.replaced.includes(generation)) return 'replaced';
-  return shards.length === 0 ? 'rejectionsOnly' : 'sealed';
+  return holdsNothing(manifest) ? 'rejectionsOnly' : 'sealed';
 }
 
 const noGeneration = (pipeline: string, generation: string) =>

@@ -18,6 +18,7 @@ export const expireRuns: FunctionDescription = {
       '*/runs/*/plan/*',
       '*/runs/*/map/*',
       '*/runs/*/reads/*',
+      '*/runs/*/files/*',
       '*/runs/*/checkpoints/*',
       '*/sources/*',
     ),

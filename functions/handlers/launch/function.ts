@@ -25,6 +25,7 @@ export const launch: FunctionDescription = {
     allow.listBucket,
     allow.readObjects('*/dataset/*', 'agent/*'),
     allow.writeObjects('agent/*', '*/sources/*', '*/runs/*'),
+    allow.onObjects(['AbortMultipartUpload'], '*/runs/*/files/*'),
     ...allow.startAttempts,
     ...allow.createPipelineRoles,
     allow.answerTask,

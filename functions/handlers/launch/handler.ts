@@ -3,6 +3,7 @@ import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { config } from '../../aws/shared/config.ts';
 import { launchAttempt } from '../../run/attempts/launch-attempt.ts';
 import { attemptServices, otherRegion, publishAgent, starters } from '../../wiring/attempt-services.ts';
+import { objects } from '../../wiring/services.ts';
 
 const input = z.object({
   runId: z.string(),
@@ -17,6 +18,7 @@ export const handler = lambdaHandler('launch', input, async (launch) => {
       starters: starters(),
       publishAgent: publishAgent(),
       otherRegion,
+      blobs: objects().blobs,
       region: config.region(),
     },
     launch,

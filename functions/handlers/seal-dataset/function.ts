@@ -17,6 +17,8 @@ export const sealDataset: FunctionDescription = {
     // Pictures of rejected images, for the quality report.
     allow.readObjects('*/incoming/*'),
     allow.writeObjects('*/dataset/*'),
+    // Copies of files that no shard holds.
+    allow.onObjects(['AbortMultipartUpload'], '*/dataset/kept/*'),
     allow.useTable('GetItem', 'PutItem', 'UpdateItem'),
     allow.putEvents,
   ],

@@ -1,8 +1,8 @@
 /** The input channels of a training job: the shards, the user's code, the agent. */
 import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
-import type { InputChannel, Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { channelsOf, type Pipeline, type ScriptChannel } from '@tidewheel/declaration/pipeline.ts';
 import { prefixUri, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
@@ -250,31 +250,35 @@ function pipeProblems(readers: number, generations: readonly GenerationShards[])
  * @param lists URIs of lists of files by channel; a channel without one reads its whole prefix
  */
 export const declaredChannels = (
-  { name: pipeline, training }: Pipeline,
+  declaration: Pipeline,
   groups: readonly string[] | undefined,
   bucket: string,
   lists?: ReadonlyMap<string, string>,
 ): ChannelRequest[] =>
-  Object.entries(training.channels ?? {}).map(([name, channel]) =>
-    channelRequest(
-      name,
-      's3' in channel ? { ...channel, s3: prefixUri(channel.s3, { bucket, name: pipeline }) } : channel,
-      groups,
-      lists?.get(name),
-    ),
-  );
+  Object.entries(channelsOf(declaration)).flatMap(([name, channel]) => {
+    const list = lists?.get(name);
+    // SageMaker refuses a channel without objects.
+    if ('split' in channel && list === undefined) return [];
+    const { name: pipeline, packing, training } = declaration;
+    const s3 = 's3' in channel && { s3: prefixUri(channel.s3, { bucket, name: pipeline }) };
+    const distribution = isUnpacked(packing) && list ? training.distribution : 'FullyReplicated';
+    return [channelRequest(name, { ...channel, ...s3 }, { groups, list, distribution })];
+  });
 
 function channelRequest(
   ChannelName: string,
-  channel: InputChannel,
-  groups: readonly string[] | undefined,
-  list: string | undefined,
+  channel: ScriptChannel,
+  {
+    groups,
+    list,
+    distribution,
+  }: Pick<Source, 'groups' | 'distribution'> & { readonly list: string | undefined },
 ): ChannelRequest {
   if ('s3' in channel) {
     const S3DataSource = {
       S3DataType: list === undefined ? 'S3Prefix' : 'ManifestFile',
       S3Uri: list ?? channel.s3,
-      S3DataDistributionType: 'FullyReplicated',
+      S3DataDistributionType: distribution,
       ...(groups === undefined ? {} : { InstanceGroupNames: [...groups] }),
     } as const;
     return { ChannelName, InputMode: channel.inputMode, DataSource: { S3DataSource } };

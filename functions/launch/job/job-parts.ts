@@ -13,7 +13,7 @@ import {
   s3Uri,
 } from '@tidewheel/contract/bucket-keys.ts';
 import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
-import { partsOf } from '@tidewheel/declaration/packing-settings.ts';
+import { isUnpacked, partsOf } from '@tidewheel/declaration/packing-settings.ts';
 import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { neededChannels, SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
@@ -100,6 +100,7 @@ export function jobParts(
   const { declaration, bucket } = input;
   const channelsInput = {
     ...input,
+    generations: input.generations.filter(({ isUnpacked }) => isUnpacked !== true),
     pipeline: declaration.name,
     sourceUri: sourceUriOf(input),
     inputMode,
@@ -217,6 +218,8 @@ function sourceUriOf({ bucket, sourceDigest, declaration: { name, training } }: 
 }
 
 function shardsProblems({ declaration: { training, packing }, generations }: JobInput): Problem[] {
+  // Its files are in channels of their own, and the launch says which of those has none.
+  if (isUnpacked(packing)) return [];
   const needed = neededChannels(training);
   const path = 'training.arguments';
   const channelOf = (split: string) => shardsChannel(split, Object.keys(training.channels ?? {}));

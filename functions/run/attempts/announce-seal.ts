@@ -18,7 +18,8 @@ export async function announceSeal<Sealed extends SealResult>(
   run: { readonly runId: string; readonly pipeline: string },
   result: Sealed,
 ): Promise<Sealed> {
-  const { generation, samples, shards, rejected, rejections, left } = result;
+  const { generation, samples, shards, isUnpacked, rejected, rejections, left } = result;
+  const isSealed = shards > 0 || (isUnpacked && samples > 0);
   const others = [
     unchangedText(result),
     removedText(result),
@@ -26,7 +27,7 @@ export async function announceSeal<Sealed extends SealResult>(
     leftText(run.pipeline, left),
     ...dotsTexts(result.dots),
   ].filter((text) => text !== undefined);
-  if (shards === 0 && rejected === 0) {
+  if (!isSealed && rejected === 0) {
     if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
     return result;
   }
@@ -34,17 +35,19 @@ export async function announceSeal<Sealed extends SealResult>(
   const before = await deps.runs.get(run.runId);
   await deps.runs.update(run.runId, {
     sealedAt: before?.sealedAt ?? at,
-    ...(shards > 0 && { generation }),
+    ...(isSealed && { generation }),
     ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
     updatedAt: at,
   });
-  const packed = `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  const sealed = isUnpacked
+    ? `${samples} file${samples === 1 ? '' : 's'}`
+    : `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
   await deps.timeline.add(run.runId, {
     id: 'sealed',
     at,
-    kind: shards === 0 ? 'AllRejected' : 'DatasetSealed',
+    kind: isSealed ? 'DatasetSealed' : 'AllRejected',
     text: [
-      packed,
+      sealed,
       rejected > 0 ? rejectedText(run.pipeline, result) : undefined,
       learntText(result),
       ...others,
@@ -52,7 +55,7 @@ export async function announceSeal<Sealed extends SealResult>(
       .filter((text) => text !== undefined)
       .join(', '),
   });
-  if (shards > 0)
+  if (isSealed)
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
   return result;
 }
@@ -74,8 +77,12 @@ function kindOf({ left, removed }: SealResult): string {
   return left.objects > 0 ? 'ArrivalsLeft' : 'ArrivalsUnchanged';
 }
 
-const unchangedText = ({ unchanged }: SealResult): string | undefined =>
-  unchanged === 0 ? undefined : `${unchanged} with the same bytes as before, under another ETag`;
+function unchangedText({ unchanged, isUnpacked }: SealResult): string | undefined {
+  if (unchanged === 0) return undefined;
+  return isUnpacked
+    ? `${unchanged} as before`
+    : `${unchanged} with the same bytes as before, under another ETag`;
+}
 
 const removedText = ({ removed }: SealResult): string | undefined =>
   removed === 0

@@ -122,6 +122,7 @@ async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise
     bucketKeys.plan(pipeline, runId),
     bucketKeys.map(pipeline, runId),
     bucketKeys.reads(pipeline, runId),
+    bucketKeys.runFiles(pipeline, runId),
     ...compactions,
   ];
 }

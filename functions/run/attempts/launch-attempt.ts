@@ -27,11 +27,12 @@ import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
 import { type Dataset, datasetOf } from '../../records/run-dataset.ts';
 import { type AttemptRecord, type RunRecord } from '../../records/run-records.ts';
 import { safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
+import type { FilesDeps } from '../../records/sealed-files.ts';
 import type { Stores } from '../../records/stores.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
-export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'> {
+export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'>, Pick<FilesDeps, 'blobs'> {
   readonly starters: Starters;
   readonly store: ObjectStore;
   readonly region: string;
@@ -147,7 +148,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     (otherRegion?.publishAgent ?? deps.publishAgent)(agentFilesOf(declaration.training)),
   ]);
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
-  const channelLists = await listChannelFiles(deps, run, dataset.generations);
+  const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
   const sources = { run, declaration, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
@@ -190,11 +191,15 @@ interface Inputs {
   readonly otherRegion: OtherRegion;
 }
 
+function outOfTime({ clock }: LaunchDeps): () => boolean {
+  const end = clock.now().getTime() + COPY_MILLISECONDS;
+  return () => clock.now().getTime() > end;
+}
+
 /** Copies everything that the job reads to the bucket of its region. */
 async function copyInputs(deps: LaunchDeps, { run, dataset, source, otherRegion }: Inputs): Promise<void> {
   const { pipeline, runId } = run;
-  const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
-  const isOutOfTime = () => deps.clock.now().getTime() > end;
+  const isOutOfTime = outOfTime(deps);
   await copyInputsToRegion({ pipeline, runId, home: deps.store, region: otherRegion.region, isOutOfTime }, [
     ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
     ...(source === undefined ? [] : [bucketKeys.packedSource(pipeline, source)]),

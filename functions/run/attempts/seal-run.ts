@@ -32,7 +32,8 @@ export async function sealRun(
   const { runId, pipeline } = run;
   const sealed = await sealOrRepeat(deps, run, () =>
     deps.withPacking(runId, async ({ store, packing, dataset }) => {
-      const result = await sealDataset({ store, spotCheck }, { runId, pipeline, packing });
+      const keep = dataset?.keep;
+      const result = await sealDataset({ store, spotCheck }, { runId, pipeline, packing, keep });
       return { ...result, mayCompact: mayCompact(dataset, result) };
     }),
   );

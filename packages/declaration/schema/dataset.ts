@@ -31,6 +31,12 @@ export const datasetSchema = z
       .describe(
         'retract: a sample leaves the next version when one of its objects is deleted from incoming/, and what is left of it is packed as if it had just arrived. keep: it stays.',
       ),
+    keep: z
+      .literal('versions')
+      .optional()
+      .describe(
+        'With packing: none, each seal copies its new files within the bucket, so that a version can be trained on after its files changed. Default: they lie under incoming/ alone.',
+      ),
   })
   .refine(({ onChange, onDelete }) => onDelete !== 'retract' || onChange === 'replace', {
     ...besideOthers,

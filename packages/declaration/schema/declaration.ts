@@ -9,6 +9,7 @@ import { heldForClasses } from './packing-parts.ts';
 import { type Pipeline, pipelineSchema } from './pipeline.ts';
 import { CHANGEABLE } from './run-parts.ts';
 import { asWritten, idleProblems, misplacedProblems, placed, writtenPath, writtenSchema } from './tuning.ts';
+import { packlessProblems } from './unpacked.ts';
 import { keepWritten, settleWritten } from './written-numbers.ts';
 
 export type Declaration =
@@ -36,8 +37,9 @@ function read(name: string, text: string, origin: 'applied' | 'stored'): Declara
   if ('problems' in plain) return refuse(plain.problems);
   const given = withoutExtensions(plain.plain);
   const misplaced = misplacedProblems(given);
-  const problems = [...plain.numbers, ...idleProblems(given)];
   const value = origin === 'stored' ? heldForClasses(placed(given)) : placed(given);
+  const packless = packlessProblems(value).map(asPeopleWrite);
+  const problems = [...plain.numbers, ...idleProblems(given), ...packless];
   const declaration = checkDeclaration(name, value, [
     ...problems,
     ...(origin === 'applied' ? misplaced : []),
@@ -240,6 +242,16 @@ const shortened = (text: string): string =>
 
 /** JSON Schema of a pipeline, for editors (docs/pipeline.schema.json). */
 export const pipelineJsonSchema = (): unknown => ({
-  ...z.toJSONSchema(writtenSchema, { io: 'input' }),
+  ...withWord(z.toJSONSchema(writtenSchema, { io: 'input' })),
   patternProperties: { '^x-': { description: 'Fields of your own, such as anchors.' } },
 });
+
+/** `packing: none` stands for a table of its own. */
+function withWord({ properties = {}, ...schema }: z.core.JSONSchema.JSONSchema): object {
+  const { packing, ...others } = properties;
+  const word = {
+    const: 'none',
+    description: 'No shards: the script reads the sealed files (docs/datasets.md).',
+  };
+  return { ...schema, properties: { ...others, packing: { anyOf: [word, packing] } } };
+}

@@ -33,6 +33,7 @@ import { splitProblems } from './splits.ts';
 import { isStrategy, type StrategyTraits, strategiesWith, strategyTraits } from './strategies.ts';
 import { ownerSchema, tagsSchema } from './tags.ts';
 import { trainingSchema } from './training.ts';
+import { filesProblems } from './unpacked.ts';
 
 /** Lower case, 1-32 characters: the name becomes part of keys, execution names and SageMaker job names (63). */
 export const pipelineName = z
@@ -257,7 +258,12 @@ function strategyProblems({ training, compute }: Partial<z.infer<typeof pipeline
 }
 
 export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
-  for (const problem of [...strategyProblems(fields), ...splitProblems(fields), ...deletionProblems(fields)])
+  for (const problem of [
+    ...strategyProblems(fields),
+    ...splitProblems(fields),
+    ...filesProblems(fields),
+    ...deletionProblems(fields),
+  ])
     context.addIssue({ code: 'custom', ...problem });
 }, besideOthers);
 

@@ -7,9 +7,9 @@ import * as z from 'zod';
 export interface DeclaredFormat {
   /**
    * `samples`: objects of one stem form a sample, which may get a label. `files`: each object goes into a shard as it
-   * is, so that its labels are inside it.
+   * is, so that its labels are inside it. `nothing`: objects stay where they lie, and no shard is written.
    */
-  readonly takes: 'samples' | 'files';
+  readonly takes: 'samples' | 'files' | 'nothing';
   /** The largest shard in 10^6 bytes that the format can address, and why. */
   readonly largestShard?: { readonly megabytes: number; readonly because: string };
 }
@@ -23,17 +23,25 @@ export const SHARD_FORMATS = {
   parquet: { takes: 'samples' },
   lines: { takes: 'files' },
   records: { takes: 'files' },
+  none: { takes: 'nothing' },
 } as const satisfies Readonly<Record<string, DeclaredFormat>>;
 
 export type FormatName = keyof typeof SHARD_FORMATS;
 export const DEFAULT_FORMAT: FormatName = 'webdataset';
 
 const isFormatName = (name: string): name is FormatName => Object.hasOwn(SHARD_FORMATS, name);
-export const FORMAT_NAMES: readonly FormatName[] = Object.keys(SHARD_FORMATS).filter(isFormatName);
-export const formatNameSchema = z.enum(FORMAT_NAMES);
+const ALL_NAMES: readonly FormatName[] = Object.keys(SHARD_FORMATS).filter(isFormatName);
+export const formatNameSchema = z.enum(ALL_NAMES);
 
 const declared = (name: string): DeclaredFormat | undefined =>
   isFormatName(name) ? SHARD_FORMATS[name] : undefined;
+
+/** Whether the sealed files are the dataset, as they lie under `incoming/`. Reads what other rules have refused too. */
+export const isUnpacked = (packing: { readonly format?: unknown } | undefined): boolean =>
+  typeof packing?.format === 'string' && declared(packing.format)?.takes === 'nothing';
+
+/** Of shards. */
+export const FORMAT_NAMES = ALL_NAMES.filter((format) => !isUnpacked({ format }));
 
 /** False as well for a name that is no format. */
 export const takesFiles = (name: string): boolean => declared(name)?.takes === 'files';

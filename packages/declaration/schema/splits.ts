@@ -129,11 +129,12 @@ export type SplitSettings = z.infer<typeof splitSchema>;
 export const partsOf = (split: SplitSettings): readonly SplitName[] =>
   SPLITS.filter((name) => split[name] !== undefined);
 
+/** Reads what other rules have refused too, so a field may be of any type. */
+export type NamingChannels = CommandLine & { readonly channels?: unknown; readonly environment?: unknown };
+
 interface Declared {
   readonly packing?: { readonly split?: unknown } | undefined;
-  readonly training?:
-    | (CommandLine & { readonly channels?: unknown; readonly environment?: unknown })
-    | undefined;
+  readonly training?: NamingChannels | undefined;
 }
 
 interface SplitProblem {
@@ -169,7 +170,7 @@ export function splitProblems({ packing, training }: Declared): SplitProblem[] {
 }
 
 /** The channels that command line and environment name, without arguments that may be left out. */
-function channelsNamed({ environment, ...line }: NonNullable<Declared['training']>): string[] {
+export function channelsNamed({ environment, ...line }: NamingChannels): string[] {
   const values = Object.values(environment ?? {});
   return [
     ...neededChannels(line),

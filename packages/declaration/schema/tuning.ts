@@ -9,6 +9,7 @@ import { type Document, isScalar, isSeq, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { HELD_FOR_ANY, splitRejected } from './packing-parts.ts';
 import { type Pipeline, pinned, pipelineSchema } from './pipeline.ts';
+import { spelledOut } from './unpacked.ts';
 
 const TUNED = {
   settle: { maximumWaitSeconds: true },
@@ -108,7 +109,7 @@ const STEPS: Path = ['limits', 'steps'];
  * What `tuning` has beyond its fields stays there.
  */
 export function placed(given: unknown): unknown {
-  const table = PATHS.reduce((sofar, path) => moved(sofar, [ROOT, ...path], path), given);
+  const table = PATHS.reduce((sofar, path) => moved(sofar, [ROOT, ...path], path), spelledOut(given));
   return isEmpty(valueAt(table, [ROOT])) ? without(table, [ROOT]) : table;
 }
 

@@ -19,6 +19,8 @@ export const shardsChannel = (split: string, declared: readonly string[]): strin
     ? `shards_${split}`
     : split;
 
+/** Of `packing: none`. */
+export const FILES_CHANNEL = 'training';
 /** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
 const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];
 const CHANNEL = /^channel:(.*)$/;
@@ -42,7 +44,7 @@ export function placeholderProblems(text: string, channels: readonly string[]): 
     const channel = CHANNEL.exec(name)?.[1];
     if (channel !== undefined) {
       const ofSplits = SPLIT_CHANNELS.map((split) => shardsChannel(split, channels));
-      if (known.includes(channel) || ofSplits.includes(channel)) return [];
+      if ([...known, ...ofSplits, FILES_CHANNEL].includes(channel)) return [];
       return [`names the channel ${shown(channel)}: the channels are ${known.join(', ')}`];
     }
     if (FOLDERS.some((folder) => folder === name)) return [];

@@ -92,7 +92,8 @@ tuning: { settle: { maximumWaitSeconds: soon } }
       name: 'is "Digits 2", use 1 to 32 of a-z, 0-9 and inner hyphens',
       'settle.quietSeconds': 'is 0, give at least 1',
       settle: 'has no field "quiet": did you mean quietSeconds?',
-      'packing.format': 'is "zip", give one of webdataset, tfrecord, recordio, mds, parquet, lines, records',
+      'packing.format':
+        'is "zip", give one of webdataset, tfrecord, recordio, mds, parquet, lines, records, none',
       'packing.accept[0]': 'is "png", write suffixes as .png',
       'training.strategy':
         'is "dpp", give one of single, ddp, ray, mpi, parameter-server, multi-worker-mirrored, data-service',

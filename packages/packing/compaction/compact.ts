@@ -1,4 +1,6 @@
 /** Runs a whole compaction in one process, for `tidewheel data compact`. */
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import { noteRetraction } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { addSealed, blobVersions } from '../documents/versions.ts';
 import { type PackCompactionDeps, packCompaction } from './compact-shards.ts';
@@ -13,6 +15,11 @@ export async function compact(
   limits: Omit<PackCompactionDeps, 'store'> = {},
 ): Promise<Compacted> {
   await addSealed(blobVersions(store), input.pipeline);
+  // Each run seals all files anew, without those that are retracted.
+  if (isUnpacked(input.packing)) {
+    if (input.retracted !== undefined) await noteRetraction(store, input.pipeline, input.retracted);
+    return { status: 'nothingToCompact' };
+  }
   const planned = await planCompaction(store, input);
   if (planned.status === 'nothingToCompact') return { status: 'nothingToCompact' };
   const { pipeline, packing } = input;

@@ -1,5 +1,10 @@
 /** The manifest, which makes a generation exist, and the lines of its arrivals. */
-import { formatNameSchema, joinSchema, splitSchema } from '@tidewheel/declaration/packing-settings.ts';
+import {
+  formatNameSchema,
+  isUnpacked,
+  joinSchema,
+  splitSchema,
+} from '@tidewheel/declaration/packing-settings.ts';
 import * as z from 'zod';
 import {
   balanceSchema,
@@ -172,6 +177,14 @@ export const manifestSchema = z.object({
   }),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
+
+/** Whether there is nothing to train on: all arrivals were rejected, or it only removes samples. */
+export const holdsNothing = ({
+  format,
+  shards,
+  samples,
+}: Pick<Manifest, 'format' | 'shards' | 'samples'>): boolean =>
+  isUnpacked({ format }) ? samples === 0 : shards.length === 0;
 
 /**
  * A line of a generation's arrivals: key, ETag, bytes, and the shard's number or the reason of the rejection. For

@@ -239,7 +239,12 @@ export interface FileFormat extends AnyFormat {
   readonly isJsonLines?: (settings: PackingSettings) => boolean;
 }
 
-export type ShardFormat = SampleFormat | FileFormat;
+/** Objects stay where they lie: the sealed list of arrivals is all that there is of a generation. */
+export interface NoFormat extends AnyFormat {
+  readonly takes: 'nothing';
+}
+
+export type ShardFormat = SampleFormat | FileFormat | NoFormat;
 
 /** Enough for the first line of a CSV file. */
 export const HEAD_BYTES = 256 * 1024;

@@ -5,6 +5,7 @@
  */
 
 import { bucketKeys, parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
@@ -177,8 +178,7 @@ export async function changeDataset(
   for (;;) {
     const newest = await newestVersion(store, pipeline);
     const lost = await lostGeneration(store, pipeline, newest);
-    const change: DatasetChange | undefined =
-      lost === undefined ? decide(newest) : { kind: 'sealed', generation: lost };
+    const change = lost === undefined ? decide(newest) : added(lost, newest);
     if (change === undefined) return newest;
     const next = nextVersion(newest, change);
     const text = `${JSON.stringify(next, undefined, 1)}\n`;
@@ -187,17 +187,36 @@ export async function changeDataset(
   }
 }
 
+interface LostGeneration {
+  readonly name: string;
+  /** It has all files of its version, so it takes the place of every generation before it. */
+  readonly isWhole: boolean;
+}
+
 /** The oldest sealed generation that no version names, because its run died after the seal. */
 async function lostGeneration(
   store: VersionStore,
   pipeline: string,
   newest: DatasetVersion | undefined,
-): Promise<string | undefined> {
+): Promise<LostGeneration | undefined> {
   for (const name of await unknownFolders(store, pipeline, newest)) {
     const manifest = await store.read(bucketKeys.manifest(pipeline, name));
-    if (manifest !== undefined && !hasChanges(manifest)) return name;
+    if (manifest === undefined || hasChanges(manifest)) continue;
+    return { name, isWhole: isUnpacked(formatted.safeParse(parseJson(manifest)).data) };
   }
   return undefined;
+}
+
+const formatted = z.object({ format: z.string() });
+
+function added(
+  { name: generation, isWhole }: LostGeneration,
+  newest: DatasetVersion | undefined,
+): DatasetChange {
+  const before = newest?.generations ?? [];
+  return isWhole && before.length > 0
+    ? { kind: 'compacted', generation, replaced: [...before] }
+    : { kind: 'sealed', generation };
 }
 
 /** Folders of runs that no version names, oldest first. */

@@ -3,6 +3,7 @@ import type { FormatName, SHARD_FORMATS } from '@tidewheel/declaration/packing-s
 import type { ShardFormat } from '../documents/shard-format.ts';
 import { lines } from './lines.ts';
 import { mds } from './mds.ts';
+import { none } from './none.ts';
 import { parquet } from './parquet.ts';
 import { records } from './record-files.ts';
 import { recordio } from './recordio.ts';
@@ -12,6 +13,6 @@ import { webdataset } from './webdataset.ts';
 /** Each takes what the declaration says that it takes. */
 const FORMATS: {
   readonly [Name in FormatName]: Extract<ShardFormat, Pick<(typeof SHARD_FORMATS)[Name], 'takes'>>;
-} = { webdataset, tfrecord, recordio, mds, parquet, lines, records };
+} = { webdataset, tfrecord, recordio, mds, parquet, lines, records, none };
 
 export const formatOf = ({ format }: { readonly format: FormatName }): ShardFormat => FORMATS[format];

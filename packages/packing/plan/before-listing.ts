@@ -4,12 +4,13 @@
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import type { OnChange, OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
-import type { Manifest } from '../documents/manifest.ts';
+import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { type SealedGenerations, sealedGenerations } from '../documents/sealed-arrivals.ts';
@@ -113,8 +114,9 @@ async function knownRanges(
  * @throws ConfigurationError
  */
 function begunWith(packing: PackingSettings, manifests: readonly Manifest[]): PackingSettings {
-  const packed = manifests.filter(({ shards, pruned }) => shards.length > 0 && pruned !== true);
-  for (const one of packed) checkSame(packing, one);
+  const packed = manifests.filter((one) => !holdsNothing(one) && one.pruned !== true);
+  // A version of files takes the place of all before it.
+  if (!isUnpacked(packing)) for (const one of packed) checkSame(packing, one);
   const [first] = packed;
   const innerSuffixes = first === undefined ? (packing.innerSuffixes ?? INNER_SUFFIXES) : first.innerSuffixes;
   return { ...packing, innerSuffixes: innerSuffixes && [...innerSuffixes] };

@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { isGivenSplit, partsOf } from '@tidewheel/declaration/packing-settings.ts';
+import { isGivenSplit, isUnpacked, partsOf } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { type CommittedPlan, commitPlan, committedPlan } from '../documents/committed-plan.ts';
@@ -30,6 +30,7 @@ import {
 import { type DraftDeps, type Drafted, draftPlan, type PlanInput, sourceSchemaOf } from './draft-arrivals.ts';
 import type { DraftPlan } from './draft-plan.ts';
 import { itemLists } from './item-lists.ts';
+import { draftFiles } from './plan-files.ts';
 
 export interface PlanResult {
   readonly status: 'planned' | 'nothingNew';
@@ -114,12 +115,22 @@ function assign(draft: DraftPlan, copies: Uint32Array, input: PlanInput): ShardA
   return assignSplits(sizes, assignmentLimits(input), { parts: partsOf(split), splitOf });
 }
 
+/** A plan without shards. */
+async function makeFilesPlan(deps: DraftDeps, input: PlanInput, over: string | undefined): Promise<Plan> {
+  const { arrivals, plan } = await draftFiles(deps, input);
+  const keys = packingKeys(input.pipeline, input.runId);
+  for (const [part, bytes] of arrivals.parts().entries())
+    if (part < plan.arrivalParts) await deps.store.put(keys.planArrivals(plan.digest, part), bytes);
+  return commitPlan(deps.store, plan, over);
+}
+
 async function makePlan(
   deps: DraftDeps,
   input: PlanInput,
   before: Exclude<CommittedPlan, { kind: 'current' }>,
 ): Promise<Plan> {
   const over = before.kind === 'outdated' ? before.etag : undefined;
+  if (isUnpacked(input.packing)) return makeFilesPlan(deps, input, over);
   const drafted = await draftPlan(deps, input);
   const { draft, listedAt, annotations, labels, held } = drafted;
   const copies = draft.balance?.copies ?? new Uint32Array();
@@ -266,6 +277,11 @@ export async function previewPlan(
         `incoming/ of ${input.pipeline} holds more than ${mostArrivals} objects`,
       );
   };
+  if (isUnpacked(input.packing)) {
+    const { plan } = await draftFiles({ ...deps, onListed }, input);
+    const { samples, objects, bytes, rejected } = plan;
+    return { files: objects, bytes, samples, rejected, shards: 0, items: 0 };
+  }
   const { draft } = await draftPlan({ ...deps, onListed }, input);
   const { shards, itemShards } = assign(draft, draft.balance?.copies ?? new Uint32Array(), input);
   return {
@@ -283,6 +299,7 @@ export function previewOfSize(
   { files, bytes }: { readonly files: number; readonly bytes: number },
   input: Pick<PlanInput, 'packing' | 'readers' | 'runId'>,
 ): PackingPreview {
+  if (isUnpacked(input.packing)) return { files, bytes, samples: files, rejected: 0, shards: 0, items: 0 };
   const each = files === 0 ? 0 : bytes / files;
   const { split } = input.packing;
   // Each split has shards of its own.

@@ -39,7 +39,7 @@ interface Left {
 const isoOf = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 
 /** Counts the arrivals that a later generation packs, by reason and with examples. */
-class LeftTally {
+export class LeftTally {
   readonly #byReason: Record<string, number> = {};
   readonly #byCode: Record<string, number> = {};
   readonly #examples: LeftArrivals['examples'] = [];
@@ -178,7 +178,7 @@ function recordRejected(
   return writer.rejected([key, etag, size, reason, packedEtag]);
 }
 
-async function readLines(store: BlobStore, key: string): Promise<string> {
+export async function readLines(store: BlobStore, key: string): Promise<string> {
   const found = await store.get(key);
   if (found.kind !== 'found') throw new AuditError(key, 'the list is gone');
   return decompress(joinChunks(found.chunks));

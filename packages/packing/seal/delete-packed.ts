@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { bundleKeys, contentEtag } from '../arrivals/bundle-place.ts';
 import { readBookmark, writeBookmark } from '../arrivals/deletion-bookmark.ts';
 import { type Bundle, type Bundles, newer, openBundles } from '../arrivals/open-bundles.ts';
@@ -29,6 +30,8 @@ export interface Deletion {
   readonly status: 'more' | 'done';
   /** By this call and those before it. A bundle counts as one. */
   readonly deleted: number;
+  /** Why nothing is deleted. */
+  readonly kept?: string;
 }
 
 export interface DeletionDeps {
@@ -44,6 +47,7 @@ export async function deletePacked(
   const { pipeline, runId } = run;
   const manifest = await readSealedManifest(store, pipeline, runId);
   if (manifest === undefined) return { status: 'done', deleted: 0 };
+  if (await isOfFiles(store, pipeline)) return { status: 'done', deleted: 0, kept: OF_FILES };
   const rejected = await rejectedLater(store, manifest);
   if (rejected === 'unknown') return { status: 'done', deleted: 0 };
   // A plan must not take what is deleted from here on for deleted by its owner.
@@ -65,6 +69,14 @@ export async function deletePacked(
   await deleteBundles(store, pipeline, done);
   await deleteEmptyIndexes(store, pipeline, at.bundles ?? []);
   return { status: 'done', deleted: at.deleted + done.length };
+}
+
+const OF_FILES = 'the newest version of the dataset consists of the files under incoming/ (packing: none)';
+
+/** The files under `incoming/` are the dataset since the pipeline declares packing: none. */
+async function isOfFiles(store: BlobStore, pipeline: string): Promise<boolean> {
+  const newest = await newestVersion(blobVersions(store), pipeline);
+  return (await manifestsOf(store, pipeline, newest?.generations ?? [])).some(isUnpacked);
 }
 
 /**

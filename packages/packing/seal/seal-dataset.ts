@@ -1,6 +1,7 @@
 /** SealDataset: audits the run's arrivals, then writes the manifest, which makes the generation exist. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { keysRetracted, readRetractions } from '../arrivals/retractions.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
@@ -13,7 +14,7 @@ import {
   type ShardRecord,
 } from '../documents/documents.ts';
 import { readHeld } from '../documents/held-samples.ts';
-import type { LeftArrivals, Manifest } from '../documents/manifest.ts';
+import { holdsNothing, type LeftArrivals, type Manifest } from '../documents/manifest.ts';
 import { type PackingKeys, packingKeys } from '../documents/packing-keys.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { addSealed, blobVersions, newestVersion, waitingGenerations } from '../documents/versions.ts';
@@ -36,6 +37,7 @@ import {
   writeDatasetIndexes,
   writeIndexFile,
 } from './index-files.ts';
+import { filesManifest, type SealFilesInput } from './seal-files.ts';
 import { ShardExtent } from './shard-extent.ts';
 
 export interface SealDeps {
@@ -44,16 +46,14 @@ export interface SealDeps {
   readonly spotCheck?: ((store: BlobStore, manifest: Manifest) => Promise<readonly string[]>) | undefined;
 }
 
-export interface SealInput {
-  readonly runId: string;
-  readonly pipeline: string;
-  readonly packing: PackingSettings;
-}
+export type SealInput = SealFilesInput;
 
 export interface SealResult {
   /** `unchanged`: the dataset holds the bytes of every arrival that is neither ignored nor retracted. */
   readonly status: 'sealed' | 'alreadySealed' | 'nothingToTrain' | 'unchanged';
   readonly generation: string;
+  /** No shard was written: the samples are the files themselves. */
+  readonly isUnpacked: boolean;
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
@@ -104,15 +104,17 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
   if (manifest === undefined) return emptyResult(input.runId);
   const shards = manifest.shards.length;
   const versions = blobVersions(deps.store);
-  const newest = await (shards === 0 ? newestVersion : addSealed)(versions, input.pipeline);
+  const isEmpty = holdsNothing(manifest);
+  const newest = await (isEmpty ? newestVersion : addSealed)(versions, input.pipeline);
   const waiting = await waitingGenerations(versions, input.pipeline, newest);
   // A retraction that came beside the seal may not have seen this generation, but then it is seen here.
   const { length: retractions } = await readRetractions(deps.store, input.pipeline);
   const isOvertaken = shards > 0 && retractions > (manifest.retractions ?? 0);
   const sealed = before === undefined ? 'sealed' : 'alreadySealed';
   return {
-    status: shards === 0 ? (emptyStatus(rejectedOf(manifest)) ?? sealed) : sealed,
+    status: isEmpty ? (emptyStatus(rejectedOf(manifest)) ?? sealed) : sealed,
     generation: input.runId,
+    isUnpacked: isUnpacked(manifest),
     shards,
     samples: manifest.samples,
     bytes: manifest.bytes,
@@ -162,6 +164,7 @@ function emptyStatus({
 const emptyResult = (generation: string): SealResult => ({
   status: 'nothingToTrain',
   generation,
+  isUnpacked: false,
   shards: 0,
   samples: 0,
   bytes: 0,
@@ -180,6 +183,7 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan: run PlanShards first`);
   if (plan.objects === 0) return undefined;
+  if (isUnpacked(input.packing)) return writeManifest(deps, keys, await filesManifest(store, input, plan));
   const exclusions = new Exclusions(plan.samples);
   const records = await recordsOf(store, plan, { keys, exclusions });
   checkReadable(plan, exclusions.unreadable, input.packing);
@@ -250,7 +254,7 @@ async function writeManifest(
   const [problem] = (await spotCheck?.(store, manifest)) ?? [];
   if (problem !== undefined) throw new AuditError(generation, `a shard was read back, and ${problem}`);
   const body = Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`);
-  const key = manifest.shards.length === 0 ? keys.rejectionsOnly : keys.manifest;
+  const key = holdsNothing(manifest) ? keys.rejectionsOnly : keys.manifest;
   const put = await store.put(key, body, { only: 'absent', contentType: 'application/json' });
   return put.kind === 'written' ? manifest : readSealedManifest(store, pipeline, generation);
 }

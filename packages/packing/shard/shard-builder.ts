@@ -79,7 +79,7 @@ function sumKindFor(
     };
     return job.format.copyFrom === undefined ? 'crc32' : sumKindOf(sources, job, from, copiedOf);
   }
-  if (job.format.copiesMembers !== true) return 'crc32';
+  if (job.format.takes === 'nothing' || job.format.copiesMembers !== true) return 'crc32';
   return sumKindOf(sources, job, largeMemberBytes, (layout) => largeMembers(layout, job, largeMemberBytes));
 }
 

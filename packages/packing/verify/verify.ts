@@ -4,7 +4,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { shardsFolder } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, shardsFolder } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
 import { type BlobStore, joinChunks, listPages } from '../documents/blob-store.ts';
 import { linesOf } from '../documents/compressed-lines.ts';
@@ -12,9 +13,11 @@ import { isCopied, type MemberLine, memberLine } from '../documents/documents.ts
 import { type Manifest, type SealedLine, sealedLine } from '../documents/manifest.ts';
 import { arrivalOf, compareKeys } from '../documents/order.ts';
 import { shardNumberOf } from '../documents/packing-keys.ts';
+import { sealedLines } from '../documents/sealed-lines.ts';
 import { formatOf } from '../formats/formats.ts';
 import type { ClassCount } from '../seal/content-facts.ts';
 import { datasetIndexes, type IndexFile, shardIndex } from '../seal/index-files.ts';
+import { keptSizes } from '../seal/kept-files.ts';
 import { evenCountOf, misplacedText, sealedSplits } from '../splits/split-rule.ts';
 import type { RetractedObjects, RetractionReport } from './retracted-members.ts';
 import { Verification } from './verification.ts';
@@ -92,6 +95,7 @@ export async function verifyGeneration(
   retracted?: RetractedObjects,
 ): Promise<VerifyReport> {
   const check = new Verification(store, manifest, retracted);
+  if (isUnpacked(manifest)) return verifyFiles(check);
   for (const shard of manifest.shards) await verifyShard(check, shard);
   await verifyArrivals(check);
   await verifyDatasetIndex(check);
@@ -113,6 +117,29 @@ export async function verifyGeneration(
     problems: check.problems,
     retractions: await check.retracted?.finish(),
   };
+}
+
+/** Each file lies under `incoming/` as it was sealed, or has a copy. Their bytes are not read. */
+async function verifyFiles(check: Verification): Promise<VerifyReport> {
+  const { store, manifest, problems } = check;
+  const { pipeline } = manifest;
+  const gone = new Map<string, string>();
+  for await (const [key, etag, size, fate] of sealedLines(store, manifest)) {
+    if (typeof fate !== 'number') continue;
+    check.found.set(arrivalOf(key, etag), 1);
+    gone.set(key, etag);
+    check.members += 1;
+    check.bytes += size;
+  }
+  await verifyArrivals(check);
+  for await (const { objects } of listPages(store, bucketKeys.incoming(pipeline)))
+    for (const { key, etag } of objects) if (gone.get(key) === etag) gone.delete(key);
+  const kept = gone.size === 0 ? undefined : await keptSizes(store, pipeline);
+  for (const [key, etag] of gone)
+    if (kept?.has(bucketKeys.keptFile(pipeline, { key, etag })) !== true)
+      problems.push(`${quoted(key)} changed or was deleted since the seal, and has no copy: drop it again`);
+  const { members, bytes } = check;
+  return { shards: 0, members, bytes, classes: new Map(), problems };
 }
 
 function verifyCounts(check: Verification): void {

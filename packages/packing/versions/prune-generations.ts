@@ -6,12 +6,13 @@
  */
 
 import { bucketKeys, parseGeneration, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { firstOf } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../documents/blob-store.ts';
-import type { Manifest } from '../documents/manifest.ts';
+import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
-import { readSealedManifest } from '../documents/sealed-arrivals.ts';
+import { manifestsOf, readSealedManifest } from '../documents/sealed-arrivals.ts';
 import {
   batchOf,
   blobVersions,
@@ -23,6 +24,7 @@ import {
   versionUpTo,
 } from '../documents/versions.ts';
 import { formatOf } from '../formats/formats.ts';
+import { deleteUnnamed } from '../seal/kept-files.ts';
 
 export interface PruneRequest {
   readonly pipeline: string;
@@ -73,7 +75,7 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
   if (reasons.length > 0) return { kind: 'refused', reasons };
   const unfinished = what === 'replaced' ? await supersededCompactions(store, pipeline, newest) : [];
   if (request.dryRun === true)
-    return deleteAll(store, pipeline, { names: [...wanted, ...unfinished], dryRun: true });
+    return deleteAll(store, request, { names: [...wanted, ...unfinished], dryRun: true });
   const taken = await changeDataset(versions, pipeline, (now) => {
     const pruned = now === undefined ? [] : targetsOf(now, what).filter((name) => !now.pruned.includes(name));
     return pruned.length === 0 ? undefined : { kind: 'pruned', generations: pruned };
@@ -81,7 +83,7 @@ export async function pruneGenerations(store: BlobStore, request: PruneRequest):
   const targets = taken === undefined ? [] : targetsOf(taken, what);
   const late = await reasonsToKeep(store, request, targets);
   if (late.length === 0)
-    return deleteAll(store, pipeline, { names: [...targets, ...unfinished], dryRun: false });
+    return deleteAll(store, request, { names: [...targets, ...unfinished], dryRun: false });
   await changeDataset(versions, pipeline, (now) => {
     const back = targets.filter(
       (name) => now?.pruned.includes(name) === true && !newest.pruned.includes(name),
@@ -199,7 +201,7 @@ async function supersededCompactions(
 
 async function deleteAll(
   store: BlobStore,
-  pipeline: string,
+  { pipeline, over = [] }: PruneRequest,
   { names, dryRun }: { readonly names: readonly string[]; readonly dryRun: boolean },
 ): Promise<PruneResult> {
   const generations: string[] = [];
@@ -214,8 +216,36 @@ async function deleteAll(
     total.bytes += deleted.bytes;
     failures.push(...deleted.failures);
   }
+  const copies = await deleteCopies(store, pipeline, { names, over, dryRun });
+  total.objects += copies.objects;
+  total.bytes += copies.bytes;
+  failures.push(...copies.failures);
   if (failures.length > 0) throw new NotDeletedError(failures);
   return { kind: dryRun ? 'wouldPrune' : 'pruned', generations, ...total };
+}
+
+const NO_COPIES = { objects: 0, bytes: 0, failures: [] };
+
+/** Of files that no version names any more. A run that is sealing may have copied what it is going to name. */
+async function deleteCopies(
+  store: BlobStore,
+  pipeline: string,
+  {
+    names,
+    over,
+    dryRun,
+  }: { readonly names: readonly string[]; readonly over: readonly string[]; readonly dryRun: boolean },
+): Promise<Awaited<ReturnType<typeof deleteUnnamed>>> {
+  if ((await store.listPage(bucketKeys.keptFiles(pipeline), { maximum: 1 })).objects.length === 0)
+    return NO_COPIES;
+  const unfinished = await unfinishedRuns(store, pipeline);
+  if (unfinished.some((run) => !over.includes(run))) return NO_COPIES;
+  const folders = await blobVersions(store).folders(bucketKeys.dataset(pipeline));
+  const left = folders.filter((name) => parseGeneration(name) !== undefined && !names.includes(name));
+  const named = (await manifestsOf(store, pipeline, left)).filter(
+    (one) => isUnpacked(one) && one.pruned !== true,
+  );
+  return deleteUnnamed(store, pipeline, { named, dryRun });
 }
 
 /** The numbers of a quality report stay, because a hold may go by them; its pictures do not. */
@@ -237,7 +267,7 @@ async function deleteGeneration(
   readonly failures: readonly KeyFailure[];
 }> {
   const keys = packingKeys(manifest.pipeline, manifest.generation);
-  if (manifest.shards.length > 0 && !dryRun) {
+  if (!holdsNothing(manifest) && manifest.pruned !== true && !dryRun) {
     const record: Manifest = { ...manifest, shards: [], pruned: true };
     await store.put(keys.pruned, Buffer.from(`${JSON.stringify(record, undefined, 1)}\n`), {
       only: 'absent',

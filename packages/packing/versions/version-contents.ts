@@ -1,17 +1,19 @@
 /** What a version of the dataset holds, key by key, and how it differs from another. */
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { contentOf, type MemberLine } from '../documents/documents.ts';
 import { compareKeys } from '../documents/order.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
-import { memberLines } from '../documents/sealed-lines.ts';
+import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
 import type { DatasetVersion } from '../documents/versions.ts';
 
 export interface HeldObject {
   readonly key: string;
   readonly generation: string;
-  readonly shard: string;
-  /** SHA-256 of the object, or a checksum of one that the store copied. */
+  /** Absent of a file that no shard holds. */
+  readonly shard?: string | undefined;
+  /** SHA-256 of the object, a checksum of one that the store copied, or the ETag of a file that no shard holds. */
   readonly digest: string;
   /** Text of the label that packing made for its sample. */
   readonly label?: string | undefined;
@@ -26,6 +28,9 @@ export async function versionContents(
   const held: HeldObject[] = [];
   for (const manifest of await manifestsOf(store, pipeline, generations)) {
     const { generation, shards } = manifest;
+    if (isUnpacked(manifest))
+      for await (const [key, etag, , fate] of sealedLines(store, manifest))
+        if (typeof fate === 'number') held.push({ key, generation, digest: etag });
     for (const shard of shards) {
       const lines = await memberLines(store, packingKeys(pipeline, generation), shard);
       const labels = labelsOf(lines);

@@ -56,7 +56,7 @@ if step < 12:
 pathlib.Path(os.environ['SM_MODEL_DIR'], 'steps').write_text(str(step))
 `;
 
-import { launchersOver } from '../../support/builders/launchers.ts';
+import { launchersOver, noFiles } from '../../support/builders/launchers.ts';
 
 const emulator = emulatorOfSuite();
 let sageMaker: Ground;
@@ -87,6 +87,7 @@ async function makeDeps() {
   const stores = memoryStores();
   const deps = {
     store,
+    blobs: noFiles,
     ...stores,
     clock,
     market,

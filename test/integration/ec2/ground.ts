@@ -18,7 +18,7 @@ import { readProgress } from '../../../functions/records/progress.ts';
 import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/run/attempts/observe-attempt.ts';
 import { place } from '../../../functions/run/attempts/place.ts';
-import { launchersOver } from '../../support/builders/launchers.ts';
+import { launchersOver, noFiles } from '../../support/builders/launchers.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
@@ -76,6 +76,7 @@ export async function makeGround(url: string, options: GroundOptions) {
   });
   const deps = {
     store,
+    blobs: noFiles,
     ...stores,
     clock,
     market,

@@ -33,3 +33,6 @@ export const launchersOver = (services: LaunchServices): { launchers: Launchers;
     }),
   },
 });
+
+/** The bucket of launches that copy no files. */
+export const noFiles = () => Promise.reject(new Error('no file is copied here'));

@@ -20,7 +20,7 @@ import { takeSpotWarnings, takeTrainingEvents } from '../../../functions/run/att
 import type { Allowed } from '../../../functions/run/ingest/allowed.ts';
 import { type IncomingLook, settleRun } from '../../../functions/run/ingest/settle-run.ts';
 import { takeArrivals } from '../../../functions/run/ingest/take-arrivals.ts';
-import { launchersOver } from '../builders/launchers.ts';
+import { launchersOver, noFiles } from '../builders/launchers.ts';
 import { PEOPLE } from '../builders/people.ts';
 import { memoryLogs } from '../fakes/logs.ts';
 import type { Data } from './asl.ts';
@@ -73,6 +73,7 @@ export const lambdas: Readonly<Record<string, (ports: Ports, event: Data) => Pro
     launchAttempt(
       {
         ...launching(ports),
+        blobs: noFiles,
         region: 'us-east-1',
         publishAgent: async () => {
           await ports.store.createText('agent/0a1b/tidewheel.pyz', 'agent');

@@ -510,7 +510,7 @@ class DeclarationSettle(TypedDict, total=False):
 
 
 class DeclarationPacking(TypedDict, total=False):
-    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records", "none"]
     shardMegabytes: float
     accept: list[str]
     ignore: Literal["none"] | list[str]
@@ -595,6 +595,7 @@ class DeclarationDataset(TypedDict, total=False):
     pin: str
     onChange: Literal["replace", "keep"]
     onDelete: Literal["keep", "retract"]
+    keep: Literal["versions"]
 
 
 class _DeclarationTraining(TypedDict):
@@ -2179,7 +2180,7 @@ class RunDeclarationSettle(_RunDeclarationSettle, total=False):
 
 
 class _RunDeclarationPacking(TypedDict):
-    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records"]
+    format: Literal["webdataset", "tfrecord", "recordio", "mds", "parquet", "lines", "records", "none"]
     shardMegabytes: float
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelType: Literal["text", "integer"]
@@ -2273,6 +2274,7 @@ class _RunDeclarationDataset(TypedDict):
 
 class RunDeclarationDataset(_RunDeclarationDataset, total=False):
     pin: str
+    keep: Literal["versions"]
 
 
 class _RunDeclarationTraining(TypedDict):

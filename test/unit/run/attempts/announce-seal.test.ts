@@ -12,6 +12,7 @@ const run = { runId: 'digits-000001', pipeline: 'digits' };
 const sealed = (changes: Partial<SealResult> = {}): SealResult => ({
   status: 'sealed',
   generation: run.runId,
+  isUnpacked: false,
   shards: 1,
   samples: 9,
   bytes: 900,
