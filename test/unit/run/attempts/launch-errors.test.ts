@@ -56,7 +56,7 @@ async function setUp(launcher: 'ec2' | 'sagemaker', retries = RETRIES) {
   await at.runs.closeBatch(runOf('digits', 1), { at: now, declaration });
   await sealGeneration(at.store, RUN);
   at.store.put(`${bucketKeys.source('digits')}train.py`, 'pass');
-  await at.executions.start(`${RUN}-x1`, { runId: RUN, pipeline: 'digits' });
+  await at.executions.start({ runId: RUN, pipeline: 'digits', execution: 1 });
   return { deps, aws, retries };
 }
 type Setting = Awaited<ReturnType<typeof setUp>>;
