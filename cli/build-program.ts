@@ -3,6 +3,7 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { build, type Plugin } from 'esbuild';
 import * as z from 'zod';
+import { programText } from './init/programs.ts';
 import { buildPage } from './page/page-files.ts';
 
 const USAGE = `npm run program -- FILE
@@ -17,6 +18,20 @@ const builtPage: Plugin = {
       contents: await pageModule(),
       loader: 'ts',
     }));
+  },
+};
+
+/** Nor has it files beside it. */
+const insidePrograms: Plugin = {
+  name: 'inside-programs',
+  setup(made) {
+    made.onLoad({ filter: /[/\\]cli[/\\]init[/\\]programs\.ts$/ }, async () => {
+      const names = ['read_launch.py', 'unpack_source.py'] as const;
+      const texts = await Promise.all(names.map(async (name) => [name, await programText(name)] as const));
+      const contents = `const texts = ${JSON.stringify(Object.fromEntries(texts))};
+export const programText = async (name) => texts[name];`;
+      return { contents, loader: 'ts' };
+    });
   },
 };
 
@@ -60,7 +75,7 @@ await runCommand(USAGE, async (args) => {
     target: 'node20',
     format: 'esm',
     banner: { js: BANNER },
-    plugins: [builtPage, zlibOfAnyNode],
+    plugins: [builtPage, insidePrograms, zlibOfAnyNode],
     // Only in a clone: the region, its tests and the decoders of images.
     external: ['sharp', '@node-rs/crc32', 'esbuild'],
     logLevel: 'warning',

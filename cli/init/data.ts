@@ -10,6 +10,8 @@ export interface DataFacts {
   readonly suffixes: readonly string[];
   /** Those of all other files, which a script that reads the folder may need. */
   readonly otherSuffixes: readonly string[];
+  /** The folders at its top. */
+  readonly folders: readonly string[];
   /** Names of the folders that hold files, if these are labels. */
   readonly labels: readonly string[];
   /** Most files have a suffix that is not known here, so none is accepted alone. */
@@ -60,6 +62,9 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     kind: are(IMAGES) ? 'images' : are(LINES) ? 'text' : 'files',
     suffixes,
     otherSuffixes: [...new Set(paths.map(suffixOf))].filter((one) => one !== '' && !suffixes.includes(one)),
+    folders: [
+      ...new Set(paths.flatMap((path) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : []))),
+    ],
     labels: labelsOf(paths.filter((path) => suffixes.some((suffix) => path.endsWith(suffix)))),
     ...(isUnknown && { isUnknown }),
   };

@@ -1,51 +1,101 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
+import { type Table, tableOf, textOf } from './job.ts';
 import { layoutLines } from './layout-lines.ts';
+import type { JobParts } from './parts.ts';
 import type { ScriptFacts } from './script.ts';
+import { inline, oneLine, word } from './yaml-text.ts';
 
 export interface Project {
   readonly name: string;
-  /** File name of the script, relative to the folder. */
+  /** Of the code, relative to the project's; `.` is that one. */
+  readonly source: string;
+  /** File name of the script, relative to the source. */
   readonly script: string;
   readonly facts: ScriptFacts;
   readonly data: DataFacts | undefined;
   readonly requirements: boolean;
   /** The script reads the folder of the data by its name, and no argument says where it is. */
   readonly namesData: boolean;
+  /** The SageMaker job that the declaration stands for. */
+  readonly job?: JobParts | undefined;
 }
 
 /** Where `apply` and `drop` find source and data, relative to the declaration. Fields with x- are the user's own. */
 const LOCAL_FIELD = 'x-local';
 
-/** YAML of a word: quoted where it might be read as something else. */
-const word = (text: string): string =>
-  /^[A-Za-z_./][\w./-]*$/.test(text) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(text)
-    ? text
-    : `'${text.replaceAll("'", "''")}'`;
-const list = (words: readonly string[]): string => `[${words.map(word).join(', ')}]`;
+/** Tables of names that a person chose have a line for each. */
+const LONG = ['channels', 'environment', 'hyperparameters'];
+
+const section = (table: Table): string[] =>
+  Object.entries(table).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : LONG.includes(name)
+        ? [
+            `  ${name}:`,
+            ...Object.entries(tableOf(value)).map(([key, each]) => `    ${word(key)}: ${inline(each)}`),
+          ]
+        : [`  ${name}: ${inline(value)}${HINTS[name] === undefined ? '' : `   # ${HINTS[name]}`}`],
+  );
+
+const HINTS: Readonly<Record<string, string>> = {
+  instanceTypes: 'interchangeable; three or more find capacity best',
+  deadlineHours: 'from the drop to the model, with all attempts',
+  purchaseOption: 'spot-then-on-demand: Spot while the deadline allows it',
+};
 
 export function declarationText(project: Project): string {
-  const { name, data } = project;
+  const { name, data, source, job } = project;
+  const local = `source: ${word(source)}${data === undefined && job !== undefined ? '' : `, data: ${word(data?.folder ?? 'data')}`}`;
   return [
-    '# Written by tidewheel init from what lies in this folder. Every field: docs/pipeline.md of Tidewheel.',
+    `# Written by tidewheel init from ${job === undefined ? 'what lies in this folder' : job.origin}. Every field: docs/pipeline.md of Tidewheel.`,
     '# tidewheel check says whether it is valid, tidewheel apply declares it.',
     `name: ${word(name)}`,
-    `${LOCAL_FIELD}: { source: ., data: ${word(data?.folder ?? 'data')} }   # what apply uploads as the code, and drop as the data`,
+    `${LOCAL_FIELD}: { ${local} }   # what apply uploads as the code, and drop as the data`,
     '',
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
     ...packing(project),
     ...training(project),
     'compute:',
-    '  instanceTypes: [g5.xlarge, g4dn.xlarge, g6.xlarge]   # interchangeable; three or more find capacity best',
-    '  nodes: 1',
-    '  purchaseOption: spot-then-on-demand   # Spot while the deadline allows it',
+    ...section({ ...USUAL_COMPUTE, instanceTypes: typesFor(project), ...filled(job?.compute) }),
     'limits:',
-    '  deadlineHours: 24',
-    '  budgetUsd: 10',
+    ...section({ ...USUAL_LIMITS, ...(job === undefined ? { budgetUsd: 10 } : job.limits) }),
+    ...(job === undefined ? [] : ['  # budgetUsd: 50   # no attempt starts that may pass this sum']),
     '',
   ].join('\n');
 }
+
+const USUAL_COMPUTE = { instanceTypes: [], nodes: 1, purchaseOption: 'spot-then-on-demand' };
+const USUAL_LIMITS = { deadlineHours: 24 };
+
+/** A list without entries was not read. */
+const filled = (table: Table = {}): Table =>
+  Object.fromEntries(Object.entries(table).filter(([, value]) => !Array.isArray(value) || value.length > 0));
+
+function typesFor({ facts, job }: Project): readonly string[] {
+  const framework = textOf(job?.training['framework']) ?? facts.framework;
+  return framework === 'sklearn' || framework === 'xgboost'
+    ? ['c5.2xlarge', 'm5.2xlarge', 'c5.4xlarge']
+    : ['g5.xlarge', 'g4dn.xlarge', 'g6.xlarge'];
+}
+
+/** Channels that a script names and that no job gives: each has a folder of its name in the data, or all of it. */
+function channelsOf(project: Project): Table {
+  const { job, facts, data, namesData } = project;
+  if (job !== undefined) return tableOf(job.training['channels']);
+  const found = namedChannels(facts).map((name): readonly [string, Table] => [
+    name,
+    { s3: data?.folders.includes(name) ? `incoming/${name}/` : 'incoming/' },
+  ]);
+  const readsData = namesData || facts.fills.some(({ what }) => what === 'data');
+  return { ...Object.fromEntries(found), ...(readsData && { data: { s3: 'incoming/' } }) };
+}
+
+/** `train` has the shards of a script that reads such. */
+export const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[] =>
+  channels.filter((name) => name !== 'train' || !readsShards);
 
 function packing(project: Project): string[] {
   const { data } = project;
@@ -61,14 +111,16 @@ function packing(project: Project): string[] {
     '  format: webdataset',
     data.isUnknown === true
       ? '  # accept: [.png]   # only these suffixes; most files here have others than init knows, so all are accepted'
-      : `  accept: ${list(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
+      : `  accept: ${inline(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
     ...(data.layout === undefined ? [label] : layoutLines(data.layout)),
   ];
 }
 
 /** It gets a channel of files. */
-export const readsFiles = ({ facts, namesData }: Project): boolean =>
-  namesData || facts.fills.some(({ what }) => what === 'data');
+export const readsFiles = (project: Project): boolean =>
+  Object.values(channelsOf(project)).some((channel) =>
+    textOf(tableOf(channel)['s3'])?.startsWith('incoming/'),
+  );
 
 /** What a person has to do before the script can train here. */
 export function toDo({ script, facts, data, namesData }: Project): string[] {
@@ -94,28 +146,72 @@ export function toDo({ script, facts, data, namesData }: Project): string[] {
 const SAVING = {
   pytorch: 'torch.save(model.state_dict(), "model.pt") at its end',
   tensorflow: 'model.save("model.keras") at its end',
+  sklearn: 'joblib.dump(model, "model.joblib") at its end',
+  xgboost: 'model.save_model("model.json") at its end',
 } as const;
 
 function training(project: Project): string[] {
-  const { name, script, facts, requirements, namesData } = project;
-  const words = facts.fills.flatMap(({ argument, what, file }) => wordsFor(argument, what, file));
-  const leavesModel = facts.fills.some(({ what }) => what === 'model');
+  const { job } = project;
   return [
     'training:',
+    ...(job === undefined ? ofScript(project) : section({ ...job.training, channels: undefined })),
+    ...(project.requirements
+      ? ['  # requirements.txt is installed on every host before the script starts.']
+      : []),
+    ...(job?.rows ?? [])
+      .filter(({ verdict }) => verdict === 'unread')
+      .map(
+        ({ theirs, value, ours, why }) =>
+          `  # TO DO: ${oneLine(`${theirs} is ${value} in ${job?.origin}: write ${ours}${why && `; ${why}`}`)}.`,
+      ),
+    ...toDo(project).map((line) => `  # TO DO: ${oneLine(line)}.`),
+    ...channelLines(project),
+    ...(job === undefined ? savingOf(project) : []),
+  ];
+}
+
+function ofScript({ script, facts }: Project): string[] {
+  const words = facts.fills.flatMap(({ argument, what, file }) => wordsFor(argument, what, file));
+  return [
     `  strategy: ${facts.strategy}   # ${strategyHint(facts.strategy)}`,
     `  entryPoint: ${word(script)}`,
     `  framework: ${facts.framework}`,
-    ...(requirements ? ['  # requirements.txt is installed on every host before the script starts.'] : []),
     ...(words.length === 0 ? [] : [`  arguments: [${[...words, ...settable(facts)].join(', ')}]`]),
     ...defaultsOf(facts),
-    ...toDo(project).map((line) => `  # TO DO: ${line.replaceAll('\n', ' ')}.`),
+  ];
+}
+
+function channelLines(project: Project): string[] {
+  const channels = channelsOf(project);
+  const [name] = Object.keys(channels);
+  if (name === undefined)
+    return ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.'];
+  const lacking = namedChannels(project.facts).filter((each) => channels[each] === undefined);
+  const isElsewhere = Object.values(channels).some((each) =>
+    textOf(tableOf(each)['s3'])?.startsWith('s3://'),
+  );
+  return [
+    ...section({ channels }),
+    ...lacking.map(
+      (each) =>
+        `    # The script also reads $SM_CHANNEL_${each.toUpperCase()}, which ${project.job?.origin} does not give.`,
+    ),
+    ...(isElsewhere
+      ? [
+          '    # The deployment has to name such prefixes (--param="sharedPrefixes=…"). Files that are dropped to incoming/ have versions.',
+        ]
+      : []),
     ...(readsFiles(project)
       ? [
-          '  channels:',
-          `    data: { s3: incoming/ }   # the files as they were dropped, in ${namesData ? '$SM_CHANNEL_DATA' : 'a folder'}; \${channel:train} has the shards`,
-          '    # Those that packing rejects, or that come after the seal, are not among them.',
+          `    # The files as they were dropped, in $SM_CHANNEL_${name.toUpperCase()}, without those that packing rejects or that come after the seal.`,
         ]
-      : ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.']),
+      : []),
+  ];
+}
+
+function savingOf({ name, facts }: Project): string[] {
+  const leavesModel = facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
+  return [
     ...(leavesModel
       ? []
       : [

@@ -1,7 +1,7 @@
 /** What the text of a training script says of it. A guess, which the declaration shows for correction. */
 
 export interface ScriptFacts {
-  readonly framework: 'pytorch' | 'tensorflow';
+  readonly framework: 'pytorch' | 'tensorflow' | 'sklearn' | 'xgboost';
   readonly strategy: 'single' | 'ddp' | 'ray' | 'multi-worker-mirrored';
   /** Arguments that the service has to fill: with the folder of the data, of checkpoints, of the model. */
   readonly fills: readonly Fill[];
@@ -10,6 +10,12 @@ export interface ScriptFacts {
   /** Arguments that it demands and that nothing here fills. */
   readonly required: readonly string[];
   readonly saves: boolean;
+  /** It saves where SageMaker says. */
+  readonly namesModelFolder: boolean;
+  /** Those of the variables SM_CHANNEL_… that it names, in lower case. */
+  readonly channels: readonly string[];
+  /** It reads packed shards, not files. */
+  readonly readsShards: boolean;
 }
 
 interface Fill {
@@ -19,6 +25,16 @@ interface Fill {
   /** The file that a path ends with, such as model.pt. */
   readonly file?: string | undefined;
 }
+
+/** The first that a script imports is the one that it trains with. */
+const FRAMEWORKS: readonly (readonly [ScriptFacts['framework'], RegExp])[] = [
+  ['pytorch', /^\s*(import|from)\s+(torch|transformers|lightning|pytorch_lightning|accelerate)\b/m],
+  ['tensorflow', /^\s*(import|from)\s+(tensorflow|keras)\b/m],
+  ['xgboost', /^\s*(import|from)\s+xgboost\b/m],
+  ['sklearn', /^\s*(import|from)\s+sklearn\b/m],
+];
+const CHANNEL = /\bSM_CHANNEL_([A-Z0-9_]+)/g;
+const SET_BY_SERVICE = /\bSM_[A-Z]/;
 
 const ARGUMENT = /add_argument\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
 const NAMES = /^\s*["'](-{0,2}[\w-]+)["'](?:\s*,\s*["'](--[\w-]+)["'])?/;
@@ -36,10 +52,7 @@ const KINDS: readonly (readonly [Fill['what'], RegExp])[] = [
 export function readScript(text: string): ScriptFacts {
   const args = onePlaceForData([...text.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside)));
   return {
-    framework:
-      /^\s*(import|from)\s+(tensorflow|keras)\b/m.test(text) && !/^\s*(import|from)\s+torch\b/m.test(text)
-        ? 'tensorflow'
-        : 'pytorch',
+    framework: FRAMEWORKS.find(([, modules]) => modules.test(text))?.[0] ?? 'pytorch',
     strategy: strategyOf(text),
     fills: args.flatMap(({ argument, what, file }) => (what === undefined ? [] : [{ argument, what, file }])),
     defaults: args.flatMap(({ argument, what, value }) =>
@@ -48,6 +61,9 @@ export function readScript(text: string): ScriptFacts {
     required: args.flatMap(({ argument, what, isRequired }) =>
       isRequired && (what === undefined || what === 'resume') ? [argument] : [],
     ),
+    namesModelFolder: /\bSM_MODEL_DIR\b|\/opt\/ml\/model\b/.test(text),
+    channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
+    readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
     saves: /\bsave\w*\(|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(text),
   };
 }
@@ -64,13 +80,18 @@ function argumentOf(inside: string): Argument[] {
   const [, short = '', long] = NAMES.exec(inside) ?? [];
   const argument = long ?? short;
   if (argument === '') return [];
+  // The service sets its default, and no place has to be filled.
+  if (SET_BY_SERVICE.test(inside))
+    return [{ argument, what: undefined, value: undefined, file: undefined, isRequired: false }];
   const name = argument.replace(/^-+/, '');
-  const [, quoted, bare] = DEFAULT.exec(inside) ?? [];
-  const value = quoted ?? (bare === 'None' ? undefined : bare);
-  const file = /\.\w{1,6}$/.test(quoted ?? '') ? quoted?.replace(/^.*\//, '') : undefined;
+  const [, quoted, bare = 'None'] = DEFAULT.exec(inside) ?? [];
+  const value = quoted ?? (/^(None|os\..*)$/.test(bare) ? undefined : bare);
   const isRequired = demands(argument, inside, value !== undefined);
-  return [{ argument, what: kindOf(name, inside), value, file, isRequired }];
+  return [{ argument, what: kindOf(name, inside), value, file: fileIn(quoted), isRequired }];
 }
+
+const fileIn = (path = ''): string | undefined =>
+  /\.\w{1,6}$/.test(path) ? path.replace(/^.*\//, '') : undefined;
 
 const kindOf = (name: string, inside: string): Fill['what'] | undefined =>
   /\bchoices\s*=/.test(inside) ? undefined : KINDS.find(([, pattern]) => pattern.test(name))?.[0];

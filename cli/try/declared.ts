@@ -26,7 +26,7 @@ interface Wanted {
 }
 
 export interface Proposal {
-  readonly project: Pick<Project, 'name' | 'data'>;
+  readonly project: Pick<Project, 'name' | 'source' | 'data'>;
   readonly text: string;
 }
 
@@ -136,7 +136,7 @@ async function proposedIn({ folder, entryPoint, propose }: Wanted): Promise<InFo
   const { pipeline } = declared;
   return {
     pipeline,
-    source: folder,
+    source: join(folder, project.source),
     data: project.data && join(folder, project.data.folder),
     isProposed: true,
   };

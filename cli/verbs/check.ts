@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { frameworkProblem } from '@tidewheel/catalog/images.ts';
-import { readingHints } from '@tidewheel/declaration/pipeline.ts';
+import { entryPointOf, type Pipeline, readingHints } from '@tidewheel/declaration/pipeline.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, type Problem, problemText } from '@tidewheel/kit/errors.ts';
@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { checkDeployment } from '../../functions/check/check-deployment.ts';
 import type { Finding } from '../../functions/check/finding.ts';
 import type { Context } from '../command/context.ts';
-import { declarationFile } from '../command/declared.ts';
+import { declarationAt, declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { DECLARATION_FILE, pipelineHere } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
@@ -20,6 +20,8 @@ import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
 import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
+import { namedChannels } from '../init/declaration.ts';
+import { readScript } from '../init/script.ts';
 
 export const verb = defineVerb({
   name: 'check',
@@ -84,8 +86,29 @@ async function checkFile(file: string): Promise<CheckedFile> {
   const problem = read.valid ? frameworkProblem(read.pipeline) : undefined;
   if (problem !== undefined) return { file, pipeline, valid: false, problems: [problem], hints: [] };
   return read.valid
-    ? { file, pipeline, valid: true, problems: [], hints: readingHints(read.pipeline) }
+    ? {
+        file,
+        pipeline,
+        valid: true,
+        problems: [],
+        hints: [...readingHints(read.pipeline), ...(await channelHints(file, read.pipeline))],
+      }
     : { file, pipeline, valid: false, problems: read.problems, hints: [] };
+}
+
+/** A channel that is not there is found missing on a host, which costs money. */
+async function channelHints(file: string, { training, packing }: Pipeline): Promise<readonly string[]> {
+  const script = entryPointOf(training);
+  const { folder, source } = await declarationAt(path.dirname(file), file);
+  const text = script && (await readFile(path.join(folder, source, script), 'utf8').catch(() => undefined));
+  if (!text) return [];
+  const given = ['train', ...Object.keys(training.channels ?? {}), ...Object.keys(packing.split ?? {})];
+  return namedChannels(readScript(text))
+    .filter((name) => !given.some((each) => each.toLowerCase() === name))
+    .map(
+      (name) =>
+        `${script} reads SM_CHANNEL_${name.toUpperCase()}, and no channel ${name} is declared in training.channels`,
+    );
 }
 
 function show({ file, pipeline, valid, problems, hints }: CheckedFile, { print, problem }: Terminal): void {

@@ -8,28 +8,47 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { problemText } from '@tidewheel/kit/errors.ts';
 import { shellQuote } from '@tidewheel/kit/shell-quote.ts';
 import * as z from 'zod';
-import type { Context } from '../command/context.ts';
+import type { Context, Surroundings } from '../command/context.ts';
+import { safe, tableText } from '../command/format.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
+import { codeOf, type Launch, launchersIn, launchOf } from '../init/find-launch.ts';
+import type { Row } from '../init/job.ts';
 import { localTables, withLayout } from '../init/layout-notes.ts';
-import { namesFolder, readScript } from '../init/script.ts';
+import { partsOf } from '../init/parts.ts';
+import { namesFolder, readScript, type ScriptFacts } from '../init/script.ts';
 import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'init',
   summary: 'write a declaration from what lies in a folder: script, requirements, data',
+  about: `
+A launch.py or notebook that uses the SageMaker SDK is read, never run: the job that it starts becomes the declaration,
+and what differs is printed field by field (docs/from-sagemaker.md).`,
   deployment: 'none',
   positionals: ['FOLDER?'],
   options: {
+    'from-job': {
+      type: 'string',
+      value: 'JOB',
+      about: 'of a SageMaker training job: its name, or a .json of "aws sagemaker describe-training-job"',
+    },
+    launch: {
+      type: 'string',
+      value: 'FILE',
+      about: 'the launch script or notebook; FILE:LINE for one of its jobs',
+    },
     name: { type: 'string', value: 'NAME', about: "of the pipeline; default: the folder's" },
     script: { type: 'string', value: 'FILE', about: 'the training script, where several could be it' },
     data: { type: 'string', value: 'FOLDER', about: 'the data, where several folders could be it' },
     force: { type: 'boolean', about: `replace a ${DECLARATION_FILE} that is there` },
   },
   schema: z.object({
+    'from-job': z.string().min(1, 'name a job, or a .json file').optional(),
+    launch: z.string().min(1, 'name a file').optional(),
     name: z.string().optional(),
     script: z.string().optional(),
     data: z.string().optional(),
@@ -42,21 +61,24 @@ export const verb = defineVerb({
   examples: [
     ['', 'of this folder'],
     ['my-training --script src/train.py --data images', 'where there are several'],
+    ['my-training --from-job churn-2026-11-25-10-00-00-123', 'as that SageMaker job, with its code'],
   ],
-  run: async ({ values, positionals: [given = '.'] }, { folder: here, environment, terminal, json }) => {
+  run: async ({ values, positionals: [given = '.'] }, context) => {
+    const { folder: here, environment, terminal, json } = context;
     const folder = path.resolve(here, given);
-    const project = await lookAt(folder, values);
+    const file = path.join(folder, DECLARATION_FILE);
+    await refuseExisting(file, values.force);
+    const found = await jobIn(folder, values, context);
+    const project = await lookAt(folder, values, found);
     const text = declarationText(project);
     const read = readDeclaration(project.name, text);
-    if (!read.valid)
-      throw new Error(
-        `the declaration of ${folder} is not valid: ${read.problems.map(problemText).join('; ')}`,
-      );
-    const file = path.join(folder, DECLARATION_FILE);
-    await write(file, text, values.force);
-    if (json) terminal.print(JSON.stringify({ file, ...project }, null, 2));
+    await writeFile(file, text, { flag: values.force ? 'w' : 'wx' });
+    const problems = read.valid ? [] : read.problems.map(problemText);
+    if (json) terminal.print(JSON.stringify({ file, ...project, problems }, null, 2));
     else {
       terminal.print(reportOf(project, path.relative(here, file)));
+      if (project.job !== undefined) terminal.print(differenceText(project.job.origin, project.job.rows));
+      for (const problem of problems) terminal.problem(`${DECLARATION_FILE}: ${problem}`);
       terminal.print(nextText(project, { folder: path.relative(here, folder), environment }));
     }
     return 0;
@@ -64,8 +86,12 @@ export const verb = defineVerb({
 });
 
 /** What `init` would write. @throws UsageError where a person has to say which script is meant */
-export async function proposedFor(folder: string, script: string | undefined): Promise<Proposal> {
-  const project = await lookAt(folder, { script });
+export async function proposedFor(
+  folder: string,
+  script: string | undefined,
+  surroundings: Pick<Surroundings, 'environment' | 'clone'> = { environment: {}, clone: undefined },
+): Promise<Proposal> {
+  const project = await lookAt(folder, { script }, await launchIn(folder, { script }, surroundings));
   return { project, text: declarationText(project) };
 }
 
@@ -73,33 +99,72 @@ interface InitOptions {
   readonly name?: string | undefined;
   readonly script?: string | undefined;
   readonly data?: string | undefined;
+  readonly launch?: string | undefined;
+  readonly 'from-job'?: string | undefined;
 }
 
-/** @throws UsageError where a person has to say which is meant */
-async function lookAt(folder: string, wishes: InitOptions): Promise<Project> {
+const filesIn = async (folder: string): Promise<readonly LocalFile[]> => {
   const { files } = await dataFilesBelow(folder).catch(() => {
     throw new UsageError([`FOLDER is "${folder}": there is no such folder`]);
   });
+  return files;
+};
+
+/** @throws UsageError where a person has to say which is meant */
+async function lookAt(folder: string, wishes: InitOptions, found: Launch | undefined): Promise<Project> {
+  const files = await filesIn(folder);
   const names = files.map(({ name }) => name);
-  const script = await scriptOf(folder, names, wishes.script);
-  const text = await readFile(path.join(folder, script), 'utf8');
+  const { source, script } =
+    found === undefined || wishes.script !== undefined
+      ? { source: '.', script: await scriptOf(folder, names, wishes.script) }
+      : codeOf(found.job, found.file, names);
+  const text = script === undefined ? '' : await readFile(path.join(folder, source, script), 'utf8');
   const facts = readScript(text);
-  const data = await laidOut(folder, files, dataOf(names, wishes.data));
+  const job = found && jobWith(found, { files: names, facts }, script);
+  const data = await laidOut(folder, files, dataOf(names, wishes.data ?? job?.data, job !== undefined));
   return {
     name: wishes.name ?? nameOf(folder),
-    script,
+    source,
+    script: script ?? 'train.py',
     facts,
     data,
-    requirements: names.includes('requirements.txt'),
-    namesData:
-      data !== undefined &&
-      facts.fills.every(({ what }) => what !== 'data') &&
-      namesFolder(text, data.folder),
+    requirements: names.includes(path.posix.join(source, 'requirements.txt')),
+    namesData: data !== undefined && readsByName(text, facts, data),
+    job,
   };
 }
 
+/** No argument says where the data is. */
+const readsByName = (text: string, { fills }: ScriptFacts, { folder }: DataFacts): boolean =>
+  fills.every(({ what }) => what !== 'data') && namesFolder(text, folder);
+
+const jobWith = ({ job }: Launch, around: Parameters<typeof partsOf>[1], script: string | undefined) =>
+  script === undefined
+    ? partsOf(job, { ...around, facts: undefined })
+    : partsOf({ ...job, entryPoint: script }, around);
+
+/** The SageMaker job that the folder, or the person, speaks of. */
+async function jobIn(folder: string, wishes: InitOptions, context: Context): Promise<Launch | undefined> {
+  const named = wishes['from-job'];
+  if (named === undefined) return launchIn(folder, wishes, context);
+  // The SDK of AWS takes a while to load.
+  const { describedJob, withSource } = await import('../init/described.ts');
+  return { file: '', job: await withSource(await describedJob(named, context), folder, context) };
+}
+
+async function launchIn(
+  folder: string,
+  { script, launch }: InitOptions,
+  surroundings: Pick<Surroundings, 'environment' | 'clone'>,
+): Promise<Launch | undefined> {
+  if (script !== undefined && launch === undefined) return undefined;
+  const names = (await filesIn(folder)).map(({ name }) => name);
+  return launchOf({ folder, names }, await launchersIn({ folder, names }), launch, surroundings);
+}
+
 const USUAL = ['train.py', 'main.py', 'finetune.py', 'run.py'];
-const TRAINS = /\b(optimizer|\.backward\(|\.fit\(|Trainer\(|epochs?)\b/;
+const TRAINS =
+  /\b(optimizer|epochs?|SM_CHANNEL_\w+|SM_MODEL_DIR)\b|\.backward\(|\.fit\(|\bxgb\.train\(|Trainer\(/;
 
 async function scriptOf(
   folder: string,
@@ -116,20 +181,40 @@ async function scriptOf(
   }
   const usual = USUAL.find((name) => scripts.includes(name));
   if (usual !== undefined) return usual;
+  const launchers = await launchersIn({ folder, names });
+  const others = scripts.filter((name) => !launchers.includes(name)).slice(0, 200);
   const training: string[] = [];
-  for (const name of scripts.slice(0, 200))
+  for (const name of others)
     if (TRAINS.test(await readFile(path.join(folder, name), 'utf8'))) training.push(name);
   const [only, other] = training;
   if (only !== undefined && other === undefined) return only;
   throw new UsageError([
     only === undefined
-      ? `no training script was found in ${folder}: name it with --script`
+      ? `no training script was found in ${folder}: name it with --script. ${lookedAt(others, launchers)}`
       : `several scripts train (${training.slice(0, 5).join(', ')}): name one with --script`,
   ]);
 }
 
+/** Why none of them was taken. */
+function lookedAt(others: readonly string[], launchers: readonly string[]): string {
+  const some = (names: readonly string[]) =>
+    `${names.slice(0, 10).join(', ')}${names.length > 10 ? ', …' : ''}`;
+  return [
+    others.length === 0
+      ? 'There is no .py file'
+      : `Looked at ${some(others)}: none has an optimizer, epochs, .fit(, .backward(, Trainer(, SM_CHANNEL_… or SM_MODEL_DIR`,
+    ...(launchers.length === 0
+      ? []
+      : [`${some(launchers)} starts a SageMaker job, and trains nothing itself`]),
+  ].join('; ');
+}
+
 /** The folder at the top with the most files of data. */
-function dataOf(names: readonly string[], wanted: string | undefined): DataFacts | undefined {
+function dataOf(
+  names: readonly string[],
+  wanted: string | undefined,
+  isOptional: boolean,
+): DataFacts | undefined {
   const tops =
     wanted === undefined
       ? [...new Set(names.flatMap((name) => topOf(name)))]
@@ -141,7 +226,7 @@ function dataOf(names: readonly string[], wanted: string | undefined): DataFacts
     return dataIn(top, below) ?? [];
   });
   const [most] = found.toSorted((a, b) => b.files - a.files);
-  if (most !== undefined || wanted === undefined) return most;
+  if (most !== undefined || wanted === undefined || isOptional) return most;
   throw new UsageError([`--data is "${wanted}": no data was found there`]);
 }
 
@@ -173,28 +258,50 @@ function nameOf(folder: string): string {
   return pipelineNameProblem(name) === undefined ? name : 'training';
 }
 
-async function write(file: string, text: string, force: boolean): Promise<void> {
+async function refuseExisting(file: string, force: boolean): Promise<void> {
   if (!force && (await stat(file).catch(() => undefined)) !== undefined)
     throw new UsageError([`${file} is there: change it, or write it again with --force`]);
-  await writeFile(file, text, { flag: force ? 'w' : 'wx' });
 }
 
 function reportOf(project: Project, file: string): string {
-  const { name, script, facts, data } = project;
+  const { name, source, script, facts, data, job } = project;
+  const { framework, strategy } = { ...facts, ...job?.training };
   const fills = facts.fills
     .filter(({ what }) => what !== 'resume')
     .map(({ argument, what }) => `${argument} for the ${what}`);
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${script} (${facts.framework}, ${facts.strategy})${fills.length === 0 ? '' : `: ${fills.join(', ')}`}`,
+    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`}`,
     data === undefined
       ? '  data    none was found'
-      : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 ? '' : ` with ${data.labels.length} labels`}`,
+      : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 || job !== undefined ? '' : ` with ${data.labels.length} labels`}`,
     ...(readsFiles(project)
       ? ['  reads   the files of its sealed version: none that packing rejects or that comes later']
       : []),
     ...toDo(project).map((line) => `  to do   ${line}`),
   ].join('\n');
+}
+
+const VERDICTS = {
+  same: 'the same here',
+  better: 'better here',
+  cannot: 'not taken',
+  unread: 'to do: has its value only when the script runs',
+} as const satisfies Record<Row['verdict'], string>;
+
+/** Field by field: what the job had, and what stands for it. */
+function differenceText(origin: string, rows: readonly Row[]): string {
+  const groups = (['same', 'better', 'cannot', 'unread'] as const).flatMap((verdict) => {
+    const lines = rows
+      .filter((row) => row.verdict === verdict)
+      .map(({ theirs, value, ours, why }) => [
+        `    ${theirs}`,
+        safe(value),
+        [ours, why].filter(Boolean).join(': '),
+      ]);
+    return lines.length === 0 ? [] : [`  ${VERDICTS[verdict]}`, tableText(lines)];
+  });
+  return ['', `What ${origin} has:`, ...groups].join('\n');
 }
 
 interface Standing {
@@ -204,7 +311,7 @@ interface Standing {
 }
 
 /** As the person can type it where they stand: elsewhere npx knows no tidewheel. */
-function nextText({ name, data }: Project, { folder, environment }: Standing): string {
+function nextText({ name, data, job }: Project, { folder, environment }: Standing): string {
   const program = environment['npm_command'] === 'exec' ? 'npx tidewheel' : 'tidewheel';
   const word = /^[\w./][\w./-]*$/.test(folder) ? folder : shellQuote(folder);
   const ofFolder = (named: string): string => `${program} ${named}${folder === '' ? '' : ` ${word}`}`;
@@ -212,7 +319,10 @@ function nextText({ name, data }: Project, { folder, environment }: Standing): s
     data === undefined
       ? [
           [ofFolder('apply'), 'declares the pipeline, sends the code'],
-          [`${program} run ${name}`, 'trains without data; with data: tidewheel drop FOLDER'],
+          [
+            `${program} run ${name}`,
+            `trains ${job === undefined ? 'without data' : 'on what is in S3'}; with data: tidewheel drop FOLDER`,
+          ],
         ]
       : [[ofFolder('drop'), 'declares the pipeline, sends code and data']];
   const width = Math.max(...send.map(([command]) => command.length), `${program} watch ${name}`.length);

@@ -146,7 +146,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     arguments: values.argument,
     environment: values.env,
     channels: values.channel,
-    propose: proposedFor,
+    propose: (at, script) => proposedFor(at, script, { environment: process.env, clone: root }),
   });
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

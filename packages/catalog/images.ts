@@ -20,6 +20,7 @@ export {
   frameworkProblem,
   imageFor,
   imageProblem,
+  imageVersions,
   packagesOfImage,
   packagesOfTraining,
 } from './facts/training-images.ts';

@@ -40,6 +40,7 @@ async function found(layout: Layout): Promise<DataFacts> {
     kind: 'files' as const,
     suffixes: [],
     otherSuffixes: [],
+    folders: [],
   };
   return withLayout(store, facts ?? { ...unknown, labels: [], isUnknown: true }, keys);
 }
@@ -48,6 +49,7 @@ function declared(data: DataFacts) {
   const facts = readScript('import torch\ntorch.save(model, "model.pt")');
   const text = declarationText({
     name: 'zoo',
+    source: '.',
     script: 'train.py',
     facts,
     data,

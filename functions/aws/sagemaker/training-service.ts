@@ -49,11 +49,17 @@ async function describeJob(
   client: SageMakerClient,
   jobName: string,
 ): Promise<TrainingJobDescription | undefined> {
+  const answer = await answerOf(client, jobName);
+  return answer === undefined ? undefined : toDescription(jobName, answer);
+}
+
+/** @returns undefined when there is no such job */
+export async function answerOf(
+  client: SageMakerClient,
+  jobName: string,
+): Promise<DescribeTrainingJobResponse | undefined> {
   try {
-    return toDescription(
-      jobName,
-      await client.send(new DescribeTrainingJobCommand({ TrainingJobName: jobName })),
-    );
+    return await client.send(new DescribeTrainingJobCommand({ TrainingJobName: jobName }));
   } catch (error) {
     if (isMissing(error)) return undefined;
     return rethrow(`describe training job ${jobName}`, error);

@@ -50,6 +50,12 @@ type Row = Omit<ImageRow, 'framework' | 'device'> & { readonly framework: string
 const IMAGES: readonly Row[] = table.images;
 const isTooOld = ({ python }: Row): boolean => Number(python?.split('.')[1] ?? LEAST_PYTHON) < LEAST_PYTHON;
 
+/** Those that AWS has a training image for, with a Python that the agent runs on; oldest first. */
+export const imageVersions = (framework: string, device: TrainingType['device']): readonly string[] =>
+  IMAGES.filter((image) => image.framework === framework && image.device === device && !isTooOld(image))
+    .map(({ version }) => version)
+    .toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+
 export function imageFor({ framework, version, region, device, accelerator }: ImageQuestion): ImageAnswer {
   const ofFramework = IMAGES.filter((image) => image.framework === framework);
   if (ofFramework.length === 0) {

@@ -13,7 +13,8 @@ import boto3
 
 from .deployment import Deployment, find_deployment
 from .http import Api, TidewheelError
-from .run import Run
+from .runs import Run
+from .submit import declare, send_data, send_source
 
 if TYPE_CHECKING:
     from .operations import ListProbesAnswerProbesItem, Pipeline, RunSummary
@@ -56,6 +57,38 @@ class Tidewheel:
         if again is not None:
             body["again"] = again
         return self.get(self._api.call("startRun", {"name": pipeline}, body)["runId"])
+
+    def submit(
+        self,
+        source: str | Path = ".",
+        data: str | Path | None = None,
+        hyperparameters: dict[str, Any] | None = None,
+        *,
+        pipeline: str | None = None,
+        declaration: dict[str, Any] | None = None,
+        changes: dict[str, Any] | None = None,
+    ) -> Run:
+        """Declares the pipeline of a folder, sends code and data, and starts its run.
+
+        The declaration is the given one, or the tidewheel.yaml in or above the folder; without
+        either, `pipeline` is declared already. `hyperparameters` and `changes` hold for this run
+        alone. Raises RefusedError with every problem of the declaration, before anything is sent.
+        """
+        folder = Path(source)
+        files = None if data is None else Path(data)
+        for each in (folder, files or folder):
+            if not each.is_dir():
+                raise TidewheelError(f"there is no folder {each}")
+        name = declare(self._api, folder, pipeline, declaration)
+        send_source(self.deployment, name, folder, files)
+        if files is not None:
+            send_data(self.deployment, name, files)
+        changed = dict(changes or {})
+        if hyperparameters:
+            training = dict(changed.get("training", {}))
+            known = training.get("hyperparameters", {})
+            changed["training"] = {**training, "hyperparameters": {**known, **hyperparameters}}
+        return self.run(name, changed)
 
     def get(self, run_id: str) -> Run:
         """A run by its id, such as digits-000042. It makes no call yet."""
@@ -120,3 +153,13 @@ class Tidewheel:
         """Any operation of docs/openapi.json by its operationId; `body` is its body."""
         body = parameters.pop("body", None)
         return self._api.call(operation, parameters, body)
+
+
+def run(
+    source: str | Path = ".",
+    data: str | Path | None = None,
+    hyperparameters: dict[str, Any] | None = None,
+    **options: Any,
+) -> Run:
+    """`Tidewheel().submit(…)`: for the cell of a notebook."""
+    return Tidewheel().submit(source, data, hyperparameters, **options)

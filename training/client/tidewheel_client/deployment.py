@@ -37,6 +37,8 @@ class Deployment:
     """None: calls bear a token instead of a signature."""
     endpoint_url: str | None = None
     """Of a local region."""
+    bucket: str = ""
+    """Of data and code; empty where a token is all that is known."""
     token: str | None = field(default=None, repr=False)
 
     def credentials(self) -> Any:
@@ -149,4 +151,5 @@ def _deployment(
         region=str(session.region_name),
         session=session,
         endpoint_url=endpoint_url,
+        bucket=outputs.get("DataBucketName", ""),
     )

@@ -69,7 +69,8 @@ class Api:
     ) -> Any:
         """The answer's JSON.
 
-        `parameters` go into path and query; those that are None are left out.
+        `parameters` go into path and query; those that are None are left out. A text is sent as
+        it is.
         Raises RefusedError, UnreachableError.
         """
         method, path = OPERATIONS[operation]
@@ -78,7 +79,8 @@ class Api:
             path = path.replace(f"{{{name}}}", urllib.parse.quote(str(given.pop(name)), safe=""))
         query = urllib.parse.urlencode(given)
         url = f"{self._deployment.api_url}{path}{'?' if query else ''}{query}"
-        data = None if body is None else json.dumps(body).encode()
+        written = body if isinstance(body, str) or body is None else json.dumps(body)
+        data = None if written is None else written.encode()
         for attempt in range(1, _TRIES + 1):
             status, text, retry_after = self._send(method, url, data)
             if 200 <= status < 300:

@@ -37,3 +37,16 @@ it('is checked by its folder', async () => {
   expect(said.join('\n')).toContain('tidewheel.yaml: compute');
   expect(code).toBe(1);
 });
+
+it('is checked with the channels that its script reads', async () => {
+  await writeFile(
+    path.join(folder, 'pets/tidewheel.yaml'),
+    'name: pets\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n',
+  );
+  await writeFile(path.join(folder, 'pets/train.py'), 'x = os.environ["SM_CHANNEL_TEST"]');
+  const said: string[] = [];
+  const terminal = { ...terminalOf(process, {}), print: (text: string) => void said.push(text) };
+  const { verb } = await VERBS.check();
+  await verb.invoke(['pets'], { terminal, folder, environment: {}, clone: undefined });
+  expect(said.join('\n')).toContain('train.py reads SM_CHANNEL_TEST, and no channel test is declared');
+});

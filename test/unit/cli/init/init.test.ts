@@ -18,6 +18,7 @@ const IMAGES = ['cat/1.jpg', 'cat/2.jpg', 'dog/1.jpg', 'README.md'];
 
 const project = (over: Partial<Project> = {}): Project => ({
   name: 'pets',
+  source: '.',
   script: 'train.py',
   facts: readScript(SCRIPT),
   data: dataIn('images', IMAGES),
@@ -116,6 +117,7 @@ describe('data', () => {
       kind: 'images',
       suffixes: ['.jpg'],
       otherSuffixes: ['.md'],
+      folders: ['cat', 'dog'],
       labels: ['cat', 'dog'],
     });
     expect(dataIn('all', ['1.png', '2.png'])).toMatchObject({ kind: 'images', labels: [] });

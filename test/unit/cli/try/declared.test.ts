@@ -4,6 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { readTraining } from '../../../../cli/try/declared.ts';
 import { proposedFor } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
+import { SAGEMAKER_PROJECTS, writeFiles } from '../../../support/sagemaker-projects.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -87,6 +88,16 @@ it('gives dropped files to a channel named train', async () => {
   await writeFile(join(folder, 'tidewheel.yaml'), DECLARED.replace('[--fast] }', `[--fast], ${channels} }`));
   const data = join(folder, 'images');
   expect((await read()).channels).toEqual({ train: data, test: join(data, 'test'), shards_train: data });
+});
+
+it('starts what a launch script starts', async () => {
+  await writeFiles(folder, SAGEMAKER_PROJECTS.segmentation);
+  const { source, training, channels } = await read();
+  expect({ source, channels }).toEqual({
+    source: join(folder, 'code'),
+    channels: { train: join(folder, 'data'), training: join(folder, 'data') },
+  });
+  expect(training).toMatchObject({ strategy: 'ddp', entryPoint: 'train.py' });
 });
 
 it('names the remedy for a reserved channel or variable', async () => {

@@ -1,0 +1,80 @@
+/** Finds the script or notebook that starts a SageMaker job, and the code that it sends. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from '@tidewheel/kit/command-line.ts';
+import type { Surroundings } from '../command/context.ts';
+import type { FoundJob } from './job.ts';
+import { jobOfCall, type LaunchCall, mayLaunch, readLaunch } from './launch.ts';
+
+/** Of which `init` reads the text. */
+const MOST_FILES = 200;
+
+interface Folder {
+  readonly folder: string;
+  /** Relative to it, with slashes. */
+  readonly names: readonly string[];
+}
+
+/** Those that start jobs train nothing themselves. */
+export async function launchersIn({ folder, names }: Folder): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of names.filter((each) => /\.(py|ipynb)$/.test(each)).slice(0, MOST_FILES))
+    if (mayLaunch(await readFile(path.join(folder, name), 'utf8'))) found.push(name);
+  return found;
+}
+
+export interface Launch {
+  readonly file: string;
+  readonly job: FoundJob;
+}
+
+/**
+ * @param wanted a file, or `FILE:LINE` where it makes several estimators
+ * @returns undefined where no file makes an estimator
+ * @throws UsageError where a person has to say which is meant
+ */
+export async function launchOf(
+  { folder }: Folder,
+  files: readonly string[],
+  wanted: string | undefined,
+  surroundings: Pick<Surroundings, 'environment' | 'clone'>,
+): Promise<Launch | undefined> {
+  const [, file = wanted, line] = /^(.+):([\w, ]+)$/.exec(wanted ?? '') ?? [];
+  const calls: { readonly name: string; readonly call: LaunchCall }[] = [];
+  for (const name of file === undefined ? files : [path.posix.normalize(file)])
+    for (const call of await readLaunch(path.join(folder, name), surroundings)) calls.push({ name, call });
+  const started = calls.filter(({ call }) =>
+    call.methods.some(({ $call }) => $call !== 'set_hyperparameters'),
+  );
+  const meant = (started.length > 0 ? started : calls).filter(
+    ({ call }) => line === undefined || call.line.replace(/^line /, '') === line,
+  );
+  const [only, other] = meant;
+  if (other !== undefined) {
+    const places = meant.slice(0, 5).map(({ name, call }) => `${name}:${call.line.replace(/^line /, '')}`);
+    throw new UsageError([
+      `several SageMaker jobs are started: name one with --launch ${places.join(', or ')}`,
+    ]);
+  }
+  if (only !== undefined) return { file: only.name, job: jobOfCall(only.call, only.name) };
+  if (wanted === undefined) return undefined;
+  throw new UsageError([`--launch is "${wanted}": no estimator of the SageMaker SDK is made there`]);
+}
+
+interface Code {
+  /** Relative to the project's folder; `.` is that one. */
+  readonly source: string;
+  /** Relative to the source. */
+  readonly script: string | undefined;
+}
+
+/** The SDK looks from where the launcher was started: its own folder, or the project's. */
+export function codeOf({ source, entryPoint }: FoundJob, file: string, names: readonly string[]): Code {
+  const at = source === undefined ? path.posix.dirname(entryPoint ?? '') : source;
+  const script = source === undefined ? path.posix.basename(entryPoint ?? '') : (entryPoint ?? '');
+  const places = [path.posix.dirname(file), '.'].map((from) => path.posix.join(from, at).replace(/\/$/, ''));
+  const found = places.find((place) => names.includes(path.posix.join(place, script)));
+  return found === undefined || script === ''
+    ? { source: '.', script: undefined }
+    : { source: found === '' ? '.' : found, script: path.posix.normalize(script) };
+}
