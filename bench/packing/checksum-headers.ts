@@ -1,6 +1,5 @@
 /** The checksums that the made-up S3 keeps of objects, and those that it is sent. */
 
-import { hash } from 'node:crypto';
 import type http from 'node:http';
 import { sumOf } from '@tidewheel/packing/checksums.ts';
 import { SUM_KINDS, type SumKind } from '@tidewheel/packing/store.ts';
@@ -10,7 +9,7 @@ import type { Reply } from './exchange.ts';
  * S3 keeps CRC-64/NVME of an object whose client chose no checksum. An object that is older than December 2024 may have
  * none. `composite`: of the CRC-32 of parts of 8 MiB, as boto3 and the AWS CLI send them. `compositeCrc32c`: of CRC-32C.
  */
-export type StoredChecksum = SumKind | 'composite' | 'compositeCrc32c' | 'sha256' | 'none';
+export type StoredChecksum = SumKind | 'composite' | 'compositeCrc32c' | 'none';
 
 const kindOfParts = (checksum: StoredChecksum | undefined): SumKind =>
   checksum === 'compositeCrc32c' ? 'crc32c' : 'crc32';
@@ -61,7 +60,6 @@ export function checksumHeaders(
   if (headers['x-amz-checksum-mode'] !== 'ENABLED' || checksum === 'none') return {};
   if (checksum === 'composite' || checksum === 'compositeCrc32c')
     return compositeOf(body, kindOfParts(checksum));
-  if (checksum === 'sha256') return { 'x-amz-checksum-sha256': hash('sha256', body, 'base64') };
   return { [`x-amz-checksum-${checksum}`]: sumOf(checksum, body) };
 }
 

@@ -66,7 +66,6 @@ export interface MemoryS3 {
   /** Requests by kind, since the start. */
   readonly requests: Map<string, number>;
   readonly objects: Map<string, Stored>;
-  bytesOut: number;
   /** Forgets everything that was written. */
   clear(): void;
   stop(): Promise<void>;
@@ -81,7 +80,7 @@ export async function startMemoryS3(options: MemoryS3Options = {}): Promise<Memo
     uploads.clear();
     requests.clear();
   };
-  const state: MemoryS3 = { url: '', port: 0, requests, objects, bytesOut: 0, clear, stop: async () => {} };
+  const state: MemoryS3 = { url: '', port: 0, requests, objects, clear, stop: async () => {} };
   const service = new Service({ objects, uploads, state, options });
   const server = await serveLocally((request, response) => service.receive(request, response));
   const { url, port } = server;
@@ -140,7 +139,6 @@ class Service {
   #send(response: http.ServerResponse, method: string, reply: Reply): void {
     const length = typeof reply.body === 'string' ? Buffer.byteLength(reply.body) : (reply.body?.length ?? 0);
     const headers = { 'content-length': String(length), ...reply.headers };
-    this.#parts.state.bytesOut += length;
     response.writeHead(reply.status, headers);
     response.end(method === 'HEAD' ? undefined : reply.body);
   }

@@ -70,14 +70,6 @@ describe('packing into WebDataset shards', () => {
     expect(third).toMatchObject({ status: 'nothingNew', items: 0, objects: 0 });
   });
 
-  it('keeps the first plan despite later arrivals', async () => {
-    const store = filled(10);
-    const input = { runId: RUN, pipeline: PIPELINE, packing: settings() };
-    const first = await planShards({ store, now }, input);
-    store.seed(`${incoming}late.png`, PNG);
-    expect(await planShards({ store, now }, input)).toEqual(first);
-  });
-
   it('defers samples that changed or vanished after the plan', async () => {
     const store = filled(10);
     await planShards({ store, now }, { runId: RUN, pipeline: PIPELINE, packing: settings() });

@@ -5,7 +5,6 @@ import {
   DescribeLaunchTemplatesCommand,
   DescribePlacementGroupsCommand,
   EC2Client,
-  RunInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
@@ -73,18 +72,6 @@ const dying = (calls: number): EC2Client => {
 };
 
 describe('the fleet service', () => {
-  it('launches the gang, once', async () => {
-    const plan = freshPlan();
-    expect(await service().launch(plan)).toMatchObject({ kind: 'created' });
-    expect(await service().launch(plan)).toEqual({ kind: 'alreadyExists' });
-    const instances = await instancesOf(plan);
-    expect(instances.map(({ InstanceType }) => InstanceType)).toEqual(['c5.xlarge', 'c5.xlarge']);
-    expect(await service().describe(plan.name)).toMatchObject({
-      TrainingJobStatus: 'InProgress',
-      SecondaryStatus: 'PreparingTrainingStack',
-    });
-  });
-
   it('continues a launch that died between any two calls', async () => {
     const plan = freshPlan();
     for (const calls of [0, 1, 2, 3]) {
@@ -94,19 +81,6 @@ describe('the fleet service', () => {
     }
     expect(await service().launch(plan)).toMatchObject({ kind: 'created' });
     expect(await instancesOf(plan)).toHaveLength(2);
-  });
-
-  it('follows hosts to their end', async () => {
-    const plan = freshPlan();
-    await service().launch(plan);
-    const instances = await instancesOf(plan);
-    const ids = instances.flatMap(({ InstanceId }) => InstanceId ?? []);
-    for (const id of ids) await report(plan, id);
-    expect(await service().describe(plan.name)).toMatchObject({ SecondaryStatus: 'Training' });
-    const endedAt = new Date(launchOf(instances) + 600_000).toISOString();
-    for (const id of ids) await report(plan, id, { endedAt, exitCode: 0 });
-    const job = await service().describe(plan.name);
-    expect(job && outcomeOf(job)).toMatchObject({ kind: 'completed', trainingSeconds: 600 });
   });
 
   it('ends a gang that does not report', async () => {
@@ -174,13 +148,6 @@ describe('the fleet service', () => {
     expect(await service().stop(plan.name)).toBe('alreadyEnded');
   });
 
-  it('knows no foreign job', async () => {
-    for (const name of ['a-foreign-job', 'digits-000009-a1-ffffff', freshPlan().name]) {
-      expect(await service().describe(name)).toBeUndefined();
-      expect(await service().stop(name)).toBe('notFound');
-    }
-  });
-
   it('refuses an unknown instance type before it creates anything', async () => {
     const known = planOf({ instanceType: 'm7a.xlarge', nodes: 1, over: { attempt: ++attempts } });
     // The declaration refuses such a type; EC2 may lack it in this region.
@@ -228,25 +195,5 @@ describe('the fleet service', () => {
     const members = await store.readText(`${folder}${hostRequests.members(2)}`);
     expect(JSON.parse(members?.text ?? '')).toEqual({ round: 2, members: [stays, ...fresh].sort() });
     expect(await service().describe(plan.name)).toMatchObject({ TrainingJobStatus: 'InProgress' });
-  });
-
-  it('knows what is left, and of whom', async () => {
-    const plan = freshPlan();
-    await service().launch(plan);
-    expect(await service().listLeftovers()).toContain(plan.name);
-    await service().release(plan.name);
-    expect(await service().listLeftovers()).not.toContain(plan.name);
-  });
-
-  it('finds the job of its own instances only', async () => {
-    const plan = freshPlan();
-    await service().launch(plan);
-    const ids = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
-    const { Instances: [foreign] = [] } = await ec2.send(
-      new RunInstancesCommand({ ImageId: 'ami-1', MinCount: 1, MaxCount: 1, InstanceType: 'c5.large' }),
-    );
-    const jobs = await service().jobsOf([...ids, foreign?.InstanceId ?? '', 'i-00000000deadbeef0']);
-    expect(jobs).toEqual(new Map(ids.map((id) => [id, plan.name])));
-    expect(await service().jobsOf([])).toEqual(new Map());
   });
 });

@@ -3,7 +3,6 @@ import {
   CloudWatchLogsClient,
   DescribeLogStreamsCommand,
   FilterLogEventsCommand,
-  ResourceNotFoundException,
 } from '@aws-sdk/client-cloudwatch-logs';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
@@ -43,10 +42,4 @@ it('one request names 100 streams', async () => {
   await read();
   const asked = logs.commandCalls(FilterLogEventsCommand).map(({ args }) => args[0].input.logStreamNames);
   expect(asked.map((names) => names?.length)).toEqual([100, 1]);
-});
-
-it('nothing is there before the first line', async () => {
-  const missing = new ResourceNotFoundException({ message: 'no group', $metadata: {} });
-  logs.on(DescribeLogStreamsCommand).rejects(missing);
-  expect(await read()).toEqual([]);
 });

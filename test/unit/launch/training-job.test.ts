@@ -1,3 +1,4 @@
+import type { Pool } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../../functions/launch/job/request.ts';
 import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-job.ts';
@@ -13,6 +14,9 @@ import {
 const channel = (made: CreateTrainingJobRequest, name: string) =>
   made.InputDataConfig.find(({ ChannelName }) => ChannelName === name)?.DataSource.S3DataSource;
 
+const on = (instanceType: string, over: Partial<Pool> = {}) =>
+  placement({ pool: { instanceType, launcher: 'sagemaker', purchaseOption: 'spot', ...over } });
+
 describe('buildTrainingJob', () => {
   it('requests managed Spot with a sufficient wait limit', () => {
     const made = request(launch());
@@ -24,9 +28,7 @@ describe('buildTrainingJob', () => {
   it('leaves the wait limit out on demand', () => {
     const made = request(
       launch({
-        placement: placement({
-          pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
-        }),
+        placement: on('g5.xlarge', { purchaseOption: 'on-demand' }),
       }),
     );
     expect(made.EnableManagedSpotTraining).toBe(false);
@@ -79,9 +81,7 @@ describe('buildTrainingJob', () => {
 
   it('sends no EBS size for types with NVMe', () => {
     expect(request(launch()).ResourceConfig).toEqual({ InstanceType: 'ml.g5.xlarge', InstanceCount: 2 });
-    const m5 = placement({
-      pool: { instanceType: 'm5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
-    });
+    const m5 = on('m5.xlarge');
     expect(request(launch({ placement: m5 })).ResourceConfig.VolumeSizeInGB).toBe(30);
   });
 
@@ -196,14 +196,11 @@ describe('buildTrainingJob', () => {
     ],
   };
   it('uses the one subnet of its zone', () => {
-    const pool = {
-      instanceType: 'g5.xlarge',
-      zoneId: 'use1-az4',
-      launcher: 'sagemaker',
-      purchaseOption: 'spot',
-    } as const;
     const made = request(
-      launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) }),
+      launch({
+        declaration: declaration({ compute: { vpc } }),
+        placement: on('g5.xlarge', { zoneId: 'use1-az4' }),
+      }),
     );
     expect(made.VpcConfig).toEqual({ SecurityGroupIds: ['sg-0a1b2c3d'], Subnets: ['subnet-bbbb2222'] });
   });
@@ -216,13 +213,10 @@ describe('buildTrainingJob', () => {
   });
 
   it('refuses a zone that no declared subnet lies in', () => {
-    const pool = {
-      instanceType: 'g5.xlarge',
-      zoneId: 'use1-az6',
-      launcher: 'sagemaker',
-      purchaseOption: 'spot',
-    } as const;
-    const input = launch({ declaration: declaration({ compute: { vpc } }), placement: placement({ pool }) });
+    const input = launch({
+      declaration: declaration({ compute: { vpc } }),
+      placement: on('g5.xlarge', { zoneId: 'use1-az6' }),
+    });
     expect(problems(input)).toEqual(['compute.vpc.subnets']);
   });
 
@@ -237,9 +231,7 @@ describe('buildTrainingJob', () => {
     const hyperparameters = { tidewheel_strategy: 'x', long: 'é'.repeat(500) };
     const input = launch({
       declaration: { ...declared, training: { ...declared.training, source: '../other/', hyperparameters } },
-      placement: placement({
-        pool: { instanceType: 'c6a.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
-      }),
+      placement: on('c6a.xlarge'),
       generations: [{ shardsPrefix: 'other/dataset/', shards: [], totals: { shards: 0, bytes: 0 } }],
     });
     expect(new Set(problems(input))).toEqual(
@@ -290,9 +282,7 @@ describe('buildTrainingJob', () => {
   it('says which sizes of a family SageMaker trains on', () => {
     const job = buildTrainingJob(
       launch({
-        placement: placement({
-          pool: { instanceType: 'p5.2xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
-        }),
+        placement: on('p5.2xlarge'),
       }),
     );
     expect(job).toMatchObject({
@@ -316,9 +306,7 @@ describe('buildTrainingJob', () => {
 
 describe('a job with helper groups', () => {
   const helpers = [{ name: 'prepare', instanceType: 'c7i.4xlarge', nodes: 3 }];
-  const onDemand = placement({
-    pool: { instanceType: 'g5.xlarge', launcher: 'sagemaker', purchaseOption: 'on-demand' },
-  });
+  const onDemand = on('g5.xlarge', { purchaseOption: 'on-demand' });
   const made = request(launch({ declaration: declaration({ compute: { helpers } }), placement: onDemand }));
 
   it('names no type for the whole job', () => {

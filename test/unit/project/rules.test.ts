@@ -4,8 +4,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { FORMAT_NAMES } from '@tidewheel/declaration/packing-settings.ts';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import * as z from 'zod';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const read = (...parts: string[]) => readFileSync(path.join(ROOT, ...parts), 'utf8');
@@ -25,83 +23,6 @@ const folders = readdirSync(path.join(ROOT, 'functions/handlers'), { withFileTyp
   )
   .map(({ name }) => name);
 
-const state = z.looseObject({
-  Type: z.string(),
-  Comment: z.string().optional(),
-  Resource: z.string().optional(),
-  Parameters: z.looseObject({ FunctionName: z.string().optional() }).optional(),
-  TimeoutSeconds: z.number().optional(),
-  TimeoutSecondsPath: z.string().optional(),
-  Retry: z.array(z.looseObject({ ErrorEquals: z.array(z.string()) })).default([]),
-  get ItemProcessor() {
-    return z.looseObject({ States: z.record(z.string(), state) }).optional();
-  },
-});
-type State = z.infer<typeof state>;
-
-function statesOf(states: Readonly<Record<string, State>>): (readonly [string, State])[] {
-  return Object.entries(states).flatMap(([name, each]) => [
-    [name, each] as const,
-    ...(each.ItemProcessor ? statesOf(each.ItemProcessor.States) : []),
-  ]);
-}
-
-const machines = readdirSync(path.join(ROOT, 'statemachines')).filter((name) => name.endsWith('.asl.json'));
-const kebab = (name: string) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
-/** The folder with whose name a state's name begins: PlanShardsAgain is a second state of plan-shards. */
-const folderOf = (state: string): string | undefined =>
-  folders
-    .filter((folder) => kebab(state) === folder || kebab(state).startsWith(`${folder}-`))
-    .toSorted((a, b) => a.length - b.length)
-    .at(-1);
-
-describe.each(machines)('%s', (machine) => {
-  const parsed = z
-    .looseObject({ States: z.record(z.string(), state) })
-    .parse(JSON.parse(read('statemachines', machine)));
-  const states = statesOf(parsed.States);
-  const tasks = states.filter(([, { Type }]) => Type === 'Task');
-
-  it('has tasks to look at', () => {
-    expect(tasks.length).toBeGreaterThan(5);
-  });
-
-  it('says of every state what it is for', () => {
-    expect(states.filter(([, { Comment }]) => (Comment ?? '').length < 10).map(([name]) => name)).toEqual([]);
-  });
-
-  it('bounds every task in time', () => {
-    const endless = tasks.filter(([, task]) => !task.TimeoutSeconds && !task.TimeoutSecondsPath);
-    expect(endless.map(([name]) => name)).toEqual([]);
-  });
-
-  it('retries every task after transient errors and process deaths', () => {
-    const needed = ['TransientError', 'Runtime.ExitError', 'Lambda.Unknown', 'Sandbox.Timedout'];
-    const lacking = tasks.filter(([, { Retry }]) => {
-      const retried = new Set(Retry.flatMap(({ ErrorEquals }) => ErrorEquals));
-      return !needed.every((name) => retried.has(name));
-    });
-    expect(lacking.map(([name]) => name)).toEqual([]);
-  });
-
-  it('retries errors by name, never all of them', () => {
-    const blind = tasks.filter(([, { Retry }]) =>
-      Retry.some(({ ErrorEquals }) =>
-        ErrorEquals.some((name) => name === 'States.ALL' || name === 'States.TaskFailed'),
-      ),
-    );
-    expect(blind.map(([name]) => name)).toEqual([]);
-  });
-
-  it('calls the folder after which the task is named', () => {
-    for (const [name, task] of tasks) {
-      const resource = task.Parameters?.FunctionName ?? task.Resource ?? '';
-      const called = kebab(/^\$\{(\w+)Arn\}$/.exec(resource)?.[1] ?? '');
-      expect({ name, folder: folderOf(name) }).toEqual({ name, folder: called });
-    }
-  });
-});
-
 /** Text of the file in which a name is defined: itself, or what a door takes it from. */
 function definitionOf(file: string, name: string): string {
   const text = read(file);
@@ -112,34 +33,6 @@ function definitionOf(file: string, name: string): string {
 }
 
 describe('a function', () => {
-  const declared = z
-    .record(z.string(), z.looseObject({ handler: z.string(), role: z.array(z.string()) }))
-    .parse(
-      parse(read('serverless/generated/functions.yml'), {
-        // CloudFormation's short forms, kept as [tag, value].
-        customTags: ['GetAtt', 'Ref', 'Sub'].map((tag) => ({
-          tag: `!${tag}`,
-          resolve: (value: string) => [tag, value],
-        })),
-      }),
-    );
-
-  it('has a folder exactly if the template has it', () => {
-    expect(Object.keys(declared).sort()).toEqual([...folders].sort());
-  });
-
-  it('is deployed from its own folder', () => {
-    for (const [name, { handler }] of Object.entries(declared)) {
-      expect(handler).toBe(`functions/handlers/${name}/handler.handler`);
-    }
-  });
-
-  it('has a role that no other has', () => {
-    const roles = Object.values(declared).map(({ role }) => role.join(' '));
-    expect(new Set(roles).size).toBe(roles.length);
-    expect(roles.filter((role) => !role.startsWith('GetAtt '))).toEqual([]);
-  });
-
   it('hands its event to one use case', () => {
     const imported =
       /import \{([^}]+)\} from '(?:\.\.\/\.\.\/((?:run|records|launch|notices|check|api)\/[^']+)|@tidewheel\/([^']+))'/g;

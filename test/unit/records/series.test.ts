@@ -112,13 +112,6 @@ describe('the series of a run', () => {
     expect(steps(loss?.points)).toEqual(['2:2', '10:3']);
   });
 
-  it('pass over a file that no agent writes', async () => {
-    const store = memoryObjectStore({ now: () => new Date(0) });
-    const key = `${bucketKeys.series('digits', 'digits-000001')}attempt-1.jsonl`;
-    store.put(key, [startLine(0), pointLine(1, 1), ' '.repeat(33 * 1024 * 1024)].join('\n'));
-    expect(await readSeries(store, 'digits', 'digits-000001')).toEqual([]);
-  });
-
   it('are thinned evenly, first and last kept', () => {
     const points = Array.from({ length: 1_001 }, (_, index) => index);
     const few = thinned(points, 11);

@@ -3,8 +3,6 @@ import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/c
 import {
   CreateTrainingJobCommand,
   DescribeTrainingJobCommand,
-  ListTrainingJobsCommand,
-  paginateListTrainingJobs,
   ResourceInUse,
   ResourceLimitExceeded,
 } from '@aws-sdk/client-sagemaker';
@@ -88,27 +86,6 @@ test('the zone comes from the subnets of the request', async () => {
     zoneIds: ['use1-az2', 'use1-az3'],
     purchaseOption: 'on-demand',
   });
-});
-
-test('jobs are listed over pages, filtered and sorted', async () => {
-  const names = ['listed-a', 'listed-b', 'listed-c', 'listed-d', 'listed-e'];
-  for (const name of names) await ground.create({ script: 'pass', TrainingJobName: name });
-  for (const name of names) await ground.ended(name);
-  const input = {
-    NameContains: 'listed-',
-    SortBy: 'Name',
-    SortOrder: 'Descending',
-    StatusEquals: 'Completed',
-  } as const;
-  const pages: (string | undefined)[][] = [];
-  for await (const page of paginateListTrainingJobs({ client: ground.sageMaker, pageSize: 2 }, input)) {
-    pages.push(page.TrainingJobSummaries?.map(({ TrainingJobName }) => TrainingJobName) ?? []);
-  }
-  expect(pages).toEqual([['listed-e', 'listed-d'], ['listed-c', 'listed-b'], ['listed-a']]);
-  const { TrainingJobSummaries: none } = await ground.sageMaker.send(
-    new ListTrainingJobsCommand({ CreationTimeAfter: new Date(Date.now() + 60_000) }),
-  );
-  expect(none).toEqual([]);
 });
 
 test('every status change is an event', async () => {

@@ -28,11 +28,9 @@ describe('createFleetResult', () => {
 
   it.each([
     [['InsufficientInstanceCapacity'], 'capacity'],
-    [['UnfulfillableCapacity'], 'capacity'],
     [['Unsupported'], 'capacity'],
     [['UnsupportedOperation'], 'unknown'],
     [['MaxSpotInstanceCountExceeded'], 'quota'],
-    [['VcpuLimitExceeded'], 'quota'],
     [['RequestLimitExceeded'], 'throttled'],
     [['UnauthorizedOperation'], 'denied'],
     [['InvalidParameterValue'], 'invalid'],
@@ -41,8 +39,6 @@ describe('createFleetResult', () => {
     [['SomethingNew', 'VolumeLimitExceeded'], 'quota'],
     [['IdempotentParameterMismatch'], 'unknown'],
     [['Client.InternalError'], 'unknown'],
-    [['PendingVerification'], 'throttled'],
-    [['SpotMaxPriceTooLow'], 'capacity'],
     [['InvalidLaunchTemplateName.NotFoundException'], 'throttled'],
     [['InvalidParameterValue', 'InsufficientInstanceCapacity'], 'capacity'],
     [[], 'capacity'],

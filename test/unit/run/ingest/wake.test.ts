@@ -69,13 +69,6 @@ describe('events of arrivals', () => {
     expect([...at.executions.started.keys()]).toEqual(['digits-000001-x1']);
   });
 
-  it('are ignored while no pipeline is declared', async () => {
-    at.store.remove(bucketKeys.pipeline('digits'));
-    expect(await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' })).toMatchObject({ kind: 'ignored' });
-    expect(at.executions.started.size).toBe(0);
-    expect(await at.pipelines.list()).toEqual([]);
-  });
-
   it('of test objects are recorded and start nothing', async () => {
     const key = testObjectKey('7f');
     await takeArrivals(at, [message(created(key, at.clock.now()))]);
