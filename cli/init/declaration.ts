@@ -1,7 +1,7 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
-import { layoutLines } from './layout-lines.ts';
+import { layoutLines } from './layout-notes.ts';
 import type { ScriptFacts } from './script.ts';
 
 export interface Project {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readingHints } from '@tidewheel/declaration/pipeline.ts';
+import { type Pipeline, readingHints } from '@tidewheel/declaration/pipeline.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, type Problem, problemText } from '@tidewheel/kit/errors.ts';
@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { checkDeployment } from '../../functions/check/check-deployment.ts';
 import type { Finding } from '../../functions/check/finding.ts';
 import type { Context } from '../command/context.ts';
-import { declarationFile } from '../command/declared.ts';
+import { declarationAt, declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { DECLARATION_FILE, pipelineHere } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
@@ -19,12 +19,15 @@ import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
 import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
+import { notesOf } from '../init/layout-notes.ts';
+import { dataFilesBelow } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'check',
   summary: 'list what would fail in a first run, each with its remedy',
   about: `
-With FILE (or its folder) it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of
+With FILE (or its folder) it checks a declaration alone, with what it makes of the data beside it, and needs no
+deployment. Without, it checks tidewheel.yaml of
 this folder if it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images,
 secrets, the path of arrivals. It changes nothing but one test object, which it removes. With --trial it plays the first
 hour on a real account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it
@@ -69,6 +72,8 @@ interface CheckedFile {
   readonly problems: readonly Problem[];
   /** Valid settings that the usual reader of the format cannot read. */
   readonly hints: readonly string[];
+  /** What it makes of the data that its x-local names. */
+  readonly data: readonly string[];
 }
 
 /** @throws UsageError where it cannot be read */
@@ -80,16 +85,35 @@ async function checkFile(file: string): Promise<CheckedFile> {
   });
   const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
   const read = readDeclaration(pipeline, text);
-  return read.valid
-    ? { file, pipeline, valid: true, problems: [], hints: readingHints(read.pipeline) }
-    : { file, pipeline, valid: false, problems: read.problems, hints: [] };
+  if (!read.valid) return { file, pipeline, valid: false, problems: read.problems, hints: [], data: [] };
+  const data = await dataBeside(file, read.pipeline);
+  return { file, pipeline, valid: true, problems: [], hints: readingHints(read.pipeline), data };
 }
 
-function show({ file, pipeline, valid, problems, hints }: CheckedFile, { print, problem }: Terminal): void {
+/** Empty where the declaration names no folder of data, or none is there. */
+async function dataBeside(file: string, { packing }: Pipeline): Promise<readonly string[]> {
+  const { folder, data } = await declarationAt(path.dirname(file), path.basename(file)).catch(() => ({
+    folder: '',
+    data: undefined,
+  }));
+  if (data === undefined) return [];
+  const below = path.join(folder, data);
+  const found = await dataFilesBelow(below).catch(() => undefined);
+  if (found === undefined || found.files.length === 0) return [];
+  const keys = found.files.map(({ name, size }) => ({ key: name, size }));
+  const notes = await notesOf(below, packing, keys);
+  return [`${data}/: ${keys.length} files`, ...notes.map(({ field, text }) => `packing.${field}: ${text}`)];
+}
+
+function show(
+  { file, pipeline, valid, problems, hints, data }: CheckedFile,
+  { print, problem }: Terminal,
+): void {
   const name = path.basename(file);
   if (valid) print(`✓ ${name} declares ${pipeline}, and is valid`);
   for (const each of problems) problem(`${name}: ${problemText(each)}`);
   for (const hint of hints) print(`  note: ${hint}`);
+  for (const line of data) print(`  ${line}`);
 }
 
 async function findingsOf(context: Context, readOnly: boolean): Promise<readonly Finding[]> {

@@ -513,8 +513,10 @@ class DeclarationPacking(TypedDict, total=False):
     accept: list[str]
     ignore: Literal["none"] | list[str]
     innerSuffixes: list[str]
+    join: dict[str, str]
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
     labelPattern: str
+    labelLevel: int
     annotations: DeclarationPackingAnnotations
     labelType: Literal["text", "integer"]
     shuffle: bool
@@ -537,16 +539,18 @@ class _DeclarationPackingAnnotations(TypedDict):
 class DeclarationPackingAnnotations(_DeclarationPackingAnnotations, total=False):
     key: str
     label: str
+    folder: str
+    prefix: str
 
 
 class _DeclarationPackingSplit(TypedDict):
-    train: float
+    train: float | list[str]
 
 
 class DeclarationPackingSplit(_DeclarationPackingSplit, total=False):
-    validation: float
-    test: float
-    by: Literal["key", "group"]
+    validation: float | list[str]
+    test: float | list[str]
+    by: Literal["key", "group", "folder", "list"]
     groupPattern: str
 
 
@@ -2151,7 +2155,9 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     accept: list[str]
     ignore: Literal["none"] | list[str]
     innerSuffixes: list[str]
+    join: dict[str, str]
     labelPattern: str
+    labelLevel: int
     annotations: RunDeclarationPackingAnnotations
     split: RunDeclarationPackingSplit
     require: Literal["learn"] | list[str]
@@ -2162,20 +2168,25 @@ class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     hold: RunDeclarationPackingHold
 
 
-class RunDeclarationPackingAnnotations(TypedDict):
+class _RunDeclarationPackingAnnotations(TypedDict):
     file: str
     key: str
     label: str
 
 
+class RunDeclarationPackingAnnotations(_RunDeclarationPackingAnnotations, total=False):
+    folder: str
+    prefix: str
+
+
 class _RunDeclarationPackingSplit(TypedDict):
-    train: float
-    by: Literal["key", "group"]
+    train: float | list[str]
+    by: Literal["key", "group", "folder", "list"]
 
 
 class RunDeclarationPackingSplit(_RunDeclarationPackingSplit, total=False):
-    validation: float
-    test: float
+    validation: float | list[str]
+    test: float | list[str]
     groupPattern: str
 
 
