@@ -1,5 +1,7 @@
 /** What lies in a folder of data, by its names. */
-import type { DataLayoutFacts } from './layout-notes.ts';
+import type { TableReader } from './label-tables.ts';
+import { besideData } from './layout.ts';
+import { type DataLayoutFacts, describeLayout, type LocalKey } from './layout-notes.ts';
 
 export interface DataFacts {
   /** Relative to the project's folder, with slashes. */
@@ -77,4 +79,18 @@ const suffixOf = (path: string): string =>
 function labelsOf(paths: readonly string[]): string[] {
   const parents = new Set(paths.map((path) => path.split('/').at(-2) ?? ''));
   return parents.has('') || parents.size < 2 ? [] : [...parents].toSorted();
+}
+
+/**
+ * @param store has the folder's files by their keys
+ * @param beside names of all files of the project
+ */
+export async function withLayout(
+  store: TableReader,
+  data: DataFacts,
+  { files, beside }: { readonly files: readonly LocalKey[]; readonly beside: readonly string[] },
+): Promise<DataFacts> {
+  const found = await describeLayout(store, data.isUnknown === true ? undefined : data.suffixes, files);
+  const remedies = [...besideData(beside, data.folder), ...found.remedies];
+  return { ...data, labels: found.classes, layout: { ...found, remedies } };
 }

@@ -2,7 +2,7 @@
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
 import { type Table, tableOf, textOf } from './job.ts';
-import { layoutLines } from './layout-lines.ts';
+import { layoutLines } from './layout-notes.ts';
 import type { JobParts } from './parts.ts';
 import type { ScriptFacts } from './script.ts';
 import { inline, oneLine, word } from './yaml-text.ts';

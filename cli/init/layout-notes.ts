@@ -1,16 +1,16 @@
 /** What a declaration makes of a folder, in sentences with counts and an example: as comments, and for `check`. */
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { packingSchema, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { type Counted, type DataLayout, dataLayout } from '@tidewheel/packing/layout.ts';
-import type { DataFacts } from './data.ts';
-import { type FoundLayout, findLayout } from './layout.ts';
-import type { TableReader } from './tables.ts';
+import type { TableReader } from './label-tables.ts';
+import { type FoundLayout, findLayout, type LayoutFields } from './layout.ts';
+import { inline, oneLine } from './yaml-text.ts';
 
 export interface LayoutNote {
   /** Of `packing`. */
-  readonly field: 'split' | 'join' | 'label' | 'accept' | 'innerSuffixes';
+  readonly field: 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
   readonly text: string;
 }
 
@@ -22,23 +22,30 @@ export interface LocalKey {
 
 export interface DataLayoutFacts extends FoundLayout {
   readonly notes: readonly LayoutNote[];
+  readonly classes: readonly string[];
 }
 
-/** @param store has the folder's files by their keys */
-export async function withLayout(
+/**
+ * @param store has the folder's files by their keys
+ * @param accept undefined: all suffixes
+ */
+export async function describeLayout(
   store: TableReader,
-  data: DataFacts,
+  accept: readonly string[] | undefined,
   files: readonly LocalKey[],
-): Promise<DataFacts> {
-  const found = await findLayout(
-    files.map(({ key }) => key),
-    store,
-  );
-  const accept = data.isUnknown === true ? {} : { accept: data.suffixes };
-  const packing = packingSchema.parse({ ...accept, ...found.fields });
+): Promise<DataLayoutFacts> {
+  const keys = files.map(({ key }) => key);
+  const found = await findLayout(keys, store);
+  const declare = (fields: LayoutFields): PackingSettings =>
+    packingSchema.parse({ ...(accept && { accept }), ...fields });
+  const [question, ...answers] = found.fields.require ?? [];
+  const all = await dataLayout(store, declare({ ...found.fields, require: [] }), files);
+  const inEach = answers.filter((column) => all.columns[column] === all.samples);
+  const fields = question === undefined ? found.fields : { ...found.fields, require: [question, ...inEach] };
+  const packing = declare(fields);
   const layout = await dataLayout(store, packing, files);
-  const labels = found.fields.label === 'none' ? [] : [...layout.classes.keys()];
-  return { ...data, labels, layout: { ...found, notes: layoutNotes(packing, layout) } };
+  const classes = packing.label === 'none' ? [] : [...layout.classes.keys()];
+  return { ...found, fields, notes: layoutNotes(packing, layout), classes };
 }
 
 /** @param folder absolute */
@@ -77,7 +84,7 @@ const quote = (text: string): string => JSON.stringify(text);
 const withExample = ({ objects, example }: Counted, what: string): string =>
   `${objects} ${what}, such as ${quote(example)}`;
 
-export function layoutNotes(packing: PackingSettings, layout: DataLayout): readonly LayoutNote[] {
+function layoutNotes(packing: PackingSettings, layout: DataLayout): readonly LayoutNote[] {
   const { splits, joined, dots } = layout;
   return [
     ...leftOutNotes(layout),
@@ -105,21 +112,30 @@ export function layoutNotes(packing: PackingSettings, layout: DataLayout): reado
   ];
 }
 
+/** The field that leaves files out for a reason. */
+const FIELD_OF: Readonly<Record<string, LayoutNote['field']>> = {
+  groupMissing: 'split',
+  incomplete: 'require',
+  labelMissing: 'label',
+  labelDoubled: 'label',
+};
+
 /** Most first: what is not trained on. */
 function leftOutNotes({ leftOut, files }: DataLayout): LayoutNote[] {
   const { ignored, ...others } = leftOut;
   return Object.entries(others)
     .toSorted(([, a], [, b]) => b.objects - a.objects)
     .map(([reason, counted]) => ({
-      field: 'accept',
+      field: FIELD_OF[reason] ?? 'accept',
       text: `${counted.objects} of ${files} files are left out (${reason}), such as ${quote(counted.example)}`,
     }));
 }
 
 const splitText = (splits: NonNullable<DataLayout['splits']>, { samples }: DataLayout): string => {
-  const parts = Object.entries(splits).map(
-    ([name, { objects, example }]) => `${objects} for ${name} (${quote(example)})`,
-  );
+  const parts = SPLITS.flatMap((name) => {
+    const counted = splits[name];
+    return counted === undefined ? [] : [`${counted.objects} for ${name} (${quote(counted.example)})`];
+  });
   return `${samples} samples: ${parts.join(', ') || 'none is in a split'}`;
 };
 
@@ -163,3 +179,21 @@ const near = ({ leftOut }: DataLayout): string => {
   const missing = leftOut['labelMissing'];
   return missing === undefined ? '' : `, while ${quote(missing.example)} has no row`;
 };
+
+// As lines of a declaration.
+
+const HINT = 'parentFolder, namePattern or annotations, if the samples have labels';
+
+const comment = (text: string): string => `  # ${oneLine(text)}`;
+
+export function layoutLines({ fields, notes, remedies }: DataLayoutFacts): string[] {
+  const isWritten = (field: string): boolean => Object.keys(fields).includes(field);
+  const found = (some: readonly LayoutNote[]): string[] => some.map(({ text }) => comment(`found: ${text}`));
+  const written = Object.entries(fields).flatMap(([name, value]) => {
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) return [];
+    const hint = name === 'label' && value === 'none' ? `   # ${HINT}` : '';
+    return [...found(notes.filter(({ field }) => field === name)), `  ${name}: ${inline(value)}${hint}`];
+  });
+  const others = notes.filter(({ field }) => !isWritten(field));
+  return [...found(others), ...written, ...remedies.map((text) => comment(`TO DO: ${text}.`))];
+}

@@ -3,8 +3,8 @@ import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { labelOfKey } from '@tidewheel/packing/bundles.ts';
 import { INNER_SUFFIXES, splitKey } from '@tidewheel/packing/layout.ts';
-import { findJoin } from './pairs.ts';
-import { beginningOf, type FoundTable, findTable, TABLE, type TableReader } from './tables.ts';
+import { beginningOf, type FoundTable, findTable, TABLE, type TableReader } from './label-tables.ts';
+import { areHalves, findJoin, isQuestion } from './pairs.ts';
 
 /** The fields of `packing` that say how the data is laid out. */
 export interface LayoutFields {
@@ -19,19 +19,28 @@ export interface LayoutFields {
 export interface FoundLayout {
   readonly fields: LayoutFields;
   /** What cannot be declared, with what to do. */
-  readonly told: readonly string[];
+  readonly remedies: readonly string[];
 }
 
 /** @param paths relative to the folder of the data, with slashes */
 export async function findLayout(paths: readonly string[], store: TableReader): Promise<FoundLayout> {
   const data = paths.filter((path) => !isBeside(path));
-  const samples = data.filter((path) => !TABLE.test(path));
+  const media = data.filter((path) => !TABLE.test(path) && !TEXT.test(path));
+  const samples = media.length > 0 ? media : data.filter((path) => !TABLE.test(path));
   const folders = splitByFolders(samples.length > 0 ? samples : data);
   const split = folders ?? (await splitByLists(data, store));
   const join = findJoin(data);
   const classes = join === undefined ? classesIn(samples, { split }) : undefined;
   const table = classes === undefined ? await findTable(data, store) : undefined;
-  const told = [...archives(data), ...documents(data), ...(table?.told ?? [])];
+  const remedies = [
+    ...(classes === undefined && join === undefined && table?.found === undefined
+      ? namedClasses(samples)
+      : []),
+    ...archives(data),
+    ...documents(data),
+    ...halves(samples, join),
+    ...(table?.remedies ?? []),
+  ];
   const label =
     classes === undefined ? (table?.found === undefined ? 'none' : 'annotations') : 'parentFolder';
   return {
@@ -42,9 +51,12 @@ export async function findLayout(paths: readonly string[], store: TableReader): 
       ...(classes?.level !== undefined && { labelLevel: classes.level }),
       ...(table?.found && { annotations: table.found }),
     },
-    told,
+    remedies,
   };
 }
+
+/** Beside pictures and sounds, they say something of them. */
+const TEXT = /\.(txt|lst|json|xml|ya?ml|html?|names|cfg|py|sh|mat)$/i;
 
 /** Words about the data, which are no data. */
 const isBeside = (path: string): boolean =>
@@ -53,12 +65,16 @@ const isBeside = (path: string): boolean =>
   );
 
 const PARTS: readonly (readonly [SplitName, RegExp])[] = [
-  ['train', /^(split=)?(train|training|trn)(\d{4})?$/i],
-  ['validation', /^(split=)?(val|valid|validation|dev|eval|evaluation)(\d{4})?$/i],
-  ['test', /^(split=)?(test|testing|holdout)(\d{4})?$/i],
+  ['train', /^(train|training|trn|trainval)$/i],
+  ['validation', /^(val|valid|validation|dev|eval|evaluation)$/i],
+  ['test', /^(test|testing|holdout)$/i],
 ];
+/** What may stand beside the word: a year, a number of pieces, what is in it. */
+const BESIDE_PART =
+  /^split=|[-_]\d+-of-\d+$|[-_]?(clean|other|images?|imgs?|frames|data|set|list)?[-_]?\d*$/gi;
 
-const partOf = (name: string): SplitName | undefined => PARTS.find(([, pattern]) => pattern.test(name))?.[0];
+const partOf = (name: string): SplitName | undefined =>
+  PARTS.find(([, pattern]) => pattern.test(name.replace(BESIDE_PART, '')))?.[0];
 
 const isDistinctSplit = (found: ReadonlyMap<SplitName, unknown>): boolean =>
   found.has('train') && found.size > 1;
@@ -78,6 +94,8 @@ const splitOf = (found: Names, by: 'folder' | 'list'): NonNullable<PackingSettin
   ...(found.has('test') && { test: found.get('test') }),
 });
 
+const MOST_NAMES = 50;
+
 /** Folders, or whole files, that are named for a split and hold most of the data. */
 function splitByFolders(paths: readonly string[]): PackingSettings['split'] {
   const found: Names = new Map();
@@ -92,7 +110,8 @@ function splitByFolders(paths: readonly string[]): PackingSettings['split'] {
     inside += 1;
     noteName(found, part, name);
   }
-  return isDistinctSplit(found) && inside * 2 > paths.length ? splitOf(found, 'folder') : undefined;
+  const isFew = [...found.values()].every(({ length }) => length <= MOST_NAMES);
+  return isFew && isDistinctSplit(found) && inside * 2 > paths.length ? splitOf(found, 'folder') : undefined;
 }
 
 const stemOf = (path: string): string => splitKey(path, INNER_SUFFIXES).stem;
@@ -107,15 +126,17 @@ async function splitByLists(paths: readonly string[], store: TableReader): Promi
     if (part === undefined || !/\.(txt|lst)$/i.test(path)) continue;
     const lines = (await beginningOf(store, path)).split(/\r?\n/).filter((line) => line.trim() !== '');
     const naming = lines.filter((line) => known.has(lastOf(line.trim().split(/[\s,;]/)[0] ?? '')));
-    if (lines.length > 0 && naming.length * 2 > lines.length) noteName(found, part, path);
+    // Of several lists of a part, each is another way to split.
+    if (lines.length > 0 && naming.length * 2 > lines.length && !found.has(part)) noteName(found, part, path);
   }
   return isDistinctSplit(found) ? splitOf(found, 'list') : undefined;
 }
 
 const DEEPEST = 8;
 /** Folders of recordings rather than of classes. */
-const NO_CLASS =
-  /^(\d+|(camera|cam|seq|sequence|part|scene|frame|session|patient|subject|run|day|clip|img|images?|data|files?)s?[-_ ]?\d*)$/i;
+const RECORDING =
+  /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|run|day|clip|img|image|data|file)s?[-_ ]?\d*$/i;
+const NO_CLASS = new RegExp(`^\\d+$|${RECORDING.source}`, 'i');
 
 interface Classes {
   /** Undefined for the folder that holds the file. */
@@ -136,10 +157,13 @@ function classesIn(paths: readonly string[], rules: Pick<LayoutFields, 'split'>)
   const depths = new Set(levels.map(({ length }) => length));
   const [deepest = 0] = [...depths].toSorted((a, b) => b - a);
   if (levels.length === 0 || depths.has(0)) return undefined;
-  if (depths.size > 1) return countOf(levels, 1) > 1 ? { level: 1 } : undefined;
+  const first = [...new Set(levels.map(([name = '']) => name))];
+  if (depths.size > 1) return first.length > 1 && !first.some(isQuestion) ? { level: 1 } : undefined;
   let level = deepest;
   while (level > 1 && isNoClass(levels, level)) level -= 1;
-  if (countOf(levels, level) < 2) return undefined;
+  const names = [...new Set(levels.map((one) => one[level - 1] ?? ''))];
+  if (names.length < 2 || areHalves(names) || names.some(isQuestion)) return undefined;
+  if (level === 1 && names.every((name) => RECORDING.test(name))) return undefined;
   return level === deepest ? {} : { level };
 }
 
@@ -155,7 +179,51 @@ function isNoClass(levels: readonly (readonly string[])[], level: number): boole
   return (isRepeated && countOf(levels, level - 1) > 1) || isOneEach || unlike * 2 > names.size;
 }
 
+const MOST_NAMED = 50;
+
+/** Names that begin with a word and go on with a number, as cat.12.jpg. */
+function namedClasses(paths: readonly string[]): string[] {
+  const words = paths.flatMap((path) => /^([A-Za-z]+)[._-]?\d+/.exec(lastOf(path))?.[1] ?? []);
+  const classes = [...new Set(words)];
+  const isLikely = classes.length > 1 && classes.length <= MOST_NAMED && classes.length * 3 <= words.length;
+  return !isLikely || words.length * 2 < paths.length
+    ? []
+    : [
+        `names begin with ${classes.slice(0, 4).join(', ')}: if these are the classes, write label: namePattern and labelPattern: '([A-Za-z]+)[._-]?[0-9]+[^/]*$'`,
+      ];
+}
+
+/** Folders that look like pairs and have no names in common. */
+function halves(paths: readonly string[], join: unknown): string[] {
+  const folders = [...new Set(paths.flatMap((path) => path.split('/').slice(-2, -1)))];
+  return join !== undefined || !areHalves(folders)
+    ? []
+    : [
+        `${folders.join(' and ')} look like halves of samples, but their names do not match: declare packing.join`,
+      ];
+}
+
 const exampleOf = (paths: readonly string[]): string => JSON.stringify(paths[0] ?? '');
+
+/**
+ * Folders and tables beside the chosen folder that seem to be of the same data.
+ * @param names of the project's files
+ */
+export function besideData(names: readonly string[], chosen: string): string[] {
+  const tops = new Set(
+    names.flatMap((name) => (name.includes('/') ? [name.slice(0, name.indexOf('/'))] : [])),
+  );
+  const folders = [...tops].filter(
+    (top) => top !== chosen && (partOf(top) !== undefined || areHalves([top, chosen])),
+  );
+  const tables = names.filter((name) => !name.includes('/') && TABLE.test(name));
+  const beside = [...folders.map((one) => `${one}/`), ...tables];
+  return beside.length === 0
+    ? []
+    : [
+        `${beside.join(', ')} beside ${chosen}/ may be of the same data, and is not sent: put all into one folder, and name it with --data`,
+      ];
+}
 
 /** One is packed as one sample, whatever is in it. */
 function archives(paths: readonly string[]): string[] {

@@ -10,7 +10,7 @@ export interface FoundJoin {
 
 /** What a folder of answers is called; class folders are not. */
 const ANSWERS =
-  /^(masks?|labels?|label_?\d|labelstr|annotations?|annots?|anns?|segmentations?|segmentationclass|segs?|gt|gtfine|ground[-_]?truths?|targets?|depths?|xmls?|captions?|normals?)([-_]?(train|png|txt|xml))?$/i;
+  /^([a-z0-9]+[-_])*(masks?|labels?|label_?\d|labelstr|(train|val|test)?annot(ation)?s?|anns?|segmentations?|segmentationclass|segs?|trimaps?|gt|gtfine|ground[-_]?truths?|targets?|depths?|xmls?|captions?|normals?)([-_]?(train|png|txt|xml))?$/i;
 const QUESTIONS =
   /^(images?|imgs?|imagestr|jpegimages|photos?|pictures?|leftimg8bit|inputs?|rgb|velodyne|scans?|frames?)/i;
 const PICTURE = /^(png|jpe?g|webp|gif|bmp|tiff?)$/i;
@@ -21,6 +21,18 @@ interface Placed {
   readonly name: string;
   readonly suffix: string;
 }
+
+/** By the folder or the first of two, as annotations/trimaps. */
+const isAnswer = (folder: string): boolean => ANSWERS.test(folder.split('/')[0] ?? '');
+
+/** A folder of pictures and the like, which is no class. */
+export const isQuestion = (folder: string): boolean => !isAnswer(folder) && QUESTIONS.test(folder);
+
+/** Folders of questions and answers, which are no classes though nothing joins them. */
+export const areHalves = (folders: readonly string[]): boolean =>
+  folders.some(isAnswer) &&
+  folders.some(isQuestion) &&
+  folders.every((one) => isAnswer(one) || isQuestion(one));
 
 export const findJoin = (paths: readonly string[]): FoundJoin | undefined =>
   inFolders(paths) ?? byEndings(paths);
@@ -33,13 +45,17 @@ function neighbours(paths: readonly string[]): Map<string, Map<string, Placed[]>
     const names = stem.split('/');
     for (let at = 0; at < names.length - 1; at += 1) {
       const before = names.slice(0, at).join('/');
-      const folder = names[at] ?? '';
       const folders = found.get(before) ?? new Map<string, Placed[]>();
       found.set(before, folders);
-      const name = [...names.slice(0, at), ...names.slice(at + 1)].join('/');
-      const placed = folders.get(folder) ?? [];
-      folders.set(folder, placed);
-      placed.push({ name, suffix: suffix.toLowerCase() });
+      // The answers to images/ may lie in annotations/trimaps/.
+      const isNested = isAnswer(names[at] ?? '') && at + 2 < names.length;
+      for (const parts of isNested ? [1, 2] : [1]) {
+        const name = [...names.slice(0, at), ...names.slice(at + parts)].join('/');
+        const folder = names.slice(at, at + parts).join('/');
+        const placed = folders.get(folder) ?? [];
+        folders.set(folder, placed);
+        placed.push({ name, suffix: suffix.toLowerCase() });
+      }
     }
   }
   return found;
@@ -58,15 +74,17 @@ interface Pair {
 function inFolders(paths: readonly string[]): FoundJoin | undefined {
   const all = new Map<string, { questions: Placed[]; answers: Placed[]; names: readonly [string, string] }>();
   for (const folders of neighbours(paths).values())
-    for (const [answer, answers] of folders)
+    for (const [answer, answers] of folders) {
+      if (!isAnswer(answer)) continue;
       for (const [question, questions] of folders) {
-        if (!ANSWERS.test(answer) || question === answer || ANSWERS.test(question)) continue;
+        if (question === answer || isAnswer(question)) continue;
         const id = `${question}/${answer}`;
         const one = all.get(id) ?? { questions: [], answers: [], names: [question, answer] as const };
         all.set(id, one);
-        one.questions.push(...questions);
-        one.answers.push(...answers);
+        for (const each of questions) one.questions.push(each);
+        for (const each of answers) one.answers.push(each);
       }
+    }
   const pairs = [...all.values()].flatMap((one) => pairOf(one) ?? []);
   const [best] = pairs.toSorted((a, b) => rank(b) - rank(a));
   if (best === undefined) return undefined;

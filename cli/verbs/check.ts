@@ -21,13 +21,16 @@ import { formatFindings } from '../deployment/format-findings.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
 import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
 import { namedChannels } from '../init/declaration.ts';
+import { notesOf } from '../init/layout-notes.ts';
 import { readScript } from '../init/script.ts';
+import { dataFilesBelow } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'check',
   summary: 'list what would fail in a first run, each with its remedy',
   about: `
-With FILE (or its folder) it checks a declaration alone, and needs no deployment. Without, it checks tidewheel.yaml of
+With FILE (or its folder) it checks a declaration alone, with what it makes of the data beside it, and needs no
+deployment. Without, it checks tidewheel.yaml of
 this folder if it is there, then the stack and the declared pipelines: quotas, concurrency, roles, networks, images,
 secrets, the path of arrivals. It changes nothing but one test object, which it removes. With --trial it plays the first
 hour on a real account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixed(2)}: each step says what it proves, asks before it
@@ -72,6 +75,8 @@ interface CheckedFile {
   readonly problems: readonly Problem[];
   /** Valid settings that the usual reader of the format cannot read. */
   readonly hints: readonly string[];
+  /** What it makes of the data that its x-local names. */
+  readonly data: readonly string[];
 }
 
 /** @throws UsageError where it cannot be read */
@@ -83,17 +88,13 @@ async function checkFile(file: string): Promise<CheckedFile> {
   });
   const pipeline = (await pipelineHere(path.dirname(file), path.basename(file))) ?? path.parse(file).name;
   const read = readDeclaration(pipeline, text);
-  const problem = read.valid ? frameworkProblem(read.pipeline) : undefined;
-  if (problem !== undefined) return { file, pipeline, valid: false, problems: [problem], hints: [] };
-  return read.valid
-    ? {
-        file,
-        pipeline,
-        valid: true,
-        problems: [],
-        hints: [...readingHints(read.pipeline), ...(await channelHints(file, read.pipeline))],
-      }
-    : { file, pipeline, valid: false, problems: read.problems, hints: [] };
+  if (!read.valid) return { file, pipeline, valid: false, problems: read.problems, hints: [], data: [] };
+  const problem = frameworkProblem(read.pipeline);
+  if (problem !== undefined)
+    return { file, pipeline, valid: false, problems: [problem], hints: [], data: [] };
+  const hints = [...readingHints(read.pipeline), ...(await channelHints(file, read.pipeline))];
+  const data = await dataBeside(file, read.pipeline);
+  return { file, pipeline, valid: true, problems: [], hints, data };
 }
 
 /** A channel that is not there is found missing on a host, which costs money. */
@@ -111,11 +112,30 @@ async function channelHints(file: string, { training, packing }: Pipeline): Prom
     );
 }
 
-function show({ file, pipeline, valid, problems, hints }: CheckedFile, { print, problem }: Terminal): void {
+/** Empty where the declaration names no folder of data, or none is there. */
+async function dataBeside(file: string, { packing }: Pipeline): Promise<readonly string[]> {
+  const { folder, data } = await declarationAt(path.dirname(file), path.basename(file)).catch(() => ({
+    folder: '',
+    data: undefined,
+  }));
+  if (data === undefined) return [];
+  const below = path.join(folder, data);
+  const found = await dataFilesBelow(below).catch(() => undefined);
+  if (found === undefined || found.files.length === 0) return [];
+  const keys = found.files.map(({ name, size }) => ({ key: name, size }));
+  const notes = await notesOf(below, packing, keys);
+  return [`${data}/: ${keys.length} files`, ...notes.map(({ field, text }) => `packing.${field}: ${text}`)];
+}
+
+function show(
+  { file, pipeline, valid, problems, hints, data }: CheckedFile,
+  { print, problem }: Terminal,
+): void {
   const name = path.basename(file);
   if (valid) print(`✓ ${name} declares ${pipeline}, and is valid`);
   for (const each of problems) problem(`${name}: ${problemText(each)}`);
   for (const hint of hints) print(`  note: ${hint}`);
+  for (const line of data) print(`  ${line}`);
 }
 
 async function findingsOf(context: Context, readOnly: boolean): Promise<readonly Finding[]> {

@@ -12,11 +12,11 @@ import type { Context, Surroundings } from '../command/context.ts';
 import { safe, tableText } from '../command/format.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
-import { type DataFacts, dataIn } from '../init/data.ts';
+import { type DataFacts, dataIn, withLayout } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
 import { codeOf, type Launch, launchersIn, launchOf } from '../init/find-launch.ts';
 import type { Row } from '../init/job.ts';
-import { localTables, withLayout } from '../init/layout-notes.ts';
+import { localTables } from '../init/layout-notes.ts';
 import { partsOf } from '../init/parts.ts';
 import { namesFolder, readScript, type ScriptFacts } from '../init/script.ts';
 import type { Proposal } from '../try/declared.ts';
@@ -240,7 +240,8 @@ async function laidOut(
   const below = files.flatMap(({ name, size }) =>
     name.startsWith(`${data.folder}/`) ? [{ key: name.slice(data.folder.length + 1), size }] : [],
   );
-  return withLayout(localTables(path.join(folder, data.folder)), data, below);
+  const beside = files.map(({ name }) => name);
+  return withLayout(localTables(path.join(folder, data.folder)), data, { files: below, beside });
 }
 
 const topOf = (name: string): string[] => (name.includes('/') ? [name.slice(0, name.indexOf('/'))] : []);
@@ -275,6 +276,8 @@ function reportOf(project: Project, file: string): string {
     data === undefined
       ? '  data    none was found'
       : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 || job !== undefined ? '' : ` with ${data.labels.length} labels`}`,
+    ...(data?.layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
+    ...(data?.layout?.remedies ?? []).map((text) => `  to do   ${text}`),
     ...(readsFiles(project)
       ? ['  reads   the files of its sealed version: none that packing rejects or that comes later']
       : []),

@@ -350,6 +350,139 @@ const PAIRS: readonly Layout[] = [
   },
 ];
 
+const PUBLIC: readonly Layout[] = [
+  {
+    name: 'images, trimaps and boxes of pets, with lists',
+    files: {
+      ...keys(
+        ...many(4, (n) => `images/Abyssinian_${n}.jpg`),
+        ...many(4, (n) => `annotations/trimaps/Abyssinian_${n}.png`),
+        ...many(3, (n) => `annotations/xmls/Abyssinian_${n}.xml`),
+      ),
+      'annotations/trainval.txt': 'Abyssinian_0 1 1 1\nAbyssinian_1 1 1 1\nAbyssinian_2 1 1 1\n',
+      'annotations/test.txt': 'Abyssinian_3 1 1 1\n',
+    },
+    init: {
+      split: { by: 'list', train: ['annotations/trainval.txt'], test: ['annotations/test.txt'] },
+      join: { image: 'images/*', mask: 'annotations/trimaps/*', xml: 'annotations/xmls/*' },
+      require: ['image', 'mask'],
+      ...PLAIN,
+    },
+    samples: 4,
+    columns: { image: 4, mask: 4, xml: 3 },
+    splits: { train: 3, test: 1 },
+  },
+  {
+    name: 'masks in a folder beside that of training',
+    files: keys(
+      ...many(4, (n) => `train/car_${four(n)}.jpg`),
+      ...many(4, (n) => `train_masks/car_${four(n)}_mask.gif`),
+      ...many(2, (n) => `test/car_${four(n + 7)}.jpg`),
+    ),
+    init: {
+      split: { by: 'folder', train: ['train'], test: ['test'] },
+      join: { image: 'train/*', mask: 'train_masks/*_mask' },
+      require: ['image'],
+      ...PLAIN,
+    },
+    samples: 6,
+    columns: { image: 6, mask: 4 },
+    splits: { train: 4, test: 2 },
+  },
+  {
+    name: 'inputs and ground truth of lesions',
+    files: keys(
+      ...many(3, (n) => `Training_Input/ISIC_${four(n)}.jpg`),
+      ...many(3, (n) => `Training_GroundTruth/ISIC_${four(n)}_segmentation.png`),
+    ),
+    init: {
+      join: { image: 'Training_Input/*', mask: 'Training_GroundTruth/*_segmentation' },
+      require: ['image', 'mask'],
+      ...PLAIN,
+    },
+    samples: 3,
+    columns: { image: 3, mask: 3 },
+  },
+  {
+    name: 'actions with lists for several splits',
+    files: {
+      ...keys(...many(3, (n) => `UCF/Eye/v_Eye_${n}.avi`), ...many(3, (n) => `UCF/Lip/v_Lip_${n}.avi`)),
+      'lists/trainlist01.txt': many(2, (n) => `Eye/v_Eye_${n}.avi 1\nLip/v_Lip_${n}.avi 2`).join('\n'),
+      'lists/testlist01.txt': 'Eye/v_Eye_2.avi\nLip/v_Lip_2.avi\n',
+      'lists/trainlist02.txt': 'Eye/v_Eye_2.avi 1\n',
+    },
+    init: {
+      split: { by: 'list', train: ['lists/trainlist01.txt'], test: ['lists/testlist01.txt'] },
+      ...LABELLED,
+    },
+    samples: 6,
+    columns: { avi: 6 },
+    labels: { Eye: 3, Lip: 3 },
+    splits: { train: 4, test: 2 },
+    said: [/lists\/trainlist02\.txt/],
+  },
+  {
+    name: 'classes in names',
+    files: keys(
+      ...many(4, (n) => `train/cat.${n}.jpg`),
+      ...many(4, (n) => `train/dog.${n}.jpg`),
+      ...many(2, (n) => `test1/${n}.jpg`),
+    ),
+    init: { split: { by: 'folder', train: ['train'], test: ['test1'] }, ...PLAIN },
+    samples: 10,
+    columns: { image: 10 },
+    splits: { train: 8, test: 2 },
+    said: [/names begin with cat, dog: if these are the classes, write label: namePattern/],
+  },
+  {
+    name: 'files of records by split and piece',
+    files: keys(...many(2, (n) => `train-0000${n}-of-00002.parquet`), 'test-00000-of-00001.parquet'),
+    init: {
+      split: {
+        by: 'folder',
+        train: ['train-00000-of-00002.parquet', 'train-00001-of-00002.parquet'],
+        test: ['test-00000-of-00001.parquet'],
+      },
+      ...PLAIN,
+    },
+    samples: 3,
+    columns: { parquet: 3 },
+    splits: { train: 2, test: 1 },
+  },
+  {
+    name: 'folders of patients',
+    files: keys(...many(8, (n) => `patient_${n % 3}/scan_${n}.dcm`)),
+    init: PLAIN,
+    samples: 8,
+    columns: { dcm: 8 },
+  },
+  {
+    name: 'sounds for training and development',
+    files: keys(
+      ...many(3, (n) => `train-clean-100/19/198/19-198-${four(n)}.flac`),
+      'train-clean-100/19/198/19-198.trans.txt',
+      ...many(2, (n) => `dev-clean/84/121/84-121-${four(n)}.flac`),
+    ),
+    init: {
+      split: { by: 'folder', train: ['train-clean-100'], validation: ['dev-clean'] },
+      label: 'parentFolder',
+      labelLevel: 1,
+    },
+    samples: 5,
+    columns: { flac: 5 },
+    labels: { 19: 3, 84: 2 },
+    splits: { train: 3, validation: 2 },
+  },
+  {
+    name: 'with_mask and without_mask are classes',
+    files: keys(...many(3, (n) => `with_mask/${n}.jpg`), ...many(3, (n) => `without_mask/${n}.jpg`)),
+    init: LABELLED,
+    samples: 6,
+    columns: { image: 6 },
+    labels: { with_mask: 3, without_mask: 3 },
+  },
+];
+
 const csv = (header: string, rows: readonly string[]): string => `${[header, ...rows].join('\n')}\n`;
 const labelOf = (number: number): string => (number % 2 === 0 ? 'healthy' : 'rust');
 const TWO = (count: number) => ({ healthy: Math.ceil(count / 2), rust: Math.floor(count / 2) });
@@ -393,6 +526,26 @@ const TABLES: readonly Layout[] = [
       /1 of 3 files are left out \(labelMissing\)/,
       /2 rows name no file, such as "images\/3\.png", while "images\/0\.png" has no row/,
     ],
+  },
+  {
+    name: 'a table over several folders',
+    files: {
+      ...keys(
+        ...many(4, (n) => `HAM_part_1/ISIC_${n}.jpg`),
+        ...many(4, (n) => `HAM_part_2/ISIC_${n + 4}.jpg`),
+      ),
+      'metadata.csv': csv(
+        'lesion_id,image_id,dx,age',
+        many(8, (n) => `HAM_${n},ISIC_${n},${labelOf(n)},${40 + n}`),
+      ),
+    },
+    init: {
+      label: 'annotations',
+      annotations: { file: 'metadata.csv', key: 'image_id', label: 'dx', folder: '*/' },
+    },
+    samples: 8,
+    columns: { image: 8 },
+    labels: TWO(8),
   },
   {
     name: 'semicolons between the fields',
@@ -641,4 +794,12 @@ const KINDS: readonly Layout[] = [
   },
 ];
 
-export const LAYOUTS: readonly Layout[] = [...CLASSES, ...SPLITS, ...PAIRS, ...TABLES, ...NAMES, ...KINDS];
+export const LAYOUTS: readonly Layout[] = [
+  ...CLASSES,
+  ...SPLITS,
+  ...PAIRS,
+  ...PUBLIC,
+  ...TABLES,
+  ...NAMES,
+  ...KINDS,
+];

@@ -1,26 +1,14 @@
-/** Each layout is declared as its owner means it, packed so, and told. */
+/** Each layout is declared as its owner means it, packed so, and said. */
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { describe, expect, it } from 'vitest';
-import { type DataFacts, dataIn } from '../../cli/init/data.ts';
+import { type DataFacts, dataIn, withLayout } from '../../cli/init/data.ts';
 import { declarationText } from '../../cli/init/declaration.ts';
-import { withLayout } from '../../cli/init/layout-notes.ts';
 import { readScript } from '../../cli/init/script.ts';
 import { problems, runOf } from '../support/builders/compaction.ts';
 import { dropped, manifestOf, memberLines, packAll } from '../support/builders/packing.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
+import { bodyOf } from './bodies.ts';
 import { LAYOUTS, type Layout } from './layouts.ts';
-
-const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
-const JPEG = Buffer.from('ffd8ffe0', 'hex');
-
-/** So much of a file that its kind is known. */
-function bodyOf([key, text]: readonly [string, string]): readonly [string, Uint8Array] {
-  const bytes = Buffer.from(text === '' ? `of ${key}` : text);
-  if (/\.png$/i.test(key)) return [key, Buffer.concat([PNG, bytes])];
-  if (/\.jpe?g$/i.test(key)) return [key, Buffer.concat([JPEG, bytes])];
-  if (/\.tif$/i.test(key)) return [key, Buffer.concat([Buffer.from('49492a00', 'hex'), bytes])];
-  return [key, text === '' && key.endsWith('.json') ? Buffer.alloc(0) : bytes];
-}
 
 const filesOf = ({ files }: Layout) => Object.fromEntries(Object.entries(files).map(bodyOf));
 
@@ -42,7 +30,7 @@ async function found(layout: Layout): Promise<DataFacts> {
     otherSuffixes: [],
     folders: [],
   };
-  return withLayout(store, facts ?? { ...unknown, labels: [], isUnknown: true }, keys);
+  return withLayout(store, facts ?? { ...unknown, labels: [], isUnknown: true }, { files: keys, beside: [] });
 }
 
 function declared(data: DataFacts) {
@@ -81,7 +69,7 @@ describe.each(LAYOUTS.map((layout) => [layout.name, layout] as const))('%s', (_,
     expect(declared(data).packing).toMatchObject({ ...fields, ...(require.length > 0 && { require }) });
   });
 
-  it('is packed as it is meant, and told', async () => {
+  it('is packed as it is meant, and said', async () => {
     const store = dropped(filesOf(layout));
     const data = await found(layout);
     const { text, packing } = declared(data);

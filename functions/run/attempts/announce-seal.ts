@@ -26,6 +26,7 @@ export async function announceSeal<Sealed extends SealResult>(
     ignoredText(result),
     leftText(run.pipeline, left),
     ...dotsTexts(result.dots),
+    rowsText(run.pipeline, result),
   ].filter((text) => text !== undefined);
   if (!isSealed && rejected === 0) {
     if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
@@ -94,6 +95,16 @@ const ignoredText = ({ ignored }: SealResult): string | undefined =>
 
 const learntText = ({ learnt = [] }: SealResult): string | undefined =>
   learnt.length === 0 ? undefined : `each sample must have ${learnt.join(' and ')} (learnt)`;
+
+/** With an object without a row beside it, where there is one: often the folder or the suffix is all that differs. */
+function rowsText(pipeline: string, { unknownRows, rejections }: SealResult): string | undefined {
+  if (unknownRows === undefined) return undefined;
+  const { rows, of, example } = unknownRows;
+  const without = rejections.examples.find(({ reason }) => reason === 'labelMissing')?.key;
+  const beside =
+    without === undefined ? '' : `, while ${shownKey(belowIncoming(pipeline, without))} has no row`;
+  return `${rows} of ${of} rows of annotations name no object, such as ${shownKey(example)}${beside} (packing.annotations.folder and prefix say what rows leave out)`;
+}
 
 /** Dots join files to a sample or keep them apart, which their owner may not expect. */
 function dotsTexts({ joined, named }: Dots = {}): string[] {

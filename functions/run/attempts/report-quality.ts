@@ -116,12 +116,21 @@ function hintsOf({ alike = [], headers }: QualityReport): string[] {
   ];
 }
 
-/** Texts of this generation at which a reader may stop. */
-function faultsOf({ generationTally: { columns } }: QualityReport): string[] {
+/** Texts and images of this generation at which a reader may stop. */
+function faultsOf({ generationTally: { columns }, pipeline }: QualityReport): string[] {
   const faults = Object.values(columns).flatMap(({ faulty }) => faulty ?? []);
   const sum = (of: 'notText' | 'notJson' | 'brokenLines'): number =>
     faults.reduce((total, one) => total + one[of], 0);
+  // Where no image has a header, an earlier release looked at none.
+  const headless = Object.values(columns).flatMap(({ width, headless: some }) =>
+    some === undefined || width === undefined
+      ? []
+      : [
+          `${some.members} images have no header of one, such as ${shownKey(belowIncoming(pipeline, some.example))}`,
+        ],
+  );
   return [
+    ...headless,
     ...(sum('notText') > 0 ? [`${sum('notText')} texts are no UTF-8`] : []),
     ...(sum('notJson') > 0
       ? [`${sum('brokenLines')} lines or documents in ${sum('notJson')} members are no JSON`]

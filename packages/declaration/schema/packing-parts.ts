@@ -23,9 +23,11 @@ export const annotationsSchema = z
       .string()
       .min(1)
       .max(500)
-      .regex(/^[^/].*\/$/, 'write a folder under incoming/ such as train_images/')
+      .regex(/^[^/].*\/$/, 'write a folder under incoming/ such as train_images/, or */ for any')
       .optional()
-      .describe('Folder under incoming/ that the values of key leave out, such as train_images/.'),
+      .describe(
+        'Folder under incoming/ that the values of key leave out, such as train_images/; */ for any folder.',
+      ),
     prefix: z
       .string()
       .min(1)

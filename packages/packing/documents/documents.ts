@@ -113,6 +113,8 @@ export const plannedAnnotationsSchema = z.object({
   older: z.literal(true).optional(),
   rows: z.number().int(),
   byProblem: z.record(z.string(), z.number().int()),
+  /** What the first row that names no object says, as a key under incoming/. */
+  unknown: z.string().optional(),
   /**
    * Compressed lines of row number, key and problem: the row names no object, one that another row names too, or
    * nothing.

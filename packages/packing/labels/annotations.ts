@@ -33,6 +33,9 @@ export type LabelOfMember =
 /** Reads files beside the data. */
 export type TableReader = Pick<BlobStore, 'head' | 'get'>;
 
+/** Rows name files alone, wherever they lie. */
+const ANY_FOLDER = '*/';
+
 type Declared = NonNullable<PackingSettings['annotations']> & { readonly naming: Naming };
 
 interface Source {
@@ -99,7 +102,8 @@ export class Annotations {
     return isOne ? first.label : undefined;
   }
 
-  #find(key: string, isListed: boolean): LabelOfMember {
+  #find(whole: string, isListed: boolean): LabelOfMember {
+    const key = this.#settings.folder === ANY_FOLDER ? whole.slice(whole.lastIndexOf('/') + 1) : whole;
     const own = this.#table.find(key, isListed);
     const { stem } = sampleKey(key, this.#settings.naming);
     const common = stem === key ? undefined : this.#table.find(stem, isListed);
@@ -154,7 +158,8 @@ export class Annotations {
 
   /** What the rows name, as keys. */
   *#keyed(rows: Iterable<AnnotationRow>): Generator<AnnotationRow> {
-    const { prefix = './', folder = '' } = this.#settings;
+    const { prefix = './', folder: declared = '' } = this.#settings;
+    const folder = declared === ANY_FOLDER ? '' : declared;
     for (const row of rows) {
       const name = row.key.startsWith(prefix) ? row.key.slice(prefix.length) : row.key;
       yield row.key === '' ? row : { ...row, key: `${folder}${name}` };

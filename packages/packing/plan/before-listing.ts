@@ -155,4 +155,10 @@ function checkSame(packing: PackingSettings, one: Manifest): void {
   );
 }
 
-const shown = (value: unknown): string => JSON.stringify(value) ?? 'not declared';
+/** Fields in one order: a person may write them in another. */
+const shown = (value: unknown): string =>
+  JSON.stringify(isFields(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value) ??
+  'not declared';
+
+const isFields = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

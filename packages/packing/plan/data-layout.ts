@@ -61,11 +61,10 @@ export async function dataLayout(
   const isIgnored = ignoredFiles(settings);
   const draft = new DraftPlan({ incoming: '', format, settings, labels, lists, isIgnored });
   const notData = new Set([annotations?.key, ...(lists?.keys ?? [])]);
-  const now = new Date().toISOString();
   for (const { key, size } of files.toSorted((a, b) => compareKeys(a.key, b.key))) {
     if (notData.has(key)) continue;
     labels?.noteListed(key);
-    draft.add({ key, size, etag: '', lastModified: now });
+    draft.add({ key, size, etag: '', lastModified: BEFORE });
   }
   draft.finish({ earlier: { all: { samples: 0, columns: {} }, first: undefined }, labels: [], at: 0 });
   const { samples, leftOut } = sorted(draft);
@@ -78,6 +77,9 @@ export async function dataLayout(
     annotations: await annotations?.audit(),
   };
 }
+
+/** When nothing waits too long. */
+const BEFORE = '1970-01-01T00:00:00.000Z';
 
 interface Tallying {
   readonly draft: DraftPlan;

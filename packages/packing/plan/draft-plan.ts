@@ -379,6 +379,7 @@ export class DraftPlan {
     const column = columnOf(suffix);
     this.#rules.labels?.add(ordinal, key, column === 'label');
     if (first) this.#begin(ordinal, key, object.etag);
+    else this.#splits?.addMember(ordinal, key);
     // A sample's own label file is read only when the sample is packed.
     if (column === 'label') this.#classes.forget(ordinal);
     this.#count(column);

@@ -212,8 +212,8 @@ async function auditOf(
   annotations: Annotations,
   list: string,
 ): Promise<Plan['annotations']> {
-  const { rows, byProblem, problems } = await annotations.audit();
-  const common = { version: annotations.version, rows, byProblem: { ...byProblem } };
+  const { rows, byProblem, unknown, problems } = await annotations.audit();
+  const common = { version: annotations.version, rows, byProblem: { ...byProblem }, unknown };
   if (problems === undefined) return common;
   await store.put(list, problems, { contentType: 'application/gzip' });
   return { ...common, problems: { list, sha256: hash('sha256', decompress(problems)) } };

@@ -101,7 +101,7 @@ export interface QualityReport {
     /** A key of the first reason. */
     readonly example?: string;
   };
-  /** Joins that nobody declared, and dots that join nothing. */
+  /** Joins without a declaration, and dots that join nothing. */
   readonly dots?: Dots;
   /** Why arrivals were left, with S3's code of unreadable ones. At most ten examples of each reason. */
   readonly left?: LeftArrivals;

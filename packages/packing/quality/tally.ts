@@ -5,6 +5,7 @@ import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import type { KeptSums } from '../documents/blob-store.ts';
 import { isCopied, type MemberLine } from '../documents/documents.ts';
+import { imageFormatOf } from '../documents/sniff.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
 import { splitOfShard } from '../splits/split-rule.ts';
@@ -58,6 +59,8 @@ const columnSchema = z.object({
   size: distributionSchema,
   /** Images that packing left as they came, in a generation that prepares images. Above 0. */
   unprepared: count.optional(),
+  /** Members with the name of an image and no header of one; their number is above 0. */
+  headless: z.object({ members: count, example: z.string() }).optional(),
   width: distributionSchema.optional(),
   height: distributionSchema.optional(),
   seconds: distributionSchema.optional(),
@@ -100,6 +103,7 @@ class ColumnTally {
   members = 0;
   bytes = 0;
   unprepared = 0;
+  headless: NonNullable<StoredColumn['headless']> = { members: 0, example: '' };
   readonly size = new Distribution();
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
@@ -111,6 +115,8 @@ class ColumnTally {
     this.size.add(size);
     // The store copied it.
     if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
+    const isHeadless = media?.width === undefined && imageFormatOf(name) !== undefined && !isCopied(line);
+    if (isHeadless) this.#addHeadless(1, key ?? name);
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {
@@ -124,6 +130,7 @@ class ColumnTally {
     this.bytes += other.bytes;
     this.size.addAll(other.size);
     this.unprepared += other.unprepared ?? 0;
+    if (other.headless !== undefined) this.#addHeadless(other.headless.members, other.headless.example);
     if (other.faulty !== undefined) this.faulty.addAll(other.faulty);
     for (const measure of MEASURES) {
       const values = other[measure];
@@ -139,8 +146,17 @@ class ColumnTally {
       bytes: this.bytes,
       size: this.size.stored,
       ...(this.unprepared > 0 && { unprepared: this.unprepared }),
+      ...(this.headless.members > 0 && { headless: this.headless }),
       ...(faulty && { faulty }),
       ...Object.fromEntries(measured),
+    };
+  }
+
+  #addHeadless(members: number, example: string): void {
+    const before = this.headless;
+    this.headless = {
+      members: before.members + members,
+      example: before.members === 0 ? example : before.example,
     };
   }
 

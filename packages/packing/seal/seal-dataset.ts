@@ -72,6 +72,8 @@ export interface SealResult {
   readonly learnt?: readonly string[] | undefined;
   /** Keys with dots inside their names. */
   readonly dots?: Dots | undefined;
+  /** Rows of annotations that name no object, and the first of them as a key under incoming/. */
+  readonly unknownRows?: { readonly rows: number; readonly of: number; readonly example: string } | undefined;
   /** In the dataset's newest version. */
   readonly generations: number;
   /** Sealed generations that only a compaction adds, because they replace samples, or that it may have to thin. */
@@ -122,9 +124,16 @@ export async function sealDataset(deps: SealDeps, input: SealInput): Promise<Sea
     left: leftOf(manifest),
     learnt: manifest.learnt,
     dots: manifest.dots,
+    unknownRows: unknownRowsOf(manifest),
     generations: newest?.generations.length ?? 0,
     waiting: waiting.length || Number(isOvertaken),
   };
+}
+
+function unknownRowsOf({ annotations }: Manifest): SealResult['unknownRows'] {
+  const rows = annotations?.byProblem['unknownKey'] ?? 0;
+  if (annotations === undefined || rows === 0) return undefined;
+  return { rows, of: annotations.rows, example: annotations.unknown ?? '' };
 }
 
 function rejectedOf({

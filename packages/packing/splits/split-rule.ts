@@ -98,6 +98,7 @@ export interface Misplaced {
 export class SplitCheck {
   readonly #rule: SplitRule | undefined;
   readonly #incoming: string;
+  readonly #isJoined: boolean;
   readonly misplaced: Misplaced[] = [];
   #shard = '';
   #sample = -1;
@@ -106,15 +107,20 @@ export class SplitCheck {
   constructor({ split, ...naming }: Pick<Manifest, 'split' | 'innerSuffixes' | 'join'>, incoming: string) {
     this.#rule = split === undefined || split.by === 'list' ? undefined : new SplitRule(split, naming);
     this.#incoming = incoming;
+    this.#isJoined = naming.join !== undefined;
   }
 
-  /** Looks at the first member with a key of each sample, because all members have one stem. */
+  /**
+   * Looks at the first member with a key of each sample, because all members have one stem. Where folders are joined,
+   * only some of them may name a split.
+   */
   add(shard: string, { key, sample }: { readonly key?: string | undefined; readonly sample: number }): void {
     const isSeen = shard === this.#shard && sample === this.#sample;
     if (key === undefined || isSeen || this.#rule === undefined) return;
+    const belongsTo = this.#rule.of(key.slice(this.#incoming.length));
+    if (belongsTo === undefined && this.#isJoined) return;
     this.#shard = shard;
     this.#sample = sample;
-    const belongsTo = this.#rule.of(key.slice(this.#incoming.length));
     if (belongsTo === undefined || belongsTo !== splitOfShard(shard))
       this.misplaced.push({ key, shard, belongsTo });
   }
@@ -149,6 +155,13 @@ export class SampleSplits {
     const name = this.#rule.of(key);
     this.#isAnyMissing ||= name === undefined;
     this.#places.push(name === undefined ? -1 : SPLITS.indexOf(name));
+  }
+
+  /** A further member of a sample, whose folder may say what the first did not. */
+  addMember(sample: number, key: string): void {
+    if (this.#places[sample] !== -1) return;
+    const name = this.#rule.of(key);
+    if (name !== undefined) this.#places[sample] = SPLITS.indexOf(name);
   }
 
   /** Undefined if no group was found in its key. */

@@ -54,6 +54,18 @@ describe('a seal', () => {
     expect(record).toMatchObject({ generation: run.runId, rejected: { count: 1, ...rejections } });
   });
 
+  it('puts a row without an object beside its opposite', async () => {
+    const key = 'digits/incoming/train_images/1.jpg';
+    const rejections = { byReason: { labelMissing: 1 }, examples: [{ key, reason: 'labelMissing' }] };
+    const unknownRows = { rows: 1, of: 12, example: '1' };
+    const { timeline } = await announced(
+      sealed({ shards: 0, samples: 0, rejected: 1, rejections, unknownRows }),
+    );
+    expect(timeline[0]?.text).toContain(
+      '1 of 12 rows of annotations name no object, such as 1, while train_images/1.jpg has no row (packing.annotations.folder and prefix say what rows leave out)',
+    );
+  });
+
   it('gives an example of dots in names', async () => {
     const dots = {
       joined: { objects: 2, example: 'turn.left.jpg' },

@@ -1,6 +1,7 @@
 /** The quality report after a seal: its failure is noted, and what it holds back is not trained on. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { holdOf } from '@tidewheel/declaration/packing-settings.ts';
 import { packingKeys } from '@tidewheel/packing/dataset.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunRecord } from '../../../../functions/records/run-records.ts';
@@ -9,6 +10,7 @@ import { reportQuality } from '../../../../functions/run/attempts/report-quality
 import { packedInDrops } from '../../../support/builders/compaction.ts';
 import { controlView } from '../../../support/builders/control-view.ts';
 import { PIPELINE, RUN, settings } from '../../../support/builders/packing.ts';
+import { many } from '../../../support/builders/quality.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import type { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
@@ -71,10 +73,56 @@ describe('a report', () => {
   });
 });
 
+const few = { 'a/1.png': 'x', 'a/2.txt': 'two', 'b/3.png': 'y', 'b/.DS_Store': '' };
+
+/** The header of a PNG of 4 by 4 pixels. */
+const PNG = Buffer.from('89504e470d0a1a0a0000000d494844520000000400000004', 'hex');
+
+it('an image without a header is said', async () => {
+  const whole = { 'cat/1.png': PNG, 'cat/2.png': Buffer.concat([PNG, Buffer.from('2')]) };
+  store = await packedInDrops([{ ...whole, 'dog/3.png': 'damaged' }], settings());
+  await reportQuality(at, { store }, asked);
+  expect((await entries())[0]).toMatch(/^1 images have no header of one, such as dog\/3\.png; /);
+});
+
+describe('what is not trained on', () => {
+  it('is said first, with its share and an example', async () => {
+    store = await packedInDrops([few], settings({ accept: ['.txt'] }));
+    await reportQuality(at, { store }, { ...asked, hold: holdOf({}) });
+    expect((await entries())[0]).toMatch(
+      /^2 of 3 arrivals \(66\.7 %\) are not trained on: 2 suffixNotAccepted, such as a\/1\.png, held: 66\.7 % of the arrivals were rejected \(limit: 50 %\); /,
+    );
+  });
+
+  it.each([
+    [{ hold: { rejected: '70 %' } }, '70 %'],
+    [{ hold: { classShare: '1 %' } }, '50 %'],
+    [{}, '50 %'],
+  ])('has the limit of %j', (packing, limit) => {
+    expect(holdOf(packing).rejected).toBe(limit);
+  });
+
+  it('counts nothing that balance leaves out', async () => {
+    const drop = { ...many('cat', 9), ...many('dog', 1) };
+    store = await packedInDrops([drop], settings({ balance: 'under' }));
+    await reportQuality(at, { store }, { ...asked, hold: holdOf({}) });
+    expect((await entries())[0]).toMatch(/^nothing noticed/);
+  });
+});
+
+it('joins without a declaration are said', async () => {
+  store = await packedInDrops([{ 'a.txt': '1', 'a.json': '{}', 'b.left.txt': '2' }], settings());
+  await reportQuality(at, { store }, { ...asked, hold: holdOf({}) });
+  expect((await entries())[0]).toMatch(
+    /^1 files join a sample by a word between dots, such as b\.left\.txt, 1 files join a sample of the same name, such as a\.txt; /,
+  );
+});
+
 describe('data that is held back', () => {
   const second = `${PIPELINE}-000002`;
   const declaration = declarationOf(PIPELINE, { packing: { hold } });
   const run = runOf(PIPELINE, 2, { declaration, generation: second });
+  const undeclared = { declaration: declarationOf(PIPELINE) };
   /** Why its first attempt is not placed. */
   const why = async (over: Partial<RunRecord> = {}) => {
     const own = ground();
@@ -93,12 +141,20 @@ describe('data that is held back', () => {
     expect(await why()).toBeUndefined();
   });
 
+  it('is most of a drop that was rejected', async () => {
+    store = await packedInDrops([{ 'a/1.txt': '1' }, few], settings({ accept: ['.txt'] }));
+    await reportQuality(at, { store }, { ...asked, runId: second, generation: second, hold: holdOf({}) });
+    expect(await why(undeclared)).toMatch(/^held back by packing\.hold: 66\.7 % of the arrivals/);
+    store.seed(packingKeys(PIPELINE, second).quality('released.json'), '{}');
+    expect(await why(undeclared)).toBeUndefined();
+  });
+
   it('is held without a report too', async () => {
     expect(await why()).toContain('has no quality report');
   });
 
   it('trains without a limit, or with a pinned version', async () => {
-    expect(await why({ declaration: declarationOf(PIPELINE) })).toBeUndefined();
+    expect(await why(undeclared)).toBeUndefined();
     const pinned = declarationOf(PIPELINE, { packing: { hold }, dataset: { pin: RUN } });
     expect(await why({ declaration: pinned })).toBeUndefined();
   });

@@ -8,19 +8,19 @@ export type FoundTable = NonNullable<PackingSettings['annotations']>;
 
 interface Table {
   readonly found?: FoundTable;
-  readonly told: readonly string[];
+  readonly remedies: readonly string[];
 }
 
 export const TABLE = /\.(csv|tsv|jsonl|ndjson|manifest)$/i;
 const MOST_TABLES = 10;
 const MOST_ROWS = 200;
 const LABEL =
-  /^(label|labels|class|classes|category|target|diagnosis|species|breed|y|class_?name|label_?name|class_?id|label_?id|sentiment|emotion)$/i;
+  /^(label|labels|class|classes|category|target|diagnosis|species|breed|y|class_?name|label_?name|class_?id|label_?id|sentiment|emotion|dx|outcome|grade)$/i;
 
 export async function findTable(paths: readonly string[], store: TableReader): Promise<Table> {
   const tables = paths.filter((path) => TABLE.test(path));
   const data = paths.filter((path) => !TABLE.test(path));
-  if (data.length === 0) return { told: [] };
+  if (data.length === 0) return { remedies: [] };
   const names = new Names(data);
   const candidates: { readonly matched: number; readonly file: string; readonly table: Matched }[] = [];
   for (const file of tables.slice(0, MOST_TABLES)) {
@@ -28,9 +28,9 @@ export async function findTable(paths: readonly string[], store: TableReader): P
     if (table !== undefined) candidates.push({ matched: table.matched, file, table });
   }
   const [best, ...others] = candidates.toSorted((a, b) => b.matched - a.matched);
-  if (best === undefined) return { told: [] };
+  if (best === undefined) return { remedies: [] };
   const { key, label, folder, prefix } = best.table;
-  const told = others
+  const remedies = others
     .filter(({ table }) => table.label !== undefined)
     .map(
       ({ file }) =>
@@ -38,12 +38,12 @@ export async function findTable(paths: readonly string[], store: TableReader): P
     );
   if (label === undefined)
     return {
-      told: [
+      remedies: [
         `${JSON.stringify(best.file)} names files in ${JSON.stringify(key)}, but no column looks like a class: name one as packing.annotations.label`,
       ],
     };
   const where = { ...(folder !== '' && { folder }), ...(prefix !== '' && { prefix }) };
-  return { found: { file: best.file, key, label, ...where }, told };
+  return { found: { file: best.file, key, label, ...where }, remedies };
 }
 
 const BEGINNING_BYTES = 64 * 1024;
@@ -116,9 +116,10 @@ function matched(rows: readonly Row[], names: Names): Matched | undefined {
       places.set(id, { count: (places.get(id)?.count ?? 0) + 1, place });
     }
     const [most] = [...places.values()].toSorted((a, b) => b.count - a.count);
-    return most === undefined || most.count * 2 < rows.length
-      ? []
-      : [{ key, matched: most.count, ...most.place }];
+    const all = [...places.values()].filter(({ place }) => place.prefix === most?.place.prefix);
+    const matched = all.reduce((sum, { count }) => sum + count, 0);
+    if (most === undefined || matched * 2 < rows.length) return [];
+    return [{ key, ...most.place, matched, ...(most.count < matched && { folder: '*/' }) }];
   });
   const [best] = found.toSorted((a, b) => b.matched - a.matched);
   return best && { ...best, label: labelColumn(rows, best.key) };
