@@ -7,15 +7,18 @@ import type { ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-mo
 
 const PYTHON = join(import.meta.dirname, '../../.venv/bin/python');
 
-/** @param service folder of botocore/data such as sagemaker/2017-07-24 */
-export function loadModel(service: string): ServiceModel {
-  const { folder } = botocore();
+/**
+ * @param service folder of botocore/data such as sagemaker/2017-07-24
+ * @param python of another environment with another botocore
+ */
+export function loadModel(service: string, python = PYTHON): ServiceModel {
+  const { folder } = botocore(python);
   const file = join(folder, 'data', ...service.split('/'), 'service-2.json.gz');
   return JSON.parse(gunzipSync(readFileSync(file)).toString('utf8')) as ServiceModel;
 }
 
-export function botocore(): { readonly folder: string; readonly version: string } {
+export function botocore(python = PYTHON): { readonly folder: string; readonly version: string } {
   const code = 'import botocore; print(botocore.__path__[0]); print(botocore.__version__)';
-  const [folder = '', version = ''] = execFileSync(PYTHON, ['-c', code], { encoding: 'utf8' }).split('\n');
+  const [folder = '', version = ''] = execFileSync(python, ['-c', code], { encoding: 'utf8' }).split('\n');
   return { folder, version };
 }

@@ -201,14 +201,14 @@ describe('an event about an instance of others', () => {
 });
 
 describe('a sweep', () => {
-  it('removes leftovers after the observer died', async () => {
+  it('removes leftovers after a clean-up that failed', async () => {
     at.failCreates(NO_MORE);
     const { leftovers } = at.launchers.ec2;
-    const release = () => Promise.reject(new Error('the process ended'));
+    const release = () => Promise.reject(new Error('UnauthorizedOperation'));
     const launchers = on({ leftovers: leftovers && { ...leftovers, release } });
     await takeSpotWarnings(at, [event(WARNING, FIRST)]);
     at.pass(40);
-    await expect(observeAttempt({ ...at, launchers }, await attempt())).rejects.toThrow();
+    await observeAttempt({ ...at, launchers }, await attempt());
     expect(await at.fleets.listLeftovers()).toHaveLength(1);
     await reconcile(at, { sweep: false });
     expect(await at.fleets.listLeftovers()).toHaveLength(1);
