@@ -83,6 +83,18 @@ describe('the fleet service', () => {
     expect(await instancesOf(plan)).toHaveLength(2);
   });
 
+  it("reads EC2's reason where a person ends its hosts", async () => {
+    const plan = freshPlan();
+    await service().launch(plan);
+    const InstanceIds = (await instancesOf(plan)).flatMap(({ InstanceId }) => InstanceId ?? []);
+    await ec2.send(new TerminateInstancesCommand({ InstanceIds }));
+    const job = await service().describe(plan.name);
+    expect(job && outcomeOf(job)).toMatchObject({
+      kind: 'stopped',
+      message: expect.stringMatching(/EC2 ended i-\w+ with Client\.UserInitiatedShutdown/),
+    });
+  });
+
   it('ends a gang that does not report', async () => {
     const plan = freshPlan();
     await service().launch(plan);
