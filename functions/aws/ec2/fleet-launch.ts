@@ -71,7 +71,8 @@ export async function requestFleet(ec2: EC2Client, request: FleetRequest, gang: 
   const LaunchTemplateConfigs = request.LaunchTemplateConfigs.map((config) => ({ ...config, Overrides }));
   const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs }));
   const { outcome, incompleteGang } = createFleetResult(answer, gang);
-  await terminateHosts(ec2, incompleteGang);
+  // The end of the attempt, and the sweeps after it, end them too.
+  await terminateHosts(ec2, incompleteGang).catch(() => undefined);
   const instanceIds = (answer.Instances ?? []).flatMap(({ InstanceIds = [] }) => InstanceIds);
   return { outcome, instanceIds, errors: answer.Errors ?? [] };
 }

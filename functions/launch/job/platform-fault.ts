@@ -16,6 +16,12 @@ const CLASS = /^\s*(?:AlgorithmError|InternalServerError):?\s*/i;
 
 const WORDLESS = new RegExp(`^\\s*AlgorithmError:\\s*,\\s*exit code: ${DISK_FULL_EXIT_CODE}\\s*$`, 'i');
 
+/** The agent's own messages: another host disappeared, or this host was stopped. The script is not at fault. */
+export const INTERRUPTED: readonly RegExp[] = [
+  /^\s*AlgorithmError:?\s*Interrupted: host /i,
+  /^\s*AlgorithmError\b.*, exit code: 143\s*$/is,
+];
+
 interface Cause {
   readonly fault: PlatformFault;
   readonly said: RegExp;
@@ -35,7 +41,7 @@ const SERVICE_CAUSES: readonly Cause[] = [
   { fault: 'memory', said: /instance type with more memory|out of memory/i },
   {
     fault: 'image',
-    said: /cannot pull \w+ container|(?:pull|download)\w* (?:the )?(?:training |algorithm )?image/i,
+    said: /cannot pull \w+ container|(?:pull|download)\w* (?:the )?(?:training |algorithm )?image\b/i,
   },
   { fault: 'network', said: /mount.*file system|file system.*mount/i },
   {
@@ -61,7 +67,8 @@ export function platformFaultOf(reason = ''): PlatformFault | undefined {
   const written = reason.replace(CLASS, '');
   const reported = written === reason ? undefined : hostFaultOf(written);
   if (reported !== undefined) return reported;
-  if (BROKEN_HOST.test(reason)) return 'hardware';
+  // A script that is stopped, or whose peers are, says the same.
+  if (BROKEN_HOST.test(reason) && !INTERRUPTED.some((each) => each.test(reason))) return 'hardware';
   if (!OF_SERVICE.test(reason)) return undefined;
   const cause = SERVICE_CAUSES.find(({ said }) => said.test(reason));
   // A ClientError is about the job and its data. No script wrote it.

@@ -74,6 +74,7 @@ describe('outcomeOf', () => {
       'interrupted',
     ],
     ['AlgorithmError: stopped by a signal, exit code: 143', 'interrupted'],
+    ['AlgorithmError: NCCL error, unhandled system error: the peer is gone, exit code: 143', 'interrupted'],
     ['AlgorithmError: ExecuteUserScriptError:\nExitCode 1', 'userError'],
     [
       'AlgorithmError: the words CapacityError and InternalServerError in a script, exit code: 1',
@@ -280,6 +281,7 @@ describe('a platform failure that the agent wrote', () => {
     'AlgorithmError: RuntimeError: CUDA error: device-side assert triggered, exit code: 1',
     'AlgorithmError: torch.cuda.OutOfMemoryError: CUDA out of memory, exit code: 1',
     'AlgorithmError: KeyError: Xid, exit code: 1',
+    'AlgorithmError: cannot download images/1.jpg, exit code: 1',
   ])('is not taken for one: %s', (FailureReason) => {
     const failed = job({ TrainingJobStatus: 'Failed', SecondaryStatus: 'Failed', FailureReason, ...started });
     expect(outcomeOf(failed)).toMatchObject({ kind: 'userError' });
