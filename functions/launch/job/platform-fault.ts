@@ -67,8 +67,14 @@ export function platformFaultOf(reason = ''): PlatformFault | undefined {
   const written = reason.replace(CLASS, '');
   const reported = written === reason ? undefined : hostFaultOf(written);
   if (reported !== undefined) return reported;
-  // A script that is stopped, or whose peers are, says the same.
-  if (BROKEN_HOST.test(reason) && !INTERRUPTED.some((each) => each.test(reason))) return 'hardware';
+  return isBroken(reason) ? 'hardware' : serviceFaultOf(reason);
+}
+
+/** A script that is stopped, or whose peers are, says the same. */
+const isBroken = (reason: string): boolean =>
+  BROKEN_HOST.test(reason) && !INTERRUPTED.some((each) => each.test(reason));
+
+function serviceFaultOf(reason: string): PlatformFault | undefined {
   if (!OF_SERVICE.test(reason)) return undefined;
   const cause = SERVICE_CAUSES.find(({ said }) => said.test(reason));
   // A ClientError is about the job and its data. No script wrote it.
