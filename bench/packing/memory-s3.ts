@@ -36,7 +36,7 @@ interface Stored {
 /** Larger bodies are forgotten at once where a server keeps none: what is packed would not fit into memory. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
-export interface Faults {
+interface Faults {
   /** What to do to the n-th request; undefined lets it pass. */
   decide(request: { method: string; path: string }): Fault | undefined;
 }
