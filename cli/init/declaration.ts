@@ -49,17 +49,14 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 export function declarationText(project: Project): string {
-  const { name, data, source, job, dependencies = [] } = project;
-  const local = {
-    source,
-    ...(dependencies.length > 0 && { dependencies }),
-    ...((data !== undefined || job === undefined) && { data: data?.folder ?? 'data' }),
-  };
+  const { name, job } = project;
+  const tags = job?.tags ?? {};
   return [
-    `# Written by tidewheel init from ${job === undefined ? 'what lies in this folder' : job.origin}. Every field: docs/pipeline.md of Tidewheel.`,
+    `# Written by tidewheel init from ${job?.origin ?? 'what lies in this folder'}. Every field: docs/pipeline.md of Tidewheel.`,
     '# tidewheel check says whether it is valid, tidewheel apply declares it.',
     `name: ${word(name)}`,
-    `${LOCAL_FIELD}: ${inline(local)}   # what apply uploads as the code, and drop as the data`,
+    `${LOCAL_FIELD}: ${inline(localOf(project))}   # what apply uploads as the code, and drop as the data`,
+    ...(Object.keys(tags).length === 0 ? [] : [`tags: ${inline(tags)}`]),
     '',
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
     ...packing(project),
@@ -67,11 +64,18 @@ export function declarationText(project: Project): string {
     'compute:',
     ...section({ ...USUAL_COMPUTE, instanceTypes: typesFor(project), ...filled(job?.compute) }),
     'limits:',
-    ...section({ ...USUAL_LIMITS, ...(job === undefined ? { budgetUsd: 10 } : job.limits) }),
+    ...section({ ...USUAL_LIMITS, ...(job?.limits ?? { budgetUsd: 10 }) }),
+    // A job has none, and one that is too small would stop its run.
     ...(job === undefined ? [] : ['  # budgetUsd: 50   # no attempt starts that may pass this sum']),
     '',
   ].join('\n');
 }
+
+const localOf = ({ source, dependencies = [], data, job }: Project): Table => ({
+  source,
+  ...(dependencies.length > 0 && { dependencies }),
+  ...((data !== undefined || job === undefined) && { data: data?.folder ?? 'data' }),
+});
 
 const USUAL_COMPUTE = { instanceTypes: [], nodes: 1, purchaseOption: 'spot-then-on-demand' };
 const USUAL_LIMITS = { deadlineHours: 24 };

@@ -55,7 +55,9 @@ export const cannot = (why: string, ours = ''): Line => ({ verdict: 'cannot', ou
 
 /** Where the declaration has the value, one that could not be read is missing. */
 export const verdictOf = ({ verdict, ours }: Line, value: unknown): Verdict =>
-  unreadAt(value) !== undefined && /^(training|compute|limits|x-local)\./.test(ours) ? 'unread' : verdict;
+  unreadAt(value) !== undefined && /^(training\.|compute\.|limits\.|x-local\.|tags$)/.test(ours)
+    ? 'unread'
+    : verdict;
 
 /** A line of the difference. */
 export interface JobRow extends Line {

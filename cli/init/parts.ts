@@ -31,6 +31,7 @@ export interface DeclaredJob {
   readonly training: Table;
   readonly compute: Table;
   readonly limits: Table;
+  readonly tags: Table;
   readonly data: string | undefined;
   readonly rows: readonly JobRow[];
 }
@@ -69,6 +70,7 @@ export function declareJob(job: FoundJob, { files, facts }: Surroundings): Decla
     },
     compute,
     limits: limitsOf(request),
+    tags: tagsOf(request['Tags']),
     rows: [...all.filter((row) => !isContradicted(row, all)), ...missingScript(job, facts)],
   };
 }
@@ -172,6 +174,12 @@ function limitsOf(request: Table): Table {
   };
 }
 
+/** The SDK also takes a table. */
+const tagsOf = (tags: unknown): Table =>
+  Array.isArray(tags)
+    ? Object.fromEntries(tags.map(asTable).map(({ Key, Value }) => [String(Key), Value]))
+    : entriesOf(tags);
+
 const IMAGES: readonly (readonly [repository: RegExp, framework: string])[] = [
   [/\/huggingface-(pytorch|tensorflow)-training:.*transformers(\d[\d.]*)/, 'huggingface'],
   [/\/(pytorch-training|(?<=^763104351884\..*)pytorch):(\d[\d.]*)/, 'pytorch'],
@@ -225,7 +233,7 @@ function withVersion({ name, version, device }: Framework, rows: readonly JobRow
     known.find((each) => each.localeCompare(version, 'en', { numeric: true }) >= 0) ??
     known.at(-1) ??
     version;
-  const why = `Tidewheel knows no image of ${name} ${version}: this is the nearest`;
+  const why = `no image of ${name} ${version} has a Python that the agent runs on: this is the nearest`;
   return {
     parts: { framework: name, frameworkVersion: nearest },
     rows: [

@@ -278,15 +278,10 @@ async function refuseExisting(file: string, force: boolean): Promise<void> {
 function reportOf(project: Project, file: string): string {
   const { name, source, script, facts, data, job } = project;
   const { framework, strategy } = { ...facts, ...job?.training };
-  const fills = facts.fills
-    .filter(({ what }) => what !== 'resume')
-    .map(({ argument, what }) => `${argument} for the ${what}`);
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`}`,
-    data === undefined
-      ? '  data    none was found'
-      : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 || job !== undefined ? '' : ` with ${data.labels.length} labels`}`,
+    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    data === undefined ? '  data    none was found' : dataText(data, job !== undefined),
     ...(data?.layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
     ...(data?.layout?.remedies ?? []).map((text) => `  to do   ${text}`),
     ...(readsFiles(project)
@@ -295,6 +290,17 @@ function reportOf(project: Project, file: string): string {
     ...toDo(project).map((line) => `  to do   ${line}`),
   ].join('\n');
 }
+
+/** A job gives its script no other arguments than hyperparameters. */
+function filledText({ facts, job }: Project): string {
+  const fills = facts.fills
+    .filter(({ what }) => what !== 'resume')
+    .map(({ argument, what }) => `${argument} for the ${what}`);
+  return job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`;
+}
+
+const dataText = ({ folder, files, kind, labels }: DataFacts, ofJob: boolean): string =>
+  `  data    ${folder}/: ${files} ${kind}${labels.length === 0 || ofJob ? '' : ` with ${labels.length} labels`}`;
 
 const VERDICTS = {
   same: 'the same here',

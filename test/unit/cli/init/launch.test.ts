@@ -31,6 +31,7 @@ describe('a project of someone who trains with the SDK', () => {
     expect(declared).toMatchObject({
       name: 'text',
       'x-local': { source: 'scripts', data: 'data' },
+      tags: { team: 'nlp' },
       packing: { accept: ['.jsonl'], label: 'none' },
       training: {
         strategy: 'single',
