@@ -3,7 +3,7 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { build, type Plugin } from 'esbuild';
 import * as z from 'zod';
-import { programText } from './init/programs.ts';
+import { pythonText } from './init/programs.ts';
 import { buildPage } from './page/page-files.ts';
 
 const USAGE = `npm run program -- FILE
@@ -27,9 +27,9 @@ const insidePrograms: Plugin = {
   setup(made) {
     made.onLoad({ filter: /[/\\]cli[/\\]init[/\\]programs\.ts$/ }, async () => {
       const names = ['read_launch.py', 'unpack_source.py'] as const;
-      const texts = await Promise.all(names.map(async (name) => [name, await programText(name)] as const));
+      const texts = await Promise.all(names.map(async (name) => [name, await pythonText(name)] as const));
       const contents = `const texts = ${JSON.stringify(Object.fromEntries(texts))};
-export const programText = async (name) => texts[name];`;
+export const pythonText = async (name) => texts[name];`;
       return { contents, loader: 'ts' };
     });
   },

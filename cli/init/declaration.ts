@@ -1,9 +1,9 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import type { DataFacts } from './data.ts';
-import { type Table, tableOf, textOf } from './job.ts';
+import { asTable, asText, type Table } from './job.ts';
 import { layoutLines } from './layout-notes.ts';
-import type { JobParts } from './parts.ts';
+import type { DeclaredJob } from './parts.ts';
 import type { ScriptFacts } from './script.ts';
 import { inline, oneLine, word } from './yaml-text.ts';
 
@@ -18,8 +18,10 @@ export interface Project {
   readonly requirements: boolean;
   /** The script reads the folder of the data by its name, and no argument says where it is. */
   readonly namesData: boolean;
+  /** Files and folders that the code imports beside its own; relative to the project's. */
+  readonly dependencies?: readonly string[];
   /** The SageMaker job that the declaration stands for. */
-  readonly job?: JobParts | undefined;
+  readonly job?: DeclaredJob | undefined;
 }
 
 /** Where `apply` and `drop` find source and data, relative to the declaration. Fields with x- are the user's own. */
@@ -35,7 +37,7 @@ const section = (table: Table): string[] =>
       : LONG.includes(name)
         ? [
             `  ${name}:`,
-            ...Object.entries(tableOf(value)).map(([key, each]) => `    ${word(key)}: ${inline(each)}`),
+            ...Object.entries(asTable(value)).map(([key, each]) => `    ${word(key)}: ${inline(each)}`),
           ]
         : [`  ${name}: ${inline(value)}${HINTS[name] === undefined ? '' : `   # ${HINTS[name]}`}`],
   );
@@ -47,13 +49,14 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 export function declarationText(project: Project): string {
-  const { name, data, source, job } = project;
-  const local = `source: ${word(source)}${data === undefined && job !== undefined ? '' : `, data: ${word(data?.folder ?? 'data')}`}`;
+  const { name, job } = project;
+  const tags = job?.tags ?? {};
   return [
-    `# Written by tidewheel init from ${job === undefined ? 'what lies in this folder' : job.origin}. Every field: docs/pipeline.md of Tidewheel.`,
+    `# Written by tidewheel init from ${job?.origin ?? 'what lies in this folder'}. Every field: docs/pipeline.md of Tidewheel.`,
     '# tidewheel check says whether it is valid, tidewheel apply declares it.',
     `name: ${word(name)}`,
-    `${LOCAL_FIELD}: { ${local} }   # what apply uploads as the code, and drop as the data`,
+    `${LOCAL_FIELD}: ${inline(localOf(project))}   # what apply uploads as the code, and drop as the data`,
+    ...(Object.keys(tags).length === 0 ? [] : [`tags: ${inline(tags)}`]),
     '',
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
     ...packing(project),
@@ -61,11 +64,18 @@ export function declarationText(project: Project): string {
     'compute:',
     ...section({ ...USUAL_COMPUTE, instanceTypes: typesFor(project), ...filled(job?.compute) }),
     'limits:',
-    ...section({ ...USUAL_LIMITS, ...(job === undefined ? { budgetUsd: 10 } : job.limits) }),
+    ...section({ ...USUAL_LIMITS, ...(job?.limits ?? { budgetUsd: 10 }) }),
+    // A job has none, and one that is too small would stop its run.
     ...(job === undefined ? [] : ['  # budgetUsd: 50   # no attempt starts that may pass this sum']),
     '',
   ].join('\n');
 }
+
+const localOf = ({ source, dependencies = [], data, job }: Project): Table => ({
+  source,
+  ...(dependencies.length > 0 && { dependencies }),
+  ...((data !== undefined || job === undefined) && { data: data?.folder ?? 'data' }),
+});
 
 const USUAL_COMPUTE = { instanceTypes: [], nodes: 1, purchaseOption: 'spot-then-on-demand' };
 const USUAL_LIMITS = { deadlineHours: 24 };
@@ -75,7 +85,7 @@ const filled = (table: Table = {}): Table =>
   Object.fromEntries(Object.entries(table).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 
 function typesFor({ facts, job }: Project): readonly string[] {
-  const framework = textOf(job?.training['framework']) ?? facts.framework;
+  const framework = asText(job?.training['framework']) ?? facts.framework;
   return framework === 'sklearn' || framework === 'xgboost'
     ? ['c5.2xlarge', 'm5.2xlarge', 'c5.4xlarge']
     : ['g5.xlarge', 'g4dn.xlarge', 'g6.xlarge'];
@@ -84,7 +94,7 @@ function typesFor({ facts, job }: Project): readonly string[] {
 /** Channels that a script names and that no job gives: each has a folder of its name in the data, or all of it. */
 function channelsOf(project: Project): Table {
   const { job, facts, data, namesData } = project;
-  if (job !== undefined) return tableOf(job.training['channels']);
+  if (job !== undefined) return asTable(job.training['channels']);
   const found = namedChannels(facts).map((name): readonly [string, Table] => [
     name,
     { s3: data?.folders.includes(name) ? `incoming/${name}/` : 'incoming/' },
@@ -119,7 +129,7 @@ function packing(project: Project): string[] {
 /** It gets a channel of files. */
 export const readsFiles = (project: Project): boolean =>
   Object.values(channelsOf(project)).some((channel) =>
-    textOf(tableOf(channel)['s3'])?.startsWith('incoming/'),
+    asText(asTable(channel)['s3'])?.startsWith('incoming/'),
   );
 
 /** What a person has to do before the script can train here. */
@@ -188,7 +198,7 @@ function channelLines(project: Project): string[] {
     return ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.'];
   const lacking = namedChannels(project.facts).filter((each) => channels[each] === undefined);
   const isElsewhere = Object.values(channels).some((each) =>
-    textOf(tableOf(each)['s3'])?.startsWith('s3://'),
+    asText(asTable(each)['s3'])?.startsWith('s3://'),
   );
   return [
     ...section({ channels }),

@@ -6,15 +6,15 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
 import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import * as z from 'zod';
-import { answerOf } from '../../functions/aws/sagemaker/training-service.ts';
+import { descriptionOf } from '../../functions/aws/sagemaker/training-service.ts';
 import { sageMaker } from '../../functions/aws/shared/compute-clients.ts';
 import type { Context } from '../command/context.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
 import { TOP_FIELDS } from './fields.ts';
-import { cannot, type FoundJob, listOf, type Row, type Table, tableOf, textOf } from './job.ts';
-import { commandOf } from './launch.ts';
+import { asTable, asText, cannot, type FoundJob, type JobRow, listOf, type Table } from './job.ts';
+import { shellCommand } from './launch.ts';
 import { runPython } from './python.ts';
 
 const MOST_FILE_BYTES = 4_000_000;
@@ -24,12 +24,12 @@ export async function describedJob(given: string, { folder, environment }: Conte
   const answer = given.endsWith('.json')
     ? await saved(path.resolve(folder, given))
     : await ofAws(given, environment);
-  const job = isTable(answer) && isTable(answer['TrainingJob']) ? answer['TrainingJob'] : tableOf(answer);
-  if (textOf(job['TrainingJobName']) === undefined)
+  const job = isTable(answer) && isTable(answer['TrainingJob']) ? answer['TrainingJob'] : asTable(answer);
+  if (asText(job['TrainingJobName']) === undefined)
     throw new UsageError([
       `--from-job is "${given}", which has no TrainingJobName: save what "aws sagemaker describe-training-job" prints`,
     ]);
-  return jobOf(job);
+  return foundJob(job);
 }
 
 async function saved(file: string): Promise<unknown> {
@@ -45,7 +45,7 @@ async function saved(file: string): Promise<unknown> {
 }
 
 async function ofAws(name: string, environment: Context['environment']): Promise<unknown> {
-  const answer = await answerOf(sageMaker(), name).catch((error: unknown) => {
+  const answer = await descriptionOf(sageMaker(), name).catch((error: unknown) => {
     const remedy = networkRemedy(error, environment);
     throw remedy === undefined ? error : new Error(remedy, { cause: error });
   });
@@ -65,9 +65,9 @@ const FLAGS: Readonly<Record<string, string>> = {
   sagemaker_pytorch_xla_multi_worker_enabled: 'pytorchxla',
 };
 
-export function jobOf(job: Table): FoundJob {
+export function foundJob(job: Table): FoundJob {
   const all = Object.fromEntries(
-    Object.entries(tableOf(job['HyperParameters'])).map(([name, value]) => [name, decoded(String(value))]),
+    Object.entries(asTable(job['HyperParameters'])).map(([name, value]) => [name, decoded(String(value))]),
   );
   const { HyperParameters: _decoded, ...request } = Object.fromEntries(
     Object.entries(job).filter(([name, value]) => TOP_FIELDS.has(name) && value !== null),
@@ -76,17 +76,18 @@ export function jobOf(job: Table): FoundJob {
   const hyperparameters = Object.entries(all).filter(
     ([name, value]) => !isTheSdks(name) && !isModelDirectory(name, value),
   );
-  const program = textOf(all['sagemaker_program']);
+  const program = asText(all['sagemaker_program']);
   return {
-    origin: textOf(job['TrainingJobName']) ?? '',
+    origin: asText(job['TrainingJobName']) ?? '',
     request,
     hyperparameters: Object.fromEntries(hyperparameters),
     words: new Map(),
     framework: undefined,
     entryPoint: program,
-    source: sourceUri(textOf(all['sagemaker_submit_directory']), request),
+    source: sourceUri(asText(all['sagemaker_submit_directory']), request),
+    dependencies: [],
     distribution: distributionOf(all),
-    command: program === undefined ? containerCommand(tableOf(request['AlgorithmSpecification'])) : undefined,
+    command: program === undefined ? containerCommand(asTable(request['AlgorithmSpecification'])) : undefined,
     rows: all['mp_parameters'] === undefined ? [] : [MODEL_PARALLEL],
   };
 }
@@ -94,9 +95,9 @@ export function jobOf(job: Table): FoundJob {
 /** The SDK names a prefix of S3 for TensorFlow; the service fills it. */
 const isModelDirectory = (name: string, value: unknown): boolean =>
   name === 'mp_parameters' ||
-  (name === 'model_dir' && /^(s3:\/\/|\/opt\/ml\/model)/.test(textOf(value) ?? ''));
+  (name === 'model_dir' && /^(s3:\/\/|\/opt\/ml\/model)/.test(asText(value) ?? ''));
 
-const MODEL_PARALLEL: Row = {
+const MODEL_PARALLEL: JobRow = {
   theirs: 'HyperParameters: mp_parameters',
   value: '',
   ...cannot('the model parallel library of SageMaker is not there: use FSDP or DeepSpeed with strategy ddp'),
@@ -131,9 +132,9 @@ const sourceUri = (submitted: string | undefined, request: Table): string | unde
   submitted?.startsWith('/opt/ml/input/data/code') === true ? channelUri(request, 'code') : submitted;
 
 function channelUri(request: Table, name: string): string | undefined {
-  const channels = listOf(request['InputDataConfig']).map(tableOf);
+  const channels = listOf(request['InputDataConfig']).map(asTable);
   const found = channels.find((channel) => channel['ChannelName'] === name);
-  return textOf(tableOf(tableOf(found?.['DataSource'])['S3DataSource'])['S3Uri']);
+  return asText(asTable(asTable(found?.['DataSource'])['S3DataSource'])['S3Uri']);
 }
 
 /** Of an image that starts without a script. That of a ModelTrainer stands in files of its own. */
@@ -173,7 +174,7 @@ export async function withSource(job: FoundJob, folder: string, context: Context
   } catch (error) {
     const why = `it could not be fetched (${messageOf(error)}): put the code here`;
     const value = job.source ?? drivers ?? '';
-    const row: Row = { theirs: 'source', value, verdict: 'unread', ours: 'x-local.source', why };
+    const row: JobRow = { theirs: 'source', value, verdict: 'unread', ours: 'x-local.source', why };
     return { ...job, source: '.', rows: [...job.rows, row] };
   } finally {
     await rm(draft.folder, { recursive: true, force: true });
@@ -212,8 +213,8 @@ async function ofTrainer(job: FoundJob, drivers: string, draft: Draft): Promise<
     return JSON.parse(await readFile(file, 'utf8'));
   };
   return withBucket(bucket, async (store) => {
-    const start = tableOf(await read(store, 'sourcecode.json'));
-    const distributed = tableOf(await read(store, 'distributed.json'));
+    const start = asTable(await read(store, 'sourcecode.json'));
+    const distributed = asTable(await read(store, 'distributed.json'));
     if (codeBucket !== bucket || code === undefined) throw new Error('it has no channel of code');
     let bytes = 0;
     for await (const { objects } of listPages(store, code)) for (const { size } of objects) bytes += size;
@@ -222,8 +223,8 @@ async function ofTrainer(job: FoundJob, drivers: string, draft: Draft): Promise<
     await fetchSavedFiles(store, code, draft.source);
     return {
       ...job,
-      entryPoint: textOf(start['entry_script']),
-      command: commandOf(start),
+      entryPoint: asText(start['entry_script']),
+      command: shellCommand(start),
       distribution: launcherOf(distributed),
     };
   });

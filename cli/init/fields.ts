@@ -5,7 +5,7 @@
 import { own } from '@tidewheel/kit/own-property.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
-import { type Line, tableOf } from './job.ts';
+import { asTable, type Line } from './job.ts';
 import known from './sagemaker.json' with { type: 'json' };
 
 const line = z
@@ -37,7 +37,7 @@ const isLine = (entry: Line | Readonly<Record<string, Line>>): entry is Line =>
   typeof entry['verdict'] === 'string';
 
 /** Of a field with its value; undefined where AWS has a field that the table does not have. */
-export function lineOf(path: string, value: unknown): Line | undefined {
+export function fieldLine(path: string, value: unknown): Line | undefined {
   const parts = path.split('.');
   const above = parts.map((_, index) => own(tables.fields, `${parts.slice(0, index + 1).join('.')}.`));
   const entry = own(tables.fields, path) ?? above.find((each) => each !== undefined);
@@ -51,7 +51,7 @@ const WHOLE = ['Environment', 'HyperParameters'];
 /** Fields with their values, by path; those of a list come one after the other. */
 export function leavesOf(value: unknown, path = ''): readonly (readonly [path: string, value: unknown])[] {
   if (Array.isArray(value)) return value.flatMap((each) => leavesOf(each, path));
-  const names = Object.keys(tableOf(value));
+  const names = Object.keys(asTable(value));
   if (
     !isTable(value) ||
     names.length === 0 ||

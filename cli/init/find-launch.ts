@@ -23,7 +23,7 @@ export async function launchersIn({ folder, names }: Folder): Promise<readonly s
   return found;
 }
 
-export interface Launch {
+export interface FoundLaunch {
   readonly file: string;
   readonly job: FoundJob;
 }
@@ -33,12 +33,12 @@ export interface Launch {
  * @returns undefined where no file makes an estimator
  * @throws UsageError where a person has to say which is meant
  */
-export async function launchOf(
+export async function findLaunch(
   { folder }: Folder,
   files: readonly string[],
   wanted: string | undefined,
   surroundings: Pick<Surroundings, 'environment' | 'clone'>,
-): Promise<Launch | undefined> {
+): Promise<FoundLaunch | undefined> {
   const [, file = wanted, line] = /^(.+):([\w, ]+)$/.exec(wanted ?? '') ?? [];
   const calls: { readonly name: string; readonly call: LaunchCall }[] = [];
   for (const name of file === undefined ? files : [path.posix.normalize(file)])
@@ -66,15 +66,24 @@ interface Code {
   readonly source: string;
   /** Relative to the source. */
   readonly script: string | undefined;
+  /** Relative to the project's folder. */
+  readonly dependencies: readonly string[];
 }
 
 /** The SDK looks from where the launcher was started: its own folder, or the project's. */
-export function codeOf({ source, entryPoint }: FoundJob, file: string, names: readonly string[]): Code {
+export function codeOf(job: FoundJob, file: string, names: readonly string[]): Code {
+  const { source, entryPoint } = job;
   const at = source === undefined ? path.posix.dirname(entryPoint ?? '') : source;
   const script = source === undefined ? path.posix.basename(entryPoint ?? '') : (entryPoint ?? '');
-  const places = [path.posix.dirname(file), '.'].map((from) => path.posix.join(from, at).replace(/\/$/, ''));
-  const found = places.find((place) => names.includes(path.posix.join(place, script)));
+  const placesOf = (named: string): readonly string[] =>
+    [path.posix.dirname(file), '.'].map((from) => path.posix.join(from, named).replace(/(.)\/$/, '$1'));
+  const found = placesOf(at).find((place) => names.includes(path.posix.join(place, script)));
+  const dependencies = job.dependencies.flatMap(
+    (named) =>
+      placesOf(named).find((place) => names.some((name) => name === place || name.startsWith(`${place}/`))) ??
+      [],
+  );
   return found === undefined || script === ''
-    ? { source: '.', script: undefined }
-    : { source: found === '' ? '.' : found, script: path.posix.normalize(script) };
+    ? { source: '.', script: undefined, dependencies }
+    : { source: found, script: path.posix.normalize(script), dependencies };
 }

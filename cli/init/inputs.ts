@@ -1,24 +1,24 @@
 /** Where the channels of a job find their files: below the data that is dropped, or in S3 as before. */
 import path from 'node:path';
 import {
+  asTable,
+  asText,
   better,
   cannot,
   type FoundJob,
+  type JobRow,
   type Line,
   listOf,
-  type Row,
   same,
   shown,
   type Table,
-  tableOf,
-  textOf,
 } from './job.ts';
 
 export interface Inputs {
   /** The folder of the data, relative to the project's; undefined where the data is not here. */
   readonly data: string | undefined;
   readonly channels: Readonly<Record<string, Table>>;
-  readonly rows: readonly Row[];
+  readonly rows: readonly JobRow[];
 }
 
 /** ModelTrainer's own, and the source under network isolation. */
@@ -33,34 +33,34 @@ interface Input {
 
 export function inputsOf({ request }: FoundJob, files: readonly string[]): Inputs {
   const inputs = listOf(request['InputDataConfig'])
-    .map(tableOf)
-    .filter((channel) => !OF_THE_SDK.includes(textOf(channel['ChannelName']) ?? ''))
+    .map(asTable)
+    .filter((channel) => !OF_THE_SDK.includes(asText(channel['ChannelName']) ?? ''))
     .map((channel): Input => {
-      const name = textOf(channel['ChannelName']) ?? 'training';
+      const name = asText(channel['ChannelName']) ?? 'training';
       return { name, channel, folder: folderOf(name, channel, files) };
     });
   const folders = inputs.flatMap(({ folder }) => folder ?? []);
   const data = folders.length === 0 ? undefined : commonFolder(folders);
-  const mode = textOf(tableOf(request['AlgorithmSpecification'])['TrainingInputMode']);
-  const rows: Row[] = [];
+  const mode = asText(asTable(request['AlgorithmSpecification'])['TrainingInputMode']);
+  const rows: JobRow[] = [];
   const channels = inputs.flatMap(({ name, channel, folder }): [string, Table][] => {
     const { written, ...line } = declared(name, { channel, folder, data });
     rows.push({ ...line, theirs: `inputs: ${name}`, value: shown(s3Of(channel)['S3Uri'] ?? '') });
-    const inputMode = textOf(channel['InputMode']) ?? mode;
+    const inputMode = asText(channel['InputMode']) ?? mode;
     return [[name, inputMode === 'FastFile' && 's3' in written ? { ...written, inputMode } : written]];
   });
   return { data, channels: Object.fromEntries(channels), rows };
 }
 
-const s3Of = (channel: Table): Table => tableOf(tableOf(channel['DataSource'])['S3DataSource']);
+const s3Of = (channel: Table): Table => asTable(asTable(channel['DataSource'])['S3DataSource']);
 
 /** One that the script uploads itself, or one of the channel's name. */
 function folderOf(name: string, channel: Table, files: readonly string[]): string | undefined {
   const uri = s3Of(channel)['S3Uri'];
-  const call = tableOf(uri);
-  const uploaded = textOf(call['$call'])?.endsWith('upload_data')
-    ? textOf(listOf(call['positional'])[0] ?? tableOf(call['arguments'])['path'])
-    : textOf(uri)?.replace(/^file:\/\//, '');
+  const call = asTable(uri);
+  const uploaded = asText(call['$call'])?.endsWith('upload_data')
+    ? asText(listOf(call['positional'])[0] ?? asTable(call['arguments'])['path'])
+    : asText(uri)?.replace(/^file:\/\//, '');
   const named = uploaded?.startsWith('s3://') ? undefined : uploaded;
   if (named !== undefined) {
     const folder = path.posix.normalize(named).replace(/\/$/, '');
@@ -86,12 +86,12 @@ interface Place {
 }
 
 function declared(name: string, { channel, folder, data }: Place): Line & { readonly written: Table } {
-  const system = tableOf(tableOf(channel['DataSource'])['FileSystemDataSource']);
-  const id = textOf(system['FileSystemId']);
+  const system = asTable(asTable(channel['DataSource'])['FileSystemDataSource']);
+  const id = asText(system['FileSystemId']);
   const ours = `training.channels.${name}`;
   if (id !== undefined) {
     const kind = system['FileSystemType'] === 'EFS' ? 'efs' : 'fsxLustre';
-    const directory = textOf(system['DirectoryPath']) ?? '/';
+    const directory = asText(system['DirectoryPath']) ?? '/';
     const access = system['FileSystemAccessMode'] === 'rw' ? { access: 'rw' } : {};
     return { ...same(ours, 'needs compute.vpc'), written: { [kind]: id, directory, ...access } };
   }
@@ -100,7 +100,7 @@ function declared(name: string, { channel, folder, data }: Place): Line & { read
     const why = `${folder}/ is dropped, and each run has the files of one version`;
     return { ...better(ours, why), written: { s3: `incoming/${below}` } };
   }
-  const uri = textOf(s3Of(channel)['S3Uri']);
+  const uri = asText(s3Of(channel)['S3Uri']);
   if (uri?.startsWith('s3://') === true)
     return { ...prefixLine(ours, uri), written: { s3: folderOfPrefix(uri) } };
   const why = 'name its folder below the data, or its prefix in S3';

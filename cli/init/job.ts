@@ -3,27 +3,27 @@ import { isTable } from '@tidewheel/kit/tables.ts';
 
 export type Table = Readonly<Record<string, unknown>>;
 
-export const tableOf = (value: unknown): Table => (isTable(value) ? value : {});
+export const asTable = (value: unknown): Table => (isTable(value) ? value : {});
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-export const textOf = (value: unknown): string | undefined =>
+export const asText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 /** A float may stand as `{ $number: '1.0' }`, in the form in which it was written. */
 export const numberOf = (value: unknown): number | undefined => {
-  const written = textOf(tableOf(value)['$number']);
+  const written = asText(asTable(value)['$number']);
   const number = written === undefined ? value : Number(written);
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 };
 
 /** Of a table that is not read at all, one entry that says so. */
 export const entriesOf = (value: unknown): Table =>
-  unreadAt(value) === undefined ? tableOf(value) : { '**': value };
+  unreadAt(value) === undefined ? asTable(value) : { '**': value };
 
 /** Part of the script that has a value only when it runs. */
 export const unreadAt = (value: unknown): { text: string; line: string } | undefined => {
-  const table = tableOf(value);
-  const text = textOf(table['$unread']) ?? textOf(table['text']);
+  const table = asTable(value);
+  const text = asText(table['$unread']) ?? asText(table['text']);
   return text !== undefined && ('$unread' in table || '$call' in table)
-    ? { text, line: textOf(table['line']) ?? '' }
+    ? { text, line: asText(table['line']) ?? '' }
     : undefined;
 };
 
@@ -55,10 +55,12 @@ export const cannot = (why: string, ours = ''): Line => ({ verdict: 'cannot', ou
 
 /** Where the declaration has the value, one that could not be read is missing. */
 export const verdictOf = ({ verdict, ours }: Line, value: unknown): Verdict =>
-  unreadAt(value) !== undefined && /^(training|compute|limits|x-local)\./.test(ours) ? 'unread' : verdict;
+  unreadAt(value) !== undefined && /^(training\.|compute\.|limits\.|x-local\.|tags$)/.test(ours)
+    ? 'unread'
+    : verdict;
 
 /** A line of the difference. */
-export interface Row extends Line {
+export interface JobRow extends Line {
   /** In the words of where it was found. */
   readonly theirs: string;
   readonly value: string;
@@ -77,10 +79,12 @@ export interface FoundJob {
   readonly entryPoint: string | undefined;
   /** A folder, relative to the project's, or s3://…/sourcedir.tar.gz. */
   readonly source: string | undefined;
+  /** What it imports beside the source. */
+  readonly dependencies: readonly string[];
   /** As the argument `distribution` of the SDK. */
   readonly distribution: Table;
   /** Instead of a script. */
   readonly command: readonly string[] | undefined;
   /** Of arguments that the API has no field for. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly JobRow[];
 }

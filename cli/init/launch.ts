@@ -5,16 +5,16 @@ import { isTable } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { ARGUMENTS, type Arguments } from './fields.ts';
 import {
+  asTable,
+  asText,
   entriesOf,
   type FoundJob,
+  type JobRow,
   type Line,
   listOf,
   plain,
-  type Row,
   shown,
   type Table,
-  tableOf,
-  textOf,
   verdictOf,
 } from './job.ts';
 import { runPython } from './python.ts';
@@ -61,7 +61,7 @@ const FRAMEWORKS: Readonly<Record<string, readonly [name: string, version: strin
 class Reading {
   request: Table = {};
   readonly words = new Map<string, string>();
-  readonly rows: Row[] = [];
+  readonly rows: JobRow[] = [];
   given: Table = {};
 
   take(call: Call, known: Arguments): void {
@@ -102,7 +102,7 @@ const UNKNOWN: Line = { verdict: 'cannot', ours: '', why: 'this argument is not 
 
 const withValue = (table: Table, [name = '', ...below]: readonly string[], value: unknown): Table => ({
   ...table,
-  [name]: below.length === 0 ? value : withValue(tableOf(table[name]), below, value),
+  [name]: below.length === 0 ? value : withValue(asTable(table[name]), below, value),
 });
 
 /** `s3_uri` is S3Uri. */
@@ -115,13 +115,13 @@ const pascal = (name: string): string =>
 /** Of an object of the SDK, its arguments as the API names them. */
 function fieldsOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fieldsOf);
-  const name = CONFIGURATION.exec(textOf(tableOf(value)['$call']) ?? '')?.[1];
+  const name = CONFIGURATION.exec(asText(asTable(value)['$call']) ?? '')?.[1];
   if (name === undefined) return value;
-  const { positional, arguments: named } = tableOf(value);
+  const { positional, arguments: named } = asTable(value);
   const words = own(IN_ORDER, name) ?? [];
   const inOrder = listOf(positional).map((each, index) => [words[index] ?? `${index}`, each] as const);
   return Object.fromEntries(
-    [...inOrder, ...Object.entries(tableOf(named))].map(([field, each]) => [pascal(field), fieldsOf(each)]),
+    [...inOrder, ...Object.entries(asTable(named))].map(([field, each]) => [pascal(field), fieldsOf(each)]),
   );
 }
 
@@ -152,21 +152,22 @@ export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
     ),
     words,
     framework: frameworkOf(name, given),
-    entryPoint: textOf(code['entry_point'] ?? code['entry_script']),
-    source: textOf(code['source_dir']),
-    distribution: isTrainer ? distributed(given['distributed']) : tableOf(given['distribution']),
-    command: commandOf(code),
+    entryPoint: asText(code['entry_point'] ?? code['entry_script']),
+    source: asText(code['source_dir']),
+    dependencies: listOf(code['dependencies']).flatMap((each) => asText(each) ?? []),
+    distribution: isTrainer ? distributed(given['distributed']) : asTable(given['distribution']),
+    command: shellCommand(code),
     rows,
   };
 }
 
 function frameworkOf(estimator: string, given: Table): FoundJob['framework'] {
   const [name, argument = ''] = own(FRAMEWORKS, estimator) ?? [];
-  return name === undefined ? undefined : { name, version: textOf(given[argument]) };
+  return name === undefined ? undefined : { name, version: asText(given[argument]) };
 }
 
 function sourceCode(given: Table, reading: Reading): Table {
-  const code = tableOf(tableOf(given['source_code'])['arguments']);
+  const code = asTable(asTable(given['source_code'])['arguments']);
   for (const [name, value] of Object.entries(code)) {
     const line = own(ARGUMENTS.sourceCode, name);
     reading.tell(`source_code.${name}`, value, typeof line === 'object' ? line : UNKNOWN);
@@ -175,8 +176,8 @@ function sourceCode(given: Table, reading: Reading): Table {
 }
 
 /** The SDK gives `command` to a shell. */
-export function commandOf(code: Table): readonly string[] | undefined {
-  const command = textOf(code['command']);
+export function shellCommand(code: Table): readonly string[] | undefined {
+  const command = asText(code['command']);
   if (command === undefined) return undefined;
   const words = listOf(code['args']).map((each) => shellQuote(typeof each === 'string' ? each : plain(each)));
   return ['bash', '-c', [command, ...words].join(' ')];
@@ -184,8 +185,8 @@ export function commandOf(code: Table): readonly string[] | undefined {
 
 /** `Torchrun(process_count_per_node=2)` as the argument `distribution` has it. */
 function distributed(value: unknown): Table {
-  const name = textOf(tableOf(value)['$call'])?.split('.').at(-1);
-  const { process_count_per_node: processes_per_host = null, smp } = tableOf(tableOf(value)['arguments']);
+  const name = asText(asTable(value)['$call'])?.split('.').at(-1);
+  const { process_count_per_node: processes_per_host = null, smp } = asTable(asTable(value)['arguments']);
   const settings = { enabled: true, processes_per_host };
   if (name === 'Torchrun' && smp === undefined) return { torch_distributed: settings };
   return name === 'MPI' ? { mpi: settings } : name === undefined ? {} : { [name]: settings };
@@ -196,14 +197,14 @@ const DEFAULT_CHANNEL = 'training';
 function channels(inputs: unknown, reading: Reading): { InputDataConfig?: unknown[] } {
   if (inputs === undefined || inputs === null) return {};
   reading.words.set('InputDataConfig', Array.isArray(inputs) ? 'input_data_config' : 'inputs');
-  const table = tableOf(inputs);
+  const table = asTable(inputs);
   if ('$unread' in table) {
     reading.tell('inputs', inputs, { verdict: 'unread', ours: 'training.channels', why: '' });
     return {};
   }
   const found = Array.isArray(inputs)
     ? inputs.map((each) => {
-        const { ChannelName = DEFAULT_CHANNEL, DataSource = null, ...rest } = tableOf(fieldsOf(each));
+        const { ChannelName = DEFAULT_CHANNEL, DataSource = null, ...rest } = asTable(fieldsOf(each));
         return { ...rest, ChannelName, ...sourceOf(DataSource) };
       })
     : '$call' in table || typeof inputs === 'string'
@@ -218,7 +219,7 @@ const s3Of = (uri: unknown): Table => ({
 
 /** A text or a call stands for an address in S3. */
 const sourceOf = (source: unknown): Table => {
-  const table = tableOf(source);
+  const table = asTable(source);
   if (typeof source === 'string' || '$call' in table || '$unread' in table) return s3Of(source);
   return { DataSource: 'S3DataSource' in table || 'FileSystemDataSource' in table ? table : nested(table) };
 };
@@ -226,11 +227,11 @@ const nested = (table: Table): unknown =>
   'S3Uri' in table ? { S3DataSource: table } : { FileSystemDataSource: table };
 
 function channel(name: string, value: unknown, reading: Reading): Table {
-  const call = tableOf(value);
-  const isInput = /^sagemaker\..*(TrainingInput|FileSystemInput|s3_input)$/.test(textOf(call['$call']) ?? '');
+  const call = asTable(value);
+  const isInput = /^sagemaker\..*(TrainingInput|FileSystemInput|s3_input)$/.test(asText(call['$call']) ?? '');
   if (!isInput) return { ChannelName: name, ...sourceOf(value) };
   const [first] = listOf(call['positional']);
-  const given = { ...(first === undefined ? {} : { s3_data: first }), ...tableOf(call['arguments']) };
+  const given = { ...(first === undefined ? {} : { s3_data: first }), ...asTable(call['arguments']) };
   let made: Table = {};
   for (const [argument, each] of Object.entries(given)) {
     const at = own(ARGUMENTS.trainingInput, argument);

@@ -4,35 +4,36 @@ import { imageVersions } from '@tidewheel/catalog/images.ts';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import { check } from '@tidewheel/kit/validation.ts';
-import { leavesOf, lineOf } from './fields.ts';
+import { fieldLine, leavesOf } from './fields.ts';
 import { inputsOf } from './inputs.ts';
 import {
+  asTable,
+  asText,
   better,
   cannot,
   entriesOf,
   type FoundJob,
+  type JobRow,
   listOf,
   numberOf,
   plain,
-  type Row,
   same,
   shown,
   type Table,
-  tableOf,
-  textOf,
   unreadAt,
   verdictOf,
 } from './job.ts';
 import type { ScriptFacts } from './script.ts';
 
 /** What a job says of a declaration. Tables have the fields of their sections. */
-export interface JobParts {
+export interface DeclaredJob {
   readonly origin: string;
   readonly training: Table;
   readonly compute: Table;
   readonly limits: Table;
+  readonly tags: Table;
   readonly data: string | undefined;
-  readonly rows: readonly Row[];
+  readonly rows: readonly JobRow[];
 }
 
 interface Surroundings {
@@ -42,12 +43,12 @@ interface Surroundings {
   readonly facts: ScriptFacts | undefined;
 }
 
-export function partsOf(job: FoundJob, { files, facts }: Surroundings): JobParts {
+export function declareJob(job: FoundJob, { files, facts }: Surroundings): DeclaredJob {
   const { request } = job;
   const inputs = inputsOf(job, files);
   const compute = computeOf(request);
   const [type] = listOf(compute['instanceTypes']);
-  const image = imageOf(job, instanceFacts(textOf(type) ?? '')?.acceleratorCount === 0 ? 'cpu' : 'gpu');
+  const image = imageOf(job, instanceFacts(asText(type) ?? '')?.acceleratorCount === 0 ? 'cpu' : 'gpu');
   const { strategy, settings, rows } = strategyOf(
     job,
     Number(compute['nodes'] ?? 1),
@@ -69,6 +70,7 @@ export function partsOf(job: FoundJob, { files, facts }: Surroundings): JobParts
     },
     compute,
     limits: limitsOf(request),
+    tags: tagsOf(request['Tags']),
     rows: [...all.filter((row) => !isContradicted(row, all)), ...missingScript(job, facts)],
   };
 }
@@ -78,10 +80,10 @@ const programOf = ({ command, entryPoint = 'train.py' }: FoundJob): Table => {
   return entryPoint.endsWith('.sh') ? { command: ['bash', entryPoint, HYPERPARAMETERS] } : { entryPoint };
 };
 
-const isContradicted = ({ theirs, verdict }: Row, all: readonly Row[]): boolean =>
+const isContradicted = ({ theirs, verdict }: JobRow, all: readonly JobRow[]): boolean =>
   verdict === 'same' && all.some((other) => other.theirs === theirs && other.verdict !== 'same');
 
-function missingScript({ entryPoint, command }: FoundJob, facts: ScriptFacts | undefined): Row[] {
+function missingScript({ entryPoint, command }: FoundJob, facts: ScriptFacts | undefined): JobRow[] {
   if (command !== undefined || facts !== undefined) return [];
   const why =
     entryPoint === undefined
@@ -99,13 +101,13 @@ const OWN_ROWS = [
   'InputDataConfig.DataSource.S3DataSource.S3Uri',
 ];
 
-function rowsOf({ request, words }: FoundJob): Row[] {
-  const rows = new Map<string, Row>();
+function rowsOf({ request, words }: FoundJob): JobRow[] {
+  const rows = new Map<string, JobRow>();
   for (const [at, value] of leavesOf(request)) {
-    const line = lineOf(at, value);
+    const line = fieldLine(at, value);
     if (OWN_ROWS.includes(at) || line === undefined || value === '') continue;
     const theirs = words.get(at) ?? wordAbove(at, words) ?? at;
-    const row: Row = { ...line, theirs, value: shown(value), verdict: verdictOf(line, value) };
+    const row: JobRow = { ...line, theirs, value: shown(value), verdict: verdictOf(line, value) };
     const key = `${theirs} ${line.why}`;
     const before = rows.get(key);
     const isSame = before === undefined || before.value.split(', ').includes(row.value);
@@ -118,12 +120,12 @@ const wordAbove = (at: string, words: ReadonlyMap<string, string>): string | und
   [...words].find(([field]) => at.startsWith(`${field}.`))?.[1];
 
 function computeOf(request: Table): Table {
-  const resources = tableOf(request['ResourceConfig']);
-  const groups = listOf(resources['InstanceGroups']).map(tableOf);
+  const resources = asTable(request['ResourceConfig']);
+  const groups = listOf(resources['InstanceGroups']).map(asTable);
   const hasAccelerator = (group: Table) =>
     (instanceFacts(typeOf(group['InstanceType']) ?? '')?.acceleratorCount ?? 0) > 0;
   const trains = groups.find(hasAccelerator) ?? groups[0];
-  const preferences = listOf(resources['InstancePreferences']).map(tableOf);
+  const preferences = listOf(resources['InstancePreferences']).map(asTable);
   const types = [
     resources['InstanceType'],
     trains?.['InstanceType'],
@@ -142,7 +144,7 @@ function computeOf(request: Table): Table {
       helpers: groups
         .filter((group) => group !== trains)
         .map((group) => ({
-          name: textOf(group['InstanceGroupName']) ?? 'helpers',
+          name: asText(group['InstanceGroupName']) ?? 'helpers',
           instanceType: typeOf(group['InstanceType']) ?? '',
           nodes: numberOf(group['InstanceCount']) ?? 1,
         })),
@@ -155,13 +157,13 @@ function computeOf(request: Table): Table {
 
 const USUAL_VOLUME = 30;
 const typeOf = (type: unknown): string | undefined =>
-  textOf(type)?.startsWith('local') === true ? undefined : textOf(type)?.replace(/^ml\./, '');
+  asText(type)?.startsWith('local') === true ? undefined : asText(type)?.replace(/^ml\./, '');
 
 const HOUR_SECONDS = 3_600;
 const MOST_HOURS = 24 * 28;
 
 function limitsOf(request: Table): Table {
-  const { MaxRuntimeInSeconds, MaxWaitTimeInSeconds } = tableOf(request['StoppingCondition']);
+  const { MaxRuntimeInSeconds, MaxWaitTimeInSeconds } = asTable(request['StoppingCondition']);
   const run = numberOf(MaxRuntimeInSeconds);
   const wait = numberOf(MaxWaitTimeInSeconds) ?? run;
   return {
@@ -171,6 +173,12 @@ function limitsOf(request: Table): Table {
     ...(run !== undefined && { maximumRunSeconds: Math.max(60, Math.round(run)) }),
   };
 }
+
+/** The SDK also takes a table. */
+const tagsOf = (tags: unknown): Table =>
+  Array.isArray(tags)
+    ? Object.fromEntries(tags.map(asTable).map(({ Key, Value }) => [String(Key), Value]))
+    : entriesOf(tags);
 
 const IMAGES: readonly (readonly [repository: RegExp, framework: string])[] = [
   [/\/huggingface-(pytorch|tensorflow)-training:.*transformers(\d[\d.]*)/, 'huggingface'],
@@ -182,13 +190,13 @@ const IMAGES: readonly (readonly [repository: RegExp, framework: string])[] = [
 
 interface Part {
   readonly parts: Table;
-  readonly rows: readonly Row[];
+  readonly rows: readonly JobRow[];
 }
 
 /** An image of AWS is named by framework and version, so that types with and without accelerators get theirs. */
 function imageOf(job: FoundJob, device: 'cpu' | 'gpu'): Part {
-  const given = tableOf(job.request['AlgorithmSpecification'])['TrainingImage'];
-  const uri = textOf(given);
+  const given = asTable(job.request['AlgorithmSpecification'])['TrainingImage'];
+  const uri = asText(given);
   const theirs =
     job.words.get('AlgorithmSpecification.TrainingImage') ?? 'AlgorithmSpecification.TrainingImage';
   const row = { theirs, value: shown(given) };
@@ -216,7 +224,7 @@ interface Framework {
 }
 
 /** The oldest that is not older than the job's, where AWS has no image of that one any more. */
-function withVersion({ name, version, device }: Framework, rows: readonly Row[]): Part {
+function withVersion({ name, version, device }: Framework, rows: readonly JobRow[]): Part {
   const known = imageVersions(name, device);
   if (version === undefined) return { parts: { framework: name }, rows };
   if (known.length === 0 || known.some((each) => each === version || each.startsWith(`${version}.`)))
@@ -225,7 +233,7 @@ function withVersion({ name, version, device }: Framework, rows: readonly Row[])
     known.find((each) => each.localeCompare(version, 'en', { numeric: true }) >= 0) ??
     known.at(-1) ??
     version;
-  const why = `Tidewheel knows no image of ${name} ${version}: this is the nearest`;
+  const why = `no image of ${name} ${version} has a Python that the agent runs on: this is the nearest`;
   return {
     parts: { framework: name, frameworkVersion: nearest },
     rows: [
@@ -250,22 +258,22 @@ const STRATEGIES: Readonly<Record<string, string>> = {
 interface Chosen {
   readonly strategy: string;
   readonly settings: Table;
-  readonly rows: readonly Row[];
+  readonly rows: readonly JobRow[];
 }
 
 function strategyOf({ distribution }: FoundJob, nodes: number, framework: unknown): Chosen {
-  const rows: Row[] = [];
+  const rows: JobRow[] = [];
   const tell = (value: unknown, why: string) =>
     rows.push({ theirs: 'distribution', value: shown(value), ...cannot(why, 'training.strategy') });
   for (const [name, given] of Object.entries(distribution)) {
-    const settings = tableOf(given);
+    const settings = asTable(given);
     const strategy = STRATEGIES[name];
     if (name === 'instance_groups' || settings['enabled'] === false) continue;
     if (strategy === undefined) {
       tell({ [name]: given }, 'this library of SageMaker is not there: torchrun starts the script');
       return { strategy: 'ddp', settings: {}, rows };
     }
-    if (textOf(settings['custom_mpi_options']) !== undefined)
+    if (asText(settings['custom_mpi_options']) !== undefined)
       tell(settings['custom_mpi_options'], 'mpirun gets the options of the strategy alone');
     const processes = numberOf(settings['processes_per_host']);
     return { strategy, settings: processes === undefined ? {} : { processesPerHost: processes }, rows };
@@ -288,7 +296,7 @@ const modelFolder = (framework: unknown, { fills }: ScriptFacts): Table =>
 
 /** Values that the declaration refuses are left out, each with its row. */
 function valuesOf(job: FoundJob): Part {
-  const rows: Row[] = [];
+  const rows: JobRow[] = [];
   const given: readonly (readonly [field: string, values: Table, written: (value: unknown) => unknown])[] = [
     ['hyperparameters', job.hyperparameters, hyperparameter],
     ['environment', entriesOf(job.request['Environment']), literal],
@@ -320,13 +328,13 @@ function valuesOf(job: FoundJob): Part {
 
 /** The schema takes a written number by its text. */
 const checked = (value: unknown): unknown => {
-  const number = textOf(tableOf(value)['$number']);
+  const number = asText(asTable(value)['$number']);
   return number === undefined ? value : { number };
 };
 
 /** The SDK gives a list or a table to the script as JSON. */
 const hyperparameter = (value: unknown): unknown =>
-  (typeof value === 'object' && value !== null && tableOf(value)['$number'] === undefined) || value === null
+  (typeof value === 'object' && value !== null && asTable(value)['$number'] === undefined) || value === null
     ? plain(value)
     : value;
 

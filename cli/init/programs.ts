@@ -4,5 +4,5 @@ import path from 'node:path';
 
 export type ProgramName = 'read_launch.py' | 'unpack_source.py';
 
-export const programText = (name: ProgramName): Promise<string> =>
+export const pythonText = (name: ProgramName): Promise<string> =>
   readFile(path.join(import.meta.dirname, name), 'utf8');

@@ -7,7 +7,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import type { Surroundings } from '../command/context.ts';
-import { type ProgramName, programText } from './programs.ts';
+import { type ProgramName, pythonText } from './programs.ts';
 
 const LONGEST_MILLISECONDS = 60_000;
 const MOST_ANSWER_BYTES = 20 * 2 ** 20;
@@ -24,7 +24,7 @@ export async function runPython<Schema extends z.ZodType>(
   const python = pythonOf(surroundings);
   const { stdout } = await promisify(execFile)(
     python,
-    ['-I', '-c', await programText(name), file, ...others],
+    ['-I', '-c', await pythonText(name), file, ...others],
     {
       timeout: LONGEST_MILLISECONDS,
       maxBuffer: MOST_ANSWER_BYTES,

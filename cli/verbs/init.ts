@@ -14,10 +14,10 @@ import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, dataIn, withLayout } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
-import { codeOf, type Launch, launchersIn, launchOf } from '../init/find-launch.ts';
-import type { Row } from '../init/job.ts';
+import { codeOf, type FoundLaunch, findLaunch, launchersIn } from '../init/find-launch.ts';
+import type { JobRow } from '../init/job.ts';
 import { localTables } from '../init/layout-notes.ts';
-import { partsOf } from '../init/parts.ts';
+import { declareJob } from '../init/parts.ts';
 import { namesFolder, readScript, type ScriptFacts } from '../init/script.ts';
 import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
@@ -111,12 +111,12 @@ const filesIn = async (folder: string): Promise<readonly LocalFile[]> => {
 };
 
 /** @throws UsageError where a person has to say which is meant */
-async function lookAt(folder: string, wishes: InitOptions, found: Launch | undefined): Promise<Project> {
+async function lookAt(folder: string, wishes: InitOptions, found: FoundLaunch | undefined): Promise<Project> {
   const files = await filesIn(folder);
   const names = files.map(({ name }) => name);
-  const { source, script } =
+  const { source, script, dependencies } =
     found === undefined || wishes.script !== undefined
-      ? { source: '.', script: await scriptOf(folder, names, wishes.script) }
+      ? { source: '.', script: await scriptOf(folder, names, wishes.script), dependencies: [] }
       : codeOf(found.job, found.file, names);
   const text = script === undefined ? '' : await readFile(path.join(folder, source, script), 'utf8');
   const facts = readScript(text);
@@ -128,7 +128,10 @@ async function lookAt(folder: string, wishes: InitOptions, found: Launch | undef
     script: script ?? 'train.py',
     facts,
     data,
-    requirements: names.includes(path.posix.join(source, 'requirements.txt')),
+    requirements: [source, path.posix.join(source, path.posix.dirname(script ?? ''))].some((place) =>
+      names.includes(path.posix.join(place, 'requirements.txt')),
+    ),
+    dependencies,
     namesData: data !== undefined && readsByName(text, facts, data),
     job,
   };
@@ -138,13 +141,21 @@ async function lookAt(folder: string, wishes: InitOptions, found: Launch | undef
 const readsByName = (text: string, { fills }: ScriptFacts, { folder }: DataFacts): boolean =>
   fills.every(({ what }) => what !== 'data') && namesFolder(text, folder);
 
-const jobWith = ({ job }: Launch, around: Parameters<typeof partsOf>[1], script: string | undefined) =>
+const jobWith = (
+  { job }: FoundLaunch,
+  around: Parameters<typeof declareJob>[1],
+  script: string | undefined,
+) =>
   script === undefined
-    ? partsOf(job, { ...around, facts: undefined })
-    : partsOf({ ...job, entryPoint: script }, around);
+    ? declareJob(job, { ...around, facts: undefined })
+    : declareJob({ ...job, entryPoint: script }, around);
 
 /** The SageMaker job that the folder, or the person, speaks of. */
-async function jobIn(folder: string, wishes: InitOptions, context: Context): Promise<Launch | undefined> {
+async function jobIn(
+  folder: string,
+  wishes: InitOptions,
+  context: Context,
+): Promise<FoundLaunch | undefined> {
   const named = wishes['from-job'];
   if (named === undefined) return launchIn(folder, wishes, context);
   // The SDK of AWS takes a while to load.
@@ -156,10 +167,10 @@ async function launchIn(
   folder: string,
   { script, launch }: InitOptions,
   surroundings: Pick<Surroundings, 'environment' | 'clone'>,
-): Promise<Launch | undefined> {
+): Promise<FoundLaunch | undefined> {
   if (script !== undefined && launch === undefined) return undefined;
   const names = (await filesIn(folder)).map(({ name }) => name);
-  return launchOf({ folder, names }, await launchersIn({ folder, names }), launch, surroundings);
+  return findLaunch({ folder, names }, await launchersIn({ folder, names }), launch, surroundings);
 }
 
 const USUAL = ['train.py', 'main.py', 'finetune.py', 'run.py'];
@@ -267,15 +278,10 @@ async function refuseExisting(file: string, force: boolean): Promise<void> {
 function reportOf(project: Project, file: string): string {
   const { name, source, script, facts, data, job } = project;
   const { framework, strategy } = { ...facts, ...job?.training };
-  const fills = facts.fills
-    .filter(({ what }) => what !== 'resume')
-    .map(({ argument, what }) => `${argument} for the ${what}`);
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`}`,
-    data === undefined
-      ? '  data    none was found'
-      : `  data    ${data.folder}/: ${data.files} ${data.kind}${data.labels.length === 0 || job !== undefined ? '' : ` with ${data.labels.length} labels`}`,
+    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    data === undefined ? '  data    none was found' : dataText(data, job !== undefined),
     ...(data?.layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
     ...(data?.layout?.remedies ?? []).map((text) => `  to do   ${text}`),
     ...(readsFiles(project)
@@ -285,15 +291,26 @@ function reportOf(project: Project, file: string): string {
   ].join('\n');
 }
 
+/** A job gives its script no other arguments than hyperparameters. */
+function filledText({ facts, job }: Project): string {
+  const fills = facts.fills
+    .filter(({ what }) => what !== 'resume')
+    .map(({ argument, what }) => `${argument} for the ${what}`);
+  return job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`;
+}
+
+const dataText = ({ folder, files, kind, labels }: DataFacts, ofJob: boolean): string =>
+  `  data    ${folder}/: ${files} ${kind}${labels.length === 0 || ofJob ? '' : ` with ${labels.length} labels`}`;
+
 const VERDICTS = {
   same: 'the same here',
   better: 'better here',
   cannot: 'not taken',
   unread: 'to do: has its value only when the script runs',
-} as const satisfies Record<Row['verdict'], string>;
+} as const satisfies Record<JobRow['verdict'], string>;
 
 /** Field by field: what the job had, and what stands for it. */
-function differenceText(origin: string, rows: readonly Row[]): string {
+function differenceText(origin: string, rows: readonly JobRow[]): string {
   const groups = (['same', 'better', 'cannot', 'unread'] as const).flatMap((verdict) => {
     const lines = rows
       .filter((row) => row.verdict === verdict)

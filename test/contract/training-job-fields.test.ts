@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pipelineJsonSchema } from '@tidewheel/declaration/read.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { ARGUMENTS, lineOf } from '../../cli/init/fields.ts';
+import { ARGUMENTS, fieldLine } from '../../cli/init/fields.ts';
 import { loadModel } from './botocore.ts';
 
 const { shapes } = loadModel('sagemaker/2017-07-24');
@@ -25,7 +25,7 @@ const FIELDS = leavesOf('CreateTrainingJobRequest', '');
 describe('fields of CreateTrainingJob', () => {
   it('have a line each', () => {
     expect(FIELDS.length).toBeGreaterThan(100);
-    expect(FIELDS.filter((at) => lineOf(at, undefined) === undefined)).toEqual([]);
+    expect(FIELDS.filter((at) => fieldLine(at, undefined) === undefined)).toEqual([]);
   });
 
   it('are all that the table has', () => {
@@ -37,7 +37,7 @@ describe('fields of CreateTrainingJob', () => {
 
   it('that are refused or replaced have the reason', () => {
     const silent = FIELDS.filter((at) => {
-      const line = lineOf(at, undefined);
+      const line = fieldLine(at, undefined);
       return line?.verdict !== 'same' && !line?.why;
     });
     expect(silent).toEqual([]);
@@ -45,7 +45,7 @@ describe('fields of CreateTrainingJob', () => {
 
   it('go to fields that a declaration has', () => {
     const schema: unknown = pipelineJsonSchema();
-    const named = FIELDS.map((at) => lineOf(at, undefined)?.ours ?? '');
+    const named = FIELDS.map((at) => fieldLine(at, undefined)?.ours ?? '');
     const declared = named.filter((ours) => /^(training|compute|limits|tuning)\./.test(ours));
     expect(declared.length).toBeGreaterThan(10);
     expect(declared.filter((ours) => !hasField(schema, ours.split('.')))).toEqual([]);

@@ -49,12 +49,12 @@ async function describeJob(
   client: SageMakerClient,
   jobName: string,
 ): Promise<TrainingJobDescription | undefined> {
-  const answer = await answerOf(client, jobName);
+  const answer = await descriptionOf(client, jobName);
   return answer === undefined ? undefined : toDescription(jobName, answer);
 }
 
 /** @returns undefined when there is no such job */
-export async function answerOf(
+export async function descriptionOf(
   client: SageMakerClient,
   jobName: string,
 ): Promise<DescribeTrainingJobResponse | undefined> {

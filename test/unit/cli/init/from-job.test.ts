@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
-import { jobOf } from '../../../../cli/init/described.ts';
+import { foundJob } from '../../../../cli/init/described.ts';
 import type { Table } from '../../../../cli/init/job.ts';
-import { partsOf } from '../../../../cli/init/parts.ts';
+import { declareJob } from '../../../../cli/init/parts.ts';
 import { runPython } from '../../../../cli/init/python.ts';
 import { verb } from '../../../../cli/verbs/init.ts';
 import { projectPython } from '../../../support/emulator.ts';
@@ -39,7 +39,7 @@ const job = (over: Table = {}): Table => ({
   EnableManagedSpotTraining: false,
   ...over,
 });
-const partsFor = (over: Table) => partsOf(jobOf(job(over)), { files: [], facts: undefined });
+const partsFor = (over: Table) => declareJob(foundJob(job(over)), { files: [], facts: undefined });
 
 /** Of a saved file, in a folder of its own. */
 async function initFrom(text: string): Promise<{ readonly declared: unknown; readonly said: string }> {
@@ -83,11 +83,11 @@ describe('hyperparameters of a job', () => {
     ['007', { $number: '007' }],
     ['12345678901234567890', { $number: '12345678901234567890' }],
   ])('are decoded: %s', (written, value) => {
-    expect(jobOf(job({ HyperParameters: { x: written } })).hyperparameters).toEqual({ x: value });
+    expect(foundJob(job({ HyperParameters: { x: written } })).hyperparameters).toEqual({ x: value });
   });
 
   it("are without the SDK's own", () => {
-    expect(jobOf(job()).hyperparameters).toEqual({ epochs: 3 });
+    expect(foundJob(job()).hyperparameters).toEqual({ epochs: 3 });
   });
 });
 

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
-import { launchersIn, launchOf } from '../../../../cli/init/find-launch.ts';
-import { partsOf } from '../../../../cli/init/parts.ts';
+import { findLaunch, launchersIn } from '../../../../cli/init/find-launch.ts';
+import { declareJob } from '../../../../cli/init/parts.ts';
 import { verb } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
 import { SAGEMAKER_PROJECTS, writeFiles } from '../../../support/sagemaker-projects.ts';
@@ -31,6 +31,7 @@ describe('a project of someone who trains with the SDK', () => {
     expect(declared).toMatchObject({
       name: 'text',
       'x-local': { source: 'scripts', data: 'data' },
+      tags: { team: 'nlp' },
       packing: { accept: ['.jsonl'], label: 'none' },
       training: {
         strategy: 'single',
@@ -98,13 +99,13 @@ describe('a project of someone who trains with the SDK', () => {
 async function jobIn(text: string, name = 'launch.py') {
   const folder = folderOfTest('launch');
   await writeFiles(folder, { [name]: text });
-  const found = await launchOf({ folder, names: [name] }, [name], undefined, { environment: {}, clone });
+  const found = await findLaunch({ folder, names: [name] }, [name], undefined, { environment: {}, clone });
   return { folder, job: found?.job };
 }
 const partsIn = async (text: string, name?: string) => {
   const { job } = await jobIn(text, name);
   if (job === undefined) throw new Error('no job was found');
-  return { ...partsOf(job, { files: [], facts: undefined }), hyperparameters: job.hyperparameters };
+  return { ...declareJob(job, { files: [], facts: undefined }), hyperparameters: job.hyperparameters };
 };
 const estimator = (more: string, before = '') => `
 from sagemaker.pytorch import PyTorch
@@ -201,6 +202,15 @@ PyTorch(entry_point="t.py", ${written}).fit(inputs)
 `);
     const unread = rows.filter(({ verdict }) => verdict === 'unread').map((row) => row.theirs);
     expect(unread).toEqual(expect.arrayContaining([theirs, 'inputs']));
+  });
+
+  it('below the project names code and dependencies from there', async () => {
+    const { declared } = await initIn({
+      'jobs/launch.py': estimator('source_dir="../src", dependencies=["../common", "gone"]'),
+      'src/train.py': 'import torch',
+      'common/a.py': '',
+    });
+    expect(declared['x-local']).toEqual({ source: 'src', dependencies: ['common'] });
   });
 
   it('of local mode gets types of AWS', async () => {
