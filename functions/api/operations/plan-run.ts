@@ -46,6 +46,7 @@ export const planRun = {
         samples: z.number(),
         rejected: z.number().describe('By names and sizes alone.'),
         shards: z.number(),
+        isUnpacked: z.literal(true).optional().describe('No shard is written: the dataset counts files.'),
         items: z.number().describe('Invocations that pack them.'),
       })
       .describe('Of the new data.'),

@@ -100,12 +100,20 @@ export async function planRun(
     notes: [
       ...readingHints(pipeline),
       ...start.notes,
+      ...copiesNotes(pipeline, packing),
       ...notesOn(end, pipeline.limits.budgetUsd),
       ...fileSystemsOf(pipeline.training).notes,
       ...input.market.notes,
     ],
   };
 }
+
+const copiesNotes = ({ dataset }: Pipeline, { samples, bytes }: PackingPreview): readonly string[] =>
+  dataset?.keep === undefined || samples === 0
+    ? []
+    : [
+        `dataset.keep: versions copies what is new of ${samples} files (${(bytes / 1e9).toFixed(3)} GB): it is stored twice, and each file takes three requests`,
+      ];
 
 const later = (at: Date, seconds: number): string => new Date(at.getTime() + seconds * 1_000).toISOString();
 

@@ -1500,7 +1500,7 @@ class PlanRunAnswer(_PlanRunAnswer, total=False):
     deadlineAt: str
 
 
-class PlanRunAnswerPacking(TypedDict):
+class _PlanRunAnswerPacking(TypedDict):
     basis: Literal["counted", "given"]
     files: float
     bytes: float
@@ -1508,6 +1508,10 @@ class PlanRunAnswerPacking(TypedDict):
     rejected: float
     shards: float
     items: float
+
+
+class PlanRunAnswerPacking(_PlanRunAnswerPacking, total=False):
+    isUnpacked: Literal[True]
 
 
 class PlanRunAnswerDataset(TypedDict):
