@@ -127,7 +127,8 @@ const some = (count: number, thing: string): string =>
   `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 
 function dataLines({ packing, dataset }: AnswerOf<'planRun'>): readonly string[] {
-  const { basis, files, bytes, shards, items, rejected, isUnpacked } = packing;
+  const { basis, files, bytes, shards, items, rejected } = packing;
+  const { isUnpacked } = dataset;
   const packed = isUnpacked ? 'not packed' : `${some(shards, 'shard')}, packed by ${some(items, 'call')}`;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [

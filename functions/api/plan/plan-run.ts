@@ -175,7 +175,8 @@ function datasetAfter(
 ): DatasetSize {
   if (dataset?.pin !== undefined) return before;
   // A version of files has all of them, each in place of a shard.
-  if (isUnpacked(packing)) return samples === 0 ? before : { generations: 1, shards: samples, bytes };
+  if (isUnpacked(packing))
+    return samples === 0 ? before : { generations: 1, shards: samples, bytes, isUnpacked: true };
   if (shards === 0) return before;
   return {
     generations: before.generations + 1,

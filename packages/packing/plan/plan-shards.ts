@@ -256,8 +256,6 @@ export interface PackingPreview {
   readonly shards: number;
   /** Invocations that pack them. */
   readonly items: number;
-  /** No shard is written: the samples are the files themselves. */
-  readonly isUnpacked?: true;
 }
 
 /** There are more arrivals than one call can look through. */
@@ -282,7 +280,7 @@ export async function previewPlan(
   if (isUnpacked(input.packing)) {
     const { plan } = await draftFiles({ ...deps, onListed }, input);
     const { samples, objects, bytes, rejected } = plan;
-    return { files: objects, bytes, samples, rejected, shards: 0, items: 0, isUnpacked: true };
+    return { files: objects, bytes, samples, rejected, shards: 0, items: 0 };
   }
   const { draft } = await draftPlan({ ...deps, onListed }, input);
   const { shards, itemShards } = assign(draft, draft.balance?.copies ?? new Uint32Array(), input);
@@ -301,8 +299,7 @@ export function previewOfSize(
   { files, bytes }: { readonly files: number; readonly bytes: number },
   input: Pick<PlanInput, 'packing' | 'readers' | 'runId'>,
 ): PackingPreview {
-  if (isUnpacked(input.packing))
-    return { files, bytes, samples: files, rejected: 0, shards: 0, items: 0, isUnpacked: true };
+  if (isUnpacked(input.packing)) return { files, bytes, samples: files, rejected: 0, shards: 0, items: 0 };
   const each = files === 0 ? 0 : bytes / files;
   const { split } = input.packing;
   // Each split has shards of its own.

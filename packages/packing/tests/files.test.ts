@@ -102,7 +102,6 @@ describe('a plan of files', () => {
       rejected: 1,
       shards: 0,
       items: 0,
-      isUnpacked: true,
     });
   });
 

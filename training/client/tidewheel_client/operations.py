@@ -1500,7 +1500,7 @@ class PlanRunAnswer(_PlanRunAnswer, total=False):
     deadlineAt: str
 
 
-class _PlanRunAnswerPacking(TypedDict):
+class PlanRunAnswerPacking(TypedDict):
     basis: Literal["counted", "given"]
     files: float
     bytes: float
@@ -1510,14 +1510,14 @@ class _PlanRunAnswerPacking(TypedDict):
     items: float
 
 
-class PlanRunAnswerPacking(_PlanRunAnswerPacking, total=False):
-    isUnpacked: Literal[True]
-
-
-class PlanRunAnswerDataset(TypedDict):
+class _PlanRunAnswerDataset(TypedDict):
     generations: float
     shards: float
     bytes: float
+
+
+class PlanRunAnswerDataset(_PlanRunAnswerDataset, total=False):
+    isUnpacked: Literal[True]
 
 
 class PlanRunAnswerTraining(TypedDict):

@@ -59,8 +59,8 @@ it('counts all files where none is packed, and names their copies', async () => 
   const incoming = bucketKeys.incoming('digits');
   for (const name of ['a', 'b']) await at.blobStore.put(`${incoming}${name}.csv`, Buffer.from(name));
   const { packing, dataset, notes } = await plan();
-  expect(packing).toMatchObject({ files: 2, samples: 2, shards: 0, items: 0, isUnpacked: true });
-  expect(dataset).toEqual({ generations: 1, shards: 2, bytes: 2 });
+  expect(packing).toMatchObject({ files: 2, samples: 2, shards: 0, items: 0 });
+  expect(dataset).toEqual({ generations: 1, shards: 2, bytes: 2, isUnpacked: true });
   expect(notes.join()).toContain('dataset.keep: versions copies what is new of 2 files');
 });
 
