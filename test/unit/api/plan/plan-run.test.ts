@@ -53,7 +53,7 @@ it('counts what no generation holds yet', async () => {
   expect((await plan()).packing).toMatchObject({ basis: 'counted', files: 1, bytes: 3, shards: 1, items: 1 });
 });
 
-it('counts all files where none is packed, and names their copies', async () => {
+it('counts all files where none is packed', async () => {
   const declaration = { ...JSON.parse(DECLARED), packing: 'none', dataset: { keep: 'versions' } };
   at.declare(JSON.stringify(declaration));
   const incoming = bucketKeys.incoming('digits');

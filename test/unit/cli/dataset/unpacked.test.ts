@@ -56,7 +56,7 @@ it('lists generations by their files', async () => {
   expect((await data('compare', 'digits-000001')).text).toContain('replaced  a.csv');
 });
 
-it('compares the newest version, or the one that is named', async () => {
+it('compares the newest version, or a named one', async () => {
   store.seed(`${incoming}a.csv`, 'other');
   await seal(2);
   const all = await data('verify');

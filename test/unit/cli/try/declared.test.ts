@@ -95,7 +95,7 @@ it('starts what a launch script starts', async () => {
   const { source, training, channels } = await read();
   expect({ source, channels }).toEqual({
     source: join(folder, 'code'),
-    channels: { train: join(folder, 'data'), training: join(folder, 'data') },
+    channels: { training: join(folder, 'data') },
   });
   expect(training).toMatchObject({ strategy: 'ddp', entryPoint: 'train.py' });
 });
