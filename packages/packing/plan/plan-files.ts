@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { isUnpacked, partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { openBundles } from '../arrivals/open-bundles.ts';
@@ -15,7 +15,7 @@ import { keysRetracted, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore, ListedBlob } from '../documents/blob-store.ts';
 import { CompressedLines, jsonLine } from '../documents/compressed-lines.ts';
 import { type ArrivalLine, DOCUMENT_VERSION, type Plan, parseArrival } from '../documents/documents.ts';
-import type { Manifest, SealedLine } from '../documents/manifest.ts';
+import { holdsNothing, type Manifest, type SealedLine } from '../documents/manifest.ts';
 import { arrivalOf, lastInOrder } from '../documents/order.ts';
 import { isDeferral, type Rejection } from '../documents/rejections.ts';
 import { sealedGenerations } from '../documents/sealed-arrivals.ts';
@@ -187,10 +187,13 @@ async function isSealed(
   if (last === undefined) return arrivals.lines === 0;
   const isLike = last.format === packing.format && isDeepStrictEqual(last.split, packing.split);
   if (!isLike || last.pruned === true) return false;
+  // The version may have been given up since.
+  const isHeld = manifests.some((one) => isUnpacked(one) && !holdsNothing(one) && one.pruned !== true);
   const before = sealedLines(store, last);
   for (const text of arrivals.read()) {
     const now = sealedAs(parseArrival(text));
-    if (now !== undefined && !isSame(now, (await before.next()).value)) return false;
+    if (now === undefined) continue;
+    if ((typeof now[3] === 'number' && !isHeld) || !isSame(now, (await before.next()).value)) return false;
   }
   return (await before.next()).done === true;
 }

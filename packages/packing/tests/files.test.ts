@@ -20,10 +20,11 @@ import { addSealed, blobVersions, newestVersion } from '../documents/versions.ts
 import { planShards, previewPlan } from '../plan/plan-shards.ts';
 import { writeQualityReport } from '../quality/quality-report.ts';
 import { deletePacked } from '../seal/delete-packed.ts';
+import { copyFile } from '../seal/kept-files.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
 import { verifyGeneration } from '../verify/verify.ts';
 import { pruneGenerations } from '../versions/prune-generations.ts';
-import { repairGeneration } from '../versions/repair-generation.ts';
+import { giveUpGeneration, repairGeneration } from '../versions/repair-generation.ts';
 import { versionContents } from '../versions/version-contents.ts';
 
 const runOf = (batch: number): string => `${PIPELINE}-00000${batch}`;
@@ -256,6 +257,20 @@ describe('a seal of files', () => {
     expect(store.uploads.size).toBe(0);
   });
 
+  it('copies a large file in parts, in their order', async () => {
+    const body = Buffer.from(Array.from({ length: 1_000 }, (_, index) => index % 251));
+    store.seed(`${incoming}a.bin`, body);
+    const { etag = '' } = store.objects.get(`${incoming}a.bin`) ?? {};
+    const file = { key: `${incoming}a.bin`, etag, size: body.length };
+    expect(await copyFile(store, file, 'copy', 10)).toBe('copied');
+    expect(store.body('copy')).toEqual(body);
+    expect(store.uploads.size).toBe(0);
+    drop({ 'a.bin': 'other' });
+    expect(await copyFile(store, file, 'second', 10)).toBe('changed');
+    expect(store.objects.has('second')).toBe(false);
+    expect(store.uploads.size).toBe(0);
+  });
+
   it.each([true, false])('copies new files once, checked by the store: %s', async (checksCopies) => {
     store.checksCopies = checksCopies;
     drop({ 'a.csv': 'one', 'd/b.csv': 'two' });
@@ -315,6 +330,19 @@ describe('a version of files', () => {
     drop({ 'b.csv': 'other' });
     remove('a.csv');
     expect((await verifyGeneration(store, await manifest(1))).problems).toEqual([]);
+  });
+
+  it('is sealed again by the next run once it was given up', async () => {
+    drop({ 'a.csv': 'one' });
+    await planAndSeal(1, { accept: ['.csv'] });
+    drop({ 'notes.md': 'x' });
+    await planAndSeal(2, { accept: ['.csv'] });
+    const request = { pipeline: PIPELINE, generation: runOf(1), over: [runOf(1), runOf(2)] };
+    expect(await giveUpGeneration(store, { ...request, pin: async () => undefined })).toMatchObject({
+      kind: 'pruned',
+    });
+    await planAndSeal(3, { accept: ['.csv'] });
+    expect((await newest())?.generations).toEqual([runOf(3)]);
   });
 
   it('is sealed again from its plan', async () => {
