@@ -115,7 +115,7 @@ export async function retract(
   return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
 }
 
-/** Each run seals all files anew, so the next one leaves them out. */
+/** Each run seals a whole list, so the next one leaves them out. */
 async function retractFiles(
   { store, pipeline, tell }: Pick<DatasetRequest, 'store' | 'pipeline' | 'tell'>,
   input: CompactionInput,

@@ -109,6 +109,14 @@ export const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly 
 
 function packing(project: Project): string[] {
   const { data } = project;
+  const why = whyUnpacked(project);
+  if (why !== undefined)
+    return [
+      ...(data === undefined ? [] : [`# ${data.files} files in ${data.folder}/`]),
+      `# ${why}, so none is packed into shards: the script gets those of the sealed version in their folders`,
+      '# (docs/datasets.md), and copies of them where dataset: { keep: versions } is declared.',
+      'packing: none',
+    ];
   if (data === undefined)
     return ['# No data was found: put its folder above, and its suffixes here.', 'packing: { label: none }'];
   const label =
@@ -121,9 +129,23 @@ function packing(project: Project): string[] {
     '  format: webdataset',
     data.isUnknown === true
       ? '  # accept: [.png]   # only these suffixes; most files here have others than init knows, so all are accepted'
-      : `  accept: ${inline(readsFiles(project) ? [...data.suffixes, ...data.otherSuffixes] : data.suffixes)}   # other files are rejected, with the reason in the report`,
+      : `  accept: ${inline(data.suffixes)}   # other files are rejected, with the reason in the report`,
     ...(data.layout === undefined ? [label] : layoutLines(data.layout)),
   ];
+}
+
+const TABLES = ['.csv', '.tsv', '.parquet', '.jsonl', '.ndjson', '.arrow', '.feather'];
+/** Reading so few objects takes no time. */
+const FEW_FILES = 20;
+
+/** A sentence's beginning; undefined where shards read faster. */
+function whyUnpacked(project: Project): string | undefined {
+  const { data, facts, script } = project;
+  if (readsFiles(project)) return `${script} reads files`;
+  if (data === undefined || facts.readsShards) return undefined;
+  if (data.suffixes.every((suffix) => TABLES.includes(suffix.toLowerCase())))
+    return 'Tables are read as files';
+  return data.files <= FEW_FILES ? 'So few are read fast' : undefined;
 }
 
 /** It gets a channel of files. */
@@ -195,7 +217,9 @@ function channelLines(project: Project): string[] {
   const channels = channelsOf(project);
   const [name] = Object.keys(channels);
   if (name === undefined)
-    return ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.'];
+    return whyUnpacked(project) === undefined
+      ? ['  # The script finds the shards in $SM_CHANNEL_TRAIN: tar files of the samples.']
+      : ['  # The script finds the files in $SM_CHANNEL_TRAINING.'];
   const lacking = namedChannels(project.facts).filter((each) => channels[each] === undefined);
   const isElsewhere = Object.values(channels).some((each) =>
     asText(asTable(each)['s3'])?.startsWith('s3://'),
@@ -213,7 +237,7 @@ function channelLines(project: Project): string[] {
       : []),
     ...(readsFiles(project)
       ? [
-          `    # The files as they were dropped, in $SM_CHANNEL_${name.toUpperCase()}, without those that packing rejects or that come after the seal.`,
+          `    # The files as they were dropped, in $SM_CHANNEL_${name.toUpperCase()}, without those that come after the seal.`,
         ]
       : []),
   ];

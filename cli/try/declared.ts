@@ -2,7 +2,8 @@
 
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Pipeline, trainingSchema } from '@tidewheel/declaration/pipeline.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import { channelsOf, type Pipeline, trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
@@ -54,14 +55,18 @@ export const isFolder = (path: string): boolean =>
 /** @throws UsageError with every problem of the declaration and of what was typed */
 export async function readTraining(wanted: Wanted): Promise<Declared> {
   const { pipeline, data, ...found } = await declaredIn(wanted);
-  const training = check(trainingSchema, asWanted(pipeline?.training, wanted), 'shown');
+  const training = check(
+    trainingSchema,
+    asWanted(pipeline && { ...pipeline.training, channels: declaredChannels(pipeline) }, wanted),
+    'shown',
+  );
   if (!training.ok)
     throw new UsageError(training.problems.map((problem) => `training.${problemText(problem)}`));
   const [type] = pipeline?.compute.instanceTypes ?? [];
   return {
     ...found,
     training: training.value,
-    channels: { ...(data !== undefined && channelsOf(data, training.value)), ...wanted.channels },
+    channels: { ...(data !== undefined && foldersOf(data, training.value, pipeline)), ...wanted.channels },
     instanceType: type?.replace(/^ml\./, ''),
   };
 }
@@ -82,12 +87,25 @@ function asWanted(declared: Pipeline['training'] | undefined, wanted: Wanted) {
   };
 }
 
+/** As they are written. A part of a split has all files here. */
+const declaredChannels = (pipeline: Pipeline): NonNullable<Pipeline['training']['channels']> =>
+  Object.fromEntries(
+    Object.entries(channelsOf(pipeline)).map(([name, channel]) => [
+      name,
+      's3' in channel ? { s3: channel.s3, inputMode: 'File' } : channel,
+    ]),
+  );
+
 export const shardsIn = (channels: Pipeline['training']['channels']): string =>
   shardsChannel(SHARDS_CHANNEL, Object.keys(channels ?? {}));
 
 /** Where a run finds what was dropped: as files in the channels that declare so, and packed in that of the shards. */
-function channelsOf(data: string, { channels = {} }: Pipeline['training']): Readonly<Record<string, string>> {
-  const folders: Record<string, string> = { [shardsIn(channels)]: data };
+function foldersOf(
+  data: string,
+  { channels = {} }: Pipeline['training'],
+  pipeline: Pipeline | undefined,
+): Readonly<Record<string, string>> {
+  const folders: Record<string, string> = isUnpacked(pipeline?.packing) ? {} : { [shardsIn(channels)]: data };
   for (const [name, channel] of Object.entries(channels)) {
     const [, below] = ('s3' in channel && /^incoming\/(.*?)\/?$/.exec(channel.s3)) || [];
     if (below !== undefined) folders[name] = join(data, below);

@@ -128,10 +128,12 @@ const some = (count: number, thing: string): string =>
 
 function dataLines({ packing, dataset }: AnswerOf<'planRun'>): readonly string[] {
   const { basis, files, bytes, shards, items, rejected } = packing;
+  const { isUnpacked } = dataset;
+  const packed = isUnpacked ? 'not packed' : `${some(shards, 'shard')}, packed by ${some(items, 'call')}`;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [
-    `new data  ${some(files, 'file')}, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${some(shards, 'shard')}, packed by ${some(items, 'call')}`,
-    `trains on ${some(dataset.shards, 'shard')}, ${bytesText(dataset.bytes)}`,
+    `new data  ${some(files, 'file')}, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${packed}`,
+    `trains on ${some(dataset.shards, isUnpacked ? 'file' : 'shard')}, ${bytesText(dataset.bytes)}`,
   ];
 }
 

@@ -34,6 +34,21 @@ const MOST_TAGS = {
   ),
 };
 
+/** A dataset that is not packed. */
+const ofFiles = (training: Record<string, unknown> = {}, packing: Record<string, unknown> = {}) => ({
+  declaration: declaration({
+    packing: { format: 'none', ...packing },
+    training: { strategy: 'single', ...training },
+  }),
+  generations: [{ ...generationAt('digits/dataset/digits-000001/shards/'), isUnpacked: true as const }],
+  channelLists: new Map(
+    ['training', 'train', 'test'].map((name) => [
+      name,
+      `s3://tw-data/digits/runs/digits-000001/${name}.manifest`,
+    ]),
+  ),
+});
+
 interface Choice {
   readonly purchaseOption: Pool['purchaseOption'];
   readonly instanceType: string;
@@ -122,6 +137,10 @@ const sized = (bytes: number, shards: number): Partial<TrainingJobInput> => ({
   generations: [{ ...generationAt('digits/dataset/digits-000001/shards/'), totals: { shards, bytes } }],
 });
 const modes: [string, TrainingJobInput][] = [
+  ['files that are not packed', made({ ...base, over: ofFiles() })],
+  ['files as a Pipe', made({ ...base, over: ofFiles({ inputMode: 'Pipe' }) })],
+  ['files divided among hosts', made({ ...base, over: ofFiles({ distribution: 'ShardedByS3Key' }) })],
+  ['parts of files', made({ ...base, over: ofFiles({}, { split: { train: 0.5, test: 0.5 } }) })],
   ['data that is downloaded', made({ ...base, over: { ...sized(1e9, 4), attempt: 11 } })],
   ['data that is streamed', made({ ...base, over: { ...sized(5e12, 20_000), attempt: 12 } })],
   ['FastFile as declared', made({ ...base, training: { inputMode: 'FastFile' } })],

@@ -113,11 +113,11 @@ const RULES: readonly Rule[] = [
       sources(request).every(({ S3DataType, S3Uri }) => S3DataType !== 'S3Prefix' || S3Uri.endsWith('/')),
   },
   {
-    name: 'only the shards are ever divided over the hosts',
+    name: 'only the dataset is ever divided over the hosts',
     holds: ({ InputDataConfig }) =>
       InputDataConfig.every(
         ({ ChannelName, DataSource }) =>
-          ChannelName === 'train' ||
+          ['train', 'training'].includes(ChannelName) ||
           (DataSource.S3DataSource?.S3DataDistributionType ?? 'FullyReplicated') === 'FullyReplicated',
       ),
   },

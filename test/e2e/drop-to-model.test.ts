@@ -18,6 +18,7 @@ import { finishedRun, PROJECT_FOLDER, PYTHON, startTestRegion, type TestRegion }
 import { hearFrom, LISTEN } from './own-rule.ts';
 import { HOSTILE, type OpenPage, openPage } from './page-of-region.ts';
 import { probed, probedStrategies, RUNS } from './probe.ts';
+import { trainedAsSealed } from './sealed-files.ts';
 
 const run = promisify(execFile);
 
@@ -219,6 +220,10 @@ print(json.dumps(len(png)))`);
     const names = ['mpi', 'parameter-server'];
     expect(await probedStrategies(test, api)).toEqual({ names, metric: 'loss' });
   }, 240_000);
+});
+
+describe('tables that are not packed', () => {
+  it('are trained on as they were sealed', () => trainedAsSealed(test, api), 300_000);
 });
 
 describe('a person', () => {

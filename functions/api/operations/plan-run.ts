@@ -50,7 +50,15 @@ export const planRun = {
       })
       .describe('Of the new data.'),
     dataset: z
-      .object({ generations: z.number(), shards: z.number(), bytes: z.number() })
+      .object({
+        generations: z.number(),
+        shards: z.number(),
+        bytes: z.number(),
+        isUnpacked: z
+          .literal(true)
+          .optional()
+          .describe('There are no shards: the number is that of the files.'),
+      })
       .describe('All that the run would train on.'),
     decision: placementDecisionSchema.optional().describe('Absent where there is nothing to train on.'),
     training: z

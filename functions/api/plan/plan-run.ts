@@ -100,12 +100,20 @@ export async function planRun(
     notes: [
       ...readingHints(pipeline),
       ...start.notes,
+      ...copiesNotes(pipeline, packing),
       ...notesOn(end, pipeline.limits.budgetUsd),
       ...fileSystemsOf(pipeline.training).notes,
       ...input.market.notes,
     ],
   };
 }
+
+const copiesNotes = ({ dataset }: Pipeline, { samples, bytes }: PackingPreview): readonly string[] =>
+  dataset?.keep === undefined || samples === 0
+    ? []
+    : [
+        `dataset.keep: versions copies what is new of ${samples} files (${(bytes / 1e9).toFixed(3)} GB): it is stored twice, and each file takes three requests`,
+      ];
 
 const later = (at: Date, seconds: number): string => new Date(at.getTime() + seconds * 1_000).toISOString();
 
@@ -167,7 +175,8 @@ function datasetAfter(
 ): DatasetSize {
   if (dataset?.pin !== undefined) return before;
   // A version of files has all of them, each in place of a shard.
-  if (isUnpacked(packing)) return samples === 0 ? before : { generations: 1, shards: samples, bytes };
+  if (isUnpacked(packing))
+    return samples === 0 ? before : { generations: 1, shards: samples, bytes, isUnpacked: true };
   if (shards === 0) return before;
   return {
     generations: before.generations + 1,

@@ -5,7 +5,6 @@
 
 import { bytesPerHost, type DownloadQuestion, datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
-import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { samePool } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import type { JobInput, JobParts } from './job-parts.ts';
@@ -67,15 +66,12 @@ export function jobDocument(
 
 export const downloadQuestion = ({
   generations,
-  declaration: { compute, training, packing },
+  declaration: { compute, training },
   placement: { pool, topology },
 }: JobInput): DownloadQuestion => ({
   dataset: datasetSizeOf(generations),
   compute,
-  // A list of files cannot be streamed as files.
-  training: isUnpacked(packing)
-    ? { ...training, inputMode: training.inputMode === 'Pipe' ? 'Pipe' : 'File' }
-    : training,
+  training,
   instanceType: pool.instanceType,
   nodes: topology.nodes,
   purchaseOption: pool.purchaseOption,

@@ -59,10 +59,17 @@ async function mayBegin(store: BlobStore, { pipeline, generation }: Asked): Prom
   return begun.kind === 'written' || (await store.head(quality('report.json'))) !== undefined;
 }
 
+/** Files that are not packed are listed alone. */
+const unreadFiles = ({ arrivals, generationTally }: QualityReport): string[] =>
+  arrivals.packed > 0 && generationTally.samples === 0
+    ? [`${arrivals.packed} files are not packed, so none was read`]
+    : [];
+
 function sentenceOf(report: QualityReport, bucket: string): string {
   const { duplicates, near, shared, held, splits, pipeline, generation } = report;
   const parts = [
     ...notTrainedOn(report),
+    ...unreadFiles(report),
     ...(duplicates.within > 0 ? [`${duplicates.within} samples repeat others of the batch`] : []),
     ...(duplicates.earlier > 0 ? [`${duplicates.earlier} repeat earlier data`] : []),
     ...(duplicates.conflicting > 0

@@ -7,15 +7,21 @@ export interface DatasetSize {
   readonly generations: number;
   readonly shards: number;
   readonly bytes: number;
+  /** There are no shards: the numbers are those of the files. */
+  readonly isUnpacked?: true;
 }
 
 /** @param generations that the run reads, each with the totals of its shards */
 export const datasetSizeOf = (
-  generations: readonly { readonly totals: { readonly shards: number; readonly bytes: number } }[],
+  generations: readonly {
+    readonly totals: { readonly shards: number; readonly bytes: number };
+    readonly isUnpacked?: true;
+  }[],
 ): DatasetSize => ({
   generations: generations.length,
   shards: generations.reduce((sum, { totals }) => sum + totals.shards, 0),
   bytes: generations.reduce((sum, { totals }) => sum + totals.bytes, 0),
+  ...(generations.some(({ isUnpacked }) => isUnpacked) && { isUnpacked: true }),
 });
 
 export interface DownloadQuestion {

@@ -33,7 +33,8 @@ export function chooseInput(question: DownloadQuestion): InputAnswer {
   const declared = training.inputMode ?? 'auto';
   if (declared === 'FastFile' || declared === 'Pipe') return { mode: declared, reason: 'as declared' };
   const facts = factsOf(question);
-  if (declared === 'File' || dataset.generations > 1) return fileModeOrProblem(declared, facts);
+  const reason = whyFile(declared, dataset);
+  if (reason !== undefined) return fileModeOrProblem(reason, facts);
   return automatic(question, facts);
 }
 
@@ -70,10 +71,18 @@ function diskGigabytes({ compute, instanceType }: DownloadQuestion): number | un
   return local ? instanceFacts(instanceType)?.nvmeGb : compute.volumeGigabytes;
 }
 
+/** Undefined where the shards may be streamed. */
+function whyFile(
+  declared: 'File' | 'auto',
+  { generations, isUnpacked }: DownloadQuestion['dataset'],
+): string | undefined {
+  if (declared === 'File') return 'as declared';
+  if (isUnpacked) return 'the files of a version need a manifest, which FastFile cannot read';
+  return generations > 1 ? 'several generations need a manifest, which FastFile cannot read' : undefined;
+}
+
 /** Where only File is possible, shards beyond the disk are a problem for the user. */
-function fileModeOrProblem(declared: 'File' | 'auto', { download, usableBytes }: Facts): InputAnswer {
-  const reason =
-    declared === 'File' ? 'as declared' : 'several generations need a manifest, which FastFile cannot read';
+function fileModeOrProblem(reason: string, { download, usableBytes }: Facts): InputAnswer {
   if (usableBytes === undefined || download.bytes <= usableBytes) return { mode: 'File', reason };
   const needed = Math.ceil(download.bytes / USABLE_SHARE / 1e9);
   const message = `${size(download.bytes)} of shards do not fit a host's disk: give it ${needed} GB (compute.volumeGigabytes, or a type with more NVMe) or divide the shards (tuning.training.distribution: ShardedByS3Key)`;

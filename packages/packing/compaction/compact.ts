@@ -15,7 +15,7 @@ export async function compact(
   limits: Omit<PackCompactionDeps, 'store'> = {},
 ): Promise<Compacted> {
   await addSealed(blobVersions(store), input.pipeline);
-  // Each run seals all files anew, without those that are retracted.
+  // Each run seals a whole list, without what is retracted.
   if (isUnpacked(input.packing)) {
     if (input.retracted !== undefined) await noteRetraction(store, input.pipeline, input.retracted);
     return { status: 'nothingToCompact' };

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { isUnpacked, partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { openBundles } from '../arrivals/open-bundles.ts';
@@ -15,7 +15,7 @@ import { keysRetracted, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore, ListedBlob } from '../documents/blob-store.ts';
 import { CompressedLines, jsonLine } from '../documents/compressed-lines.ts';
 import { type ArrivalLine, DOCUMENT_VERSION, type Plan, parseArrival } from '../documents/documents.ts';
-import type { Manifest, SealedLine } from '../documents/manifest.ts';
+import { holdsNothing, type Manifest, type SealedLine } from '../documents/manifest.ts';
 import { arrivalOf, lastInOrder } from '../documents/order.ts';
 import { isDeferral, type Rejection } from '../documents/rejections.ts';
 import { sealedGenerations } from '../documents/sealed-arrivals.ts';
@@ -27,7 +27,7 @@ import type { DraftDeps, PlanInput } from './draft-arrivals.ts';
 import { listInParallel } from './parallel-listing.ts';
 
 /** A channel's list of so many has some 10 MB. */
-export const MOST_FILES = 100_000;
+export const MOST_CHANNEL_FILES = 100_000;
 
 export interface FilesDraft {
   readonly arrivals: CompressedLines;
@@ -62,7 +62,7 @@ export async function draftFiles(deps: DraftDeps, input: PlanInput): Promise<Fil
     totals.bytes += object.size;
     if (typeof line[3] === 'number') totals.samples += 1;
     else if (!isDeferral(line[3])) totals.rejected += 1;
-    if (totals.samples > MOST_FILES) throw tooMany(pipeline);
+    if (totals.samples > MOST_CHANNEL_FILES) throw tooMany(pipeline);
   }
   const isNew = !(await isSealed(store, input.packing, { manifests, arrivals }));
   const none = { objects: 0, samples: 0, bytes: 0, rejected: 0 };
@@ -85,7 +85,7 @@ export async function draftFiles(deps: DraftDeps, input: PlanInput): Promise<Fil
 
 const tooMany = (pipeline: string) =>
   new ConfigurationError(
-    `${bucketKeys.incoming(pipeline)} holds more than ${MOST_FILES} files, the most that a channel lists: choose a format in packing.format, so that they are packed into shards, or take fewer by packing.accept and packing.ignore`,
+    `${bucketKeys.incoming(pipeline)} holds more than ${MOST_CHANNEL_FILES} files, the most that a channel lists: choose a format in packing.format, so that they are packed into shards, or take fewer by packing.accept and packing.ignore`,
   );
 
 /** Without the marker, the lists of a split, and the folder itself. */
@@ -187,10 +187,13 @@ async function isSealed(
   if (last === undefined) return arrivals.lines === 0;
   const isLike = last.format === packing.format && isDeepStrictEqual(last.split, packing.split);
   if (!isLike || last.pruned === true) return false;
+  // The version may have been given up since.
+  const isHeld = manifests.some((one) => isUnpacked(one) && !holdsNothing(one) && one.pruned !== true);
   const before = sealedLines(store, last);
   for (const text of arrivals.read()) {
     const now = sealedAs(parseArrival(text));
-    if (now !== undefined && !isSame(now, (await before.next()).value)) return false;
+    if (now === undefined) continue;
+    if ((typeof now[3] === 'number' && !isHeld) || !isSame(now, (await before.next()).value)) return false;
   }
   return (await before.next()).done === true;
 }

@@ -3,7 +3,14 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { incoming, manifestOf, now, PIPELINE, settings } from '../../../test/support/builders/packing.ts';
+import {
+  incoming,
+  manifestOf,
+  now,
+  PIPELINE,
+  packAll,
+  settings,
+} from '../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../test/support/fakes/memory-blob-store.ts';
 import { noteRetraction } from '../arrivals/retractions.ts';
 import type { Manifest } from '../documents/manifest.ts';
@@ -11,7 +18,14 @@ import { readSealedManifest } from '../documents/sealed-arrivals.ts';
 import { sealedLines } from '../documents/sealed-lines.ts';
 import { addSealed, blobVersions, newestVersion } from '../documents/versions.ts';
 import { planShards, previewPlan } from '../plan/plan-shards.ts';
+import { writeQualityReport } from '../quality/quality-report.ts';
+import { deletePacked } from '../seal/delete-packed.ts';
+import { copyFile } from '../seal/kept-files.ts';
 import { sealDataset } from '../seal/seal-dataset.ts';
+import { verifyGeneration } from '../verify/verify.ts';
+import { pruneGenerations } from '../versions/prune-generations.ts';
+import { giveUpGeneration, repairGeneration } from '../versions/repair-generation.ts';
+import { versionContents } from '../versions/version-contents.ts';
 
 const runOf = (batch: number): string => `${PIPELINE}-00000${batch}`;
 const files = (over: Partial<PackingSettings> = {}) => settings({ format: 'none', ...over });
@@ -82,7 +96,14 @@ describe('a plan of files', () => {
     drop({ 'a.csv': 'one', '.DS_Store': 'x' });
     const input = { runId: runOf(1), pipeline: PIPELINE, packing: files() };
     const preview = await previewPlan({ store, now }, input, 10);
-    expect(preview).toEqual({ files: 2, bytes: 4, samples: 1, rejected: 1, shards: 0, items: 0 });
+    expect(preview).toEqual({
+      files: 2,
+      bytes: 4,
+      samples: 1,
+      rejected: 1,
+      shards: 0,
+      items: 0,
+    });
   });
 
   it('refuses bundles, which nothing unpacks', async () => {
@@ -236,6 +257,20 @@ describe('a seal of files', () => {
     expect(store.uploads.size).toBe(0);
   });
 
+  it('copies a large file in parts, in their order', async () => {
+    const body = Buffer.from(Array.from({ length: 1_000 }, (_, index) => index % 251));
+    store.seed(`${incoming}a.bin`, body);
+    const { etag = '' } = store.objects.get(`${incoming}a.bin`) ?? {};
+    const file = { key: `${incoming}a.bin`, etag, size: body.length };
+    expect(await copyFile(store, file, 'copy', 10)).toBe('copied');
+    expect(store.body('copy')).toEqual(body);
+    expect(store.uploads.size).toBe(0);
+    drop({ 'a.bin': 'other' });
+    expect(await copyFile(store, file, 'second', 10)).toBe('changed');
+    expect(store.objects.has('second')).toBe(false);
+    expect(store.uploads.size).toBe(0);
+  });
+
   it.each([true, false])('copies new files once, checked by the store: %s', async (checksCopies) => {
     store.checksCopies = checksCopies;
     drop({ 'a.csv': 'one', 'd/b.csv': 'two' });
@@ -250,5 +285,115 @@ describe('a seal of files', () => {
       ['a.csv', 'other'],
       ['d/b.csv', 'two'],
     ]);
+  });
+});
+
+describe('a version of files', () => {
+  const manifest = async (batch: number) => {
+    const sealed = await readSealedManifest(store, PIPELINE, runOf(batch));
+    if (sealed === undefined) throw new Error(`${batch} is not sealed`);
+    return sealed;
+  };
+  const prune = (over: readonly string[] = [runOf(1), runOf(2)]) =>
+    pruneGenerations(store, { pipeline: PIPELINE, what: 'replaced', pin: async () => undefined, over });
+  const kept = () => store.keys(bucketKeys.keptFiles(PIPELINE)).map((key) => store.body(key).toString());
+
+  it('has its files as contents, by their ETags', async () => {
+    drop({ 'a.csv': 'one', 'notes.md': 'x' });
+    await planAndSeal(1, { accept: ['.csv'] });
+    const contents = await versionContents(store, PIPELINE, { generations: [runOf(1)] });
+    const { etag } = store.objects.get(`${incoming}a.csv`) ?? {};
+    expect(contents).toEqual([{ key: `${incoming}a.csv`, generation: runOf(1), digest: etag }]);
+  });
+
+  it('is verified by the ETags that lie there', async () => {
+    drop({ 'a.csv': 'one', 'b.csv': 'two', 'notes.md': 'x' });
+    await planAndSeal(1, { accept: ['.csv'] });
+    const whole = await verifyGeneration(store, await manifest(1));
+    expect(whole).toMatchObject({ shards: 0, members: 2, bytes: 6, problems: [] });
+    drop({ 'b.csv': 'other' });
+    const { problems } = await verifyGeneration(store, await manifest(1));
+    expect(problems).toEqual([
+      `"${incoming}b.csv" changed or was deleted since the seal, and has no copy: drop it again`,
+    ]);
+    const repaired = await repairGeneration(store, {
+      pipeline: PIPELINE,
+      generation: runOf(1),
+      packing: files(),
+    });
+    expect(repaired).toMatchObject({ accepted: [], problems });
+  });
+
+  it('is whole while it has copies', async () => {
+    drop({ 'a.csv': 'one', 'b.csv': 'two' });
+    await planAndSeal(1, { keep: 'versions' });
+    drop({ 'b.csv': 'other' });
+    remove('a.csv');
+    expect((await verifyGeneration(store, await manifest(1))).problems).toEqual([]);
+  });
+
+  it('is sealed again by the next run once it was given up', async () => {
+    drop({ 'a.csv': 'one' });
+    await planAndSeal(1, { accept: ['.csv'] });
+    drop({ 'notes.md': 'x' });
+    await planAndSeal(2, { accept: ['.csv'] });
+    const request = { pipeline: PIPELINE, generation: runOf(1), over: [runOf(1), runOf(2)] };
+    expect(await giveUpGeneration(store, { ...request, pin: async () => undefined })).toMatchObject({
+      kind: 'pruned',
+    });
+    await planAndSeal(3, { accept: ['.csv'] });
+    expect((await newest())?.generations).toEqual([runOf(3)]);
+  });
+
+  it('is sealed again from its plan', async () => {
+    drop({ 'a.csv': 'one' });
+    await planAndSeal(1);
+    const before = await manifest(1);
+    store.objects.delete(bucketKeys.manifest(PIPELINE, runOf(1)));
+    const repaired = await repairGeneration(store, {
+      pipeline: PIPELINE,
+      generation: runOf(1),
+      packing: files(),
+    });
+    expect(repaired).toMatchObject({ isSealedAgain: true, problems: [] });
+    expect(await manifest(1)).toEqual(before);
+  });
+
+  it('keeps the copies that a version names', async () => {
+    drop({ 'a.csv': 'one', 'b.csv': 'two' });
+    await planAndSeal(1, { keep: 'versions' });
+    drop({ 'b.csv': 'other' });
+    await planAndSeal(2, { keep: 'versions' });
+    expect(kept().toSorted()).toEqual(['one', 'other', 'two']);
+    // A run that seals may have copied what it is going to name.
+    expect(await prune([runOf(1)])).toMatchObject({ kind: 'pruned' });
+    expect(kept()).toHaveLength(3);
+    expect(await prune()).toMatchObject({ kind: 'pruned', objects: 1, bytes: 3 });
+    expect(kept().toSorted()).toEqual(['one', 'other']);
+    expect((await manifest(1)).pruned).toBe(true);
+  });
+
+  it('is not deleted by a run that packed before it', async () => {
+    drop({ 'a.csv': 'one' });
+    await packAll(store, settings({ label: 'none' }), runOf(1));
+    await planAndSeal(2);
+    const deletion = await deletePacked(
+      { store, isTimeUp: () => false },
+      { pipeline: PIPELINE, runId: runOf(1) },
+    );
+    expect(deletion).toMatchObject({ deleted: 0, kept: expect.stringContaining('packing: none') });
+    expect(store.objects.has(`${incoming}a.csv`)).toBe(true);
+  });
+
+  it('has a quality report of what was rejected', async () => {
+    drop({ 'a.csv': 'one', 'notes.md': 'x' });
+    await planAndSeal(1, { accept: ['.csv'] });
+    const hold = { rejected: '10 %' };
+    const report = await writeQualityReport({ store }, { pipeline: PIPELINE, generation: runOf(1), hold });
+    expect(report).toMatchObject({
+      arrivals: { packed: 1, rejected: 1 },
+      rejections: { byReason: { suffixNotAccepted: 1 } },
+    });
+    expect(report?.held.join()).toContain('50');
   });
 });

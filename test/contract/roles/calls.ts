@@ -45,6 +45,9 @@ import {
 } from './call-words.ts';
 import { planCalls } from './plan-calls.ts';
 
+/** Of a dataset that is not packed. */
+const FILE = { key: `${bucketKeys.incoming('digits')}a.csv`, etag: 'e' };
+
 /** Progress is a note and the marker of the checkpoint that it names; either may be missing. */
 const progress: Call[] = [
   read(bucketKeys.progress('digits', RUN)),
@@ -208,7 +211,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     index('open'),
     look,
     list(`${bucketKeys.runs('digits')}${RUN}-c`),
-    ...['plan/a', 'map/b', 'reads/c', 'checkpoints/d'].map((name) =>
+    ...['plan/a', 'map/b', 'reads/c', 'checkpoints/d', 'files/training/e'].map((name) =>
       object('s3:DeleteObject', `${bucketKeys.run('digits', RUN)}${name}`),
     ),
     object('s3:DeleteObject', `${bucketKeys.packedSource('digits', 'abc')}${SOURCE_FILE}`),
@@ -217,6 +220,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     log('seal-dataset'),
     ...items('Get', 'Put', 'Update'),
     notify,
+    read(FILE.key),
+    ...['PutObject', 'AbortMultipartUpload'].map((name) =>
+      object(`s3:${name}`, bucketKeys.keptFile('digits', FILE)),
+    ),
     read(`${plan}abc/done-000000.json`),
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
     read(`${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
@@ -272,6 +279,12 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     list(bucketKeys.shards('digits', RUN)),
     read(bucketKeys.manifest('digits', RUN)),
     write(bucketKeys.channelManifest('digits', RUN, 'train')),
+    read(FILE.key),
+    read(bucketKeys.keptFile('digits', FILE)),
+    list(bucketKeys.keptFiles('digits')),
+    ...['PutObject', 'AbortMultipartUpload'].map((name) =>
+      object(`s3:${name}`, `${bucketKeys.channelFiles('digits', RUN, 'training')}a.csv`),
+    ),
     ...versions,
     write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
     write(bucketKeys.agent('0123456789abcdef') + AGENT_FILE),

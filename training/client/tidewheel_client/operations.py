@@ -1510,10 +1510,14 @@ class PlanRunAnswerPacking(TypedDict):
     items: float
 
 
-class PlanRunAnswerDataset(TypedDict):
+class _PlanRunAnswerDataset(TypedDict):
     generations: float
     shards: float
     bytes: float
+
+
+class PlanRunAnswerDataset(_PlanRunAnswerDataset, total=False):
+    isUnpacked: Literal[True]
 
 
 class PlanRunAnswerTraining(TypedDict):

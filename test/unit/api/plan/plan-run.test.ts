@@ -53,6 +53,17 @@ it('counts what no generation holds yet', async () => {
   expect((await plan()).packing).toMatchObject({ basis: 'counted', files: 1, bytes: 3, shards: 1, items: 1 });
 });
 
+it('counts all files where none is packed', async () => {
+  const declaration = { ...JSON.parse(DECLARED), packing: 'none', dataset: { keep: 'versions' } };
+  at.declare(JSON.stringify(declaration));
+  const incoming = bucketKeys.incoming('digits');
+  for (const name of ['a', 'b']) await at.blobStore.put(`${incoming}${name}.csv`, Buffer.from(name));
+  const { packing, dataset, notes } = await plan();
+  expect(packing).toMatchObject({ files: 2, samples: 2, shards: 0, items: 0 });
+  expect(dataset).toEqual({ generations: 1, shards: 2, bytes: 2, isUnpacked: true });
+  expect(notes.join()).toContain('dataset.keep: versions copies what is new of 2 files');
+});
+
 it('plans data that is not there', async () => {
   const { packing, dataset, decision, training } = await plan({ data: DATA });
   expect(packing).toMatchObject({ basis: 'given', files: 10_000, bytes: 4e9 });

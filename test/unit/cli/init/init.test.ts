@@ -150,21 +150,29 @@ describe('the declaration', () => {
     expect(readDeclaration(made.name, declarationText(made))).toMatchObject({ valid: true });
   });
 
+  const many = Array.from({ length: 200 }, (_each, index) => `cat/${index}.jpg`);
+  const photos = [...many, ...IMAGES, 'cat/0.xml', 'train.csv', 'LICENSE'];
+  const shards = readScript('import torch');
   it.each([
-    ['it reads files by an argument', {}, ['.jpg', '.md', '.xml', '.csv']],
+    ['a script that reads files by an argument', {}, photos, 'none', 'train.py reads files'],
     [
-      'it reads files by their name',
+      'a script that reads files by their name',
       { facts: readScript('DATA = "images"'), namesData: true },
-      ['.jpg', '.md', '.xml', '.csv'],
+      photos,
+      'none',
+      'train.py reads files',
     ],
-    ['it reads shards', { facts: readScript('import torch') }, ['.jpg']],
-  ])('accepts what a script may need: %s', (_, over, accept) => {
-    const many = Array.from({ length: 200 }, (_each, index) => `cat/${index}.jpg`);
-    const files = [...many, ...IMAGES, 'cat/0.xml', 'train.csv', 'LICENSE'];
-    const text = declarationText(project({ data: dataIn('images', files), ...over }));
+    ['tables', { facts: shards }, many.map((name) => `${name}.csv`), 'none', 'Tables are read as files'],
+    ['a few files', { facts: shards }, ['a.npz', 'b.npz'], 'none', 'So few are read fast'],
+    ['many files', { facts: shards }, photos, 'webdataset', 'accept: [.jpg] '],
+  ])('packs what shards read faster: %s', (_, over, paths, format, words) => {
+    const text = declarationText(project({ data: dataIn('images', paths), ...over }));
+    expect(text).toContain(words);
     const read = readDeclaration('pets', text);
-    expect(read.valid && read.pipeline.packing.accept).toEqual(accept);
-    expect(text.includes('or that come after the seal')).toBe(accept.length > 1);
+    expect(read.valid && read.pipeline.packing.format).toBe(format);
+    expect(text.includes('$SM_CHANNEL_TRAINING')).toBe(
+      format === 'none' && 'facts' in over && !('namesData' in over),
+    );
   });
 
   it('fills the arguments of the script', () => {

@@ -32,7 +32,7 @@ describe('a project of someone who trains with the SDK', () => {
       name: 'text',
       'x-local': { source: 'scripts', data: 'data' },
       tags: { team: 'nlp' },
-      packing: { accept: ['.jsonl'], label: 'none' },
+      packing: 'none',
       training: {
         strategy: 'single',
         entryPoint: 'train.py',
@@ -364,7 +364,7 @@ describe('a training script', () => {
       train: { s3: 'incoming/train/' },
       validation: { s3: 'incoming/validation/' },
     });
-    expect(declared.packing.label).toBe('none');
+    expect(declared.packing).toBe('none');
   });
 
   it('that reads more channels has a comment', async () => {

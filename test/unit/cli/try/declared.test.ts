@@ -52,7 +52,7 @@ it('starts what init would declare without a declaration', async () => {
   expect(await read()).toMatchObject({
     isProposed: true,
     source: folder,
-    channels: { train: join(folder, 'images'), data: join(folder, 'images') },
+    channels: { data: join(folder, 'images') },
     training: {
       strategy: 'ddp',
       entryPoint: 'fit.py',
@@ -95,7 +95,7 @@ it('starts what a launch script starts', async () => {
   const { source, training, channels } = await read();
   expect({ source, channels }).toEqual({
     source: join(folder, 'code'),
-    channels: { train: join(folder, 'data'), training: join(folder, 'data') },
+    channels: { training: join(folder, 'data') },
   });
   expect(training).toMatchObject({ strategy: 'ddp', entryPoint: 'train.py' });
 });
@@ -127,4 +127,12 @@ it('gives local data to the channels that read it', async () => {
   });
   await rm(images, { recursive: true });
   expect((await read()).channels).toEqual({});
+});
+
+it('gives files that are not packed their channel', async () => {
+  await mkdir(join(folder, 'images'));
+  await writeFile(join(folder, 'tidewheel.yaml'), `${DECLARED}packing: none\n`);
+  const { channels, training } = await read();
+  expect(channels).toEqual({ training: join(folder, 'images') });
+  expect(Object.keys(training.channels ?? {})).toEqual(['training']);
 });

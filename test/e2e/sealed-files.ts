@@ -1,13 +1,13 @@
-/** Tables that a script reads as files: the whole service, from the drop to a rerun of an older version. */
+/** Tables that a script reads as files, from the drop to a rerun of an older version. */
 
 import { DeleteObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { stringify } from 'yaml';
 import * as z from 'zod';
-import { finishedRun, startTestRegion, type TestRegion } from '../support/region.ts';
+import { finishedRun, type TestRegion } from '../support/region.ts';
 
 /** Least squares over all rows of all tables, as such scripts are written. */
 const SCRIPT = `
@@ -24,43 +24,39 @@ print(f"tables {names}; weight {weights[0]:.3f}", flush=True)
 `;
 const table = (weight: number): string => `x,y\n${[1, 2, 3].map((x) => `${x},${x * weight}`).join('\n')}\n`;
 
-let test: TestRegion;
-let api: ApiClient;
+type Where = Pick<TestRegion, 'region'>;
 
-beforeAll(async () => {
-  test = await startTestRegion('calm');
-  api = apiClient(test.region);
-}, 300_000);
-
-afterAll(async () => {
-  await test?.stop();
-});
-
-async function put(key: string, Body: string): Promise<void> {
-  const { clients, stack } = test.region;
+async function put({ region }: Where, key: string, Body: string): Promise<void> {
+  const { clients, stack } = region;
   await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key: key, Body }));
 }
 
-async function declare(name: string, more: object): Promise<void> {
+async function declare(test: Where, api: ApiClient): Promise<void> {
   const vpc = await defaultVpc(test.region.clients.ec2);
   const declaration = {
-    name,
-    settle: { quietSeconds: 1 },
+    name: 'churn',
+    settle: { quietSeconds: 4 },
     packing: 'none',
+    dataset: { keep: 'versions' },
     training: { strategy: 'single', entryPoint: 'train.py' },
     compute: { instanceTypes: ['c5.xlarge', 'm5.xlarge', 'c6i.xlarge'], purchaseOption: 'on-demand', vpc },
     limits: { deadlineHours: 2 },
-    ...more,
   };
-  await put(`${bucketKeys.source(name)}train.py`, SCRIPT);
-  const declared = await api.call('PUT', `/pipelines/${name}`, stringify(declaration));
+  await put(test, `${bucketKeys.source('churn')}train.py`, SCRIPT);
+  const declared = await api.call('PUT', '/pipelines/churn', stringify(declaration));
   if (declared.status !== 200) throw new Error(JSON.stringify(declared.body));
 }
 
-const drop = (file: string, weight: number) => put(bucketKeys.incoming('churn') + file, table(weight));
+/** @param tables their weights by name */
+const drop = (test: Where, tables: Readonly<Record<string, number>>) =>
+  Promise.all(
+    Object.entries(tables).map(([file, weight]) =>
+      put(test, bucketKeys.incoming('churn') + file, table(weight)),
+    ),
+  );
 
-async function deleteCopies(): Promise<void> {
-  const { clients, stack } = test.region;
+async function deleteCopies({ region }: Where): Promise<void> {
+  const { clients, stack } = region;
   const Bucket = stack.bucket;
   const Prefix = bucketKeys.keptFiles('churn');
   const { Contents = [] } = await clients.s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
@@ -68,13 +64,13 @@ async function deleteCopies(): Promise<void> {
 }
 
 /** The script's line. */
-async function said(runId: string): Promise<string | undefined> {
+async function said(api: ApiClient, runId: string): Promise<string | undefined> {
   const { body } = await api.call('GET', `/runs/${runId}/log`);
   return /tables [^"\\]*/.exec(JSON.stringify(body))?.[0];
 }
 
 /** The first version, trained on once more. */
-async function trainAgain(runId: string) {
+async function trainAgain(api: ApiClient, runId: string) {
   await api.call('POST', '/pipelines/churn/runs', JSON.stringify({ again: 'churn-000001' }));
   return finishedRun(api, runId);
 }
@@ -83,19 +79,18 @@ const generations = z.object({
   generations: z.array(z.object({ name: z.string(), state: z.string(), samples: z.number() })),
 });
 
-it('trains on tables as they were sealed, or not at all', async () => {
-  await declare('churn', { dataset: { keep: 'versions' } });
-  await drop('a.csv', 2);
-  await drop('more/b.csv', 2);
+/** The first version is trained on again after a table of it was replaced: by its copy, and else not at all. */
+export async function trainedAsSealed(test: Where, api: ApiClient): Promise<void> {
+  await declare(test, api);
+  await drop(test, { 'a.csv': 2, 'more/b.csv': 2 });
   expect(await finishedRun(api, 'churn-000001')).toMatchObject({ status: 'succeeded' });
-  const first = await said('churn-000001');
+  const first = await said(api, 'churn-000001');
   expect(first).toBe('tables a.csv more/b.csv; weight 2.000');
 
   // One is replaced, and another comes. The rerun seals them, and trains on the version before.
-  await drop('a.csv', 5);
-  await drop('c.csv', 5);
-  expect(await trainAgain('churn-000002')).toMatchObject({ status: 'succeeded' });
-  expect(await said('churn-000002')).toBe(first);
+  await drop(test, { 'a.csv': 5, 'c.csv': 5 });
+  expect(await trainAgain(api, 'churn-000002')).toMatchObject({ status: 'succeeded' });
+  expect(await said(api, 'churn-000002')).toBe(first);
   const { body: timeline } = await api.call('GET', '/runs/churn-000002/timeline');
   expect(JSON.stringify(timeline)).toContain('training has copies of 1 file (a.csv)');
   const { body: dataset } = await api.call('GET', '/pipelines/churn/dataset');
@@ -104,9 +99,9 @@ it('trains on tables as they were sealed, or not at all', async () => {
     { name: 'churn-000001', state: 'replaced', samples: 2 },
   ]);
 
-  await deleteCopies();
-  expect(await trainAgain('churn-000003')).toMatchObject({
+  await deleteCopies(test);
+  expect(await trainAgain(api, 'churn-000003')).toMatchObject({
     status: 'failed',
     failure: expect.stringContaining('churn-000001 sealed: 1 file (a.csv) changed or were deleted since'),
   });
-});
+}
