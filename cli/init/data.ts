@@ -1,7 +1,8 @@
 /** What lies in a folder of data, by its names. */
+import type { LocalKey } from '@tidewheel/packing/layout.ts';
 import type { TableReader } from './label-tables.ts';
 import { besideData } from './layout.ts';
-import { type DataLayoutFacts, describeLayout, type LocalKey } from './layout-notes.ts';
+import { type DataLayoutFacts, describeLayout } from './layout-notes.ts';
 
 export interface DataFacts {
   /** Relative to the project's folder, with slashes. */

@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { packingSchema, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { type Counted, type DataLayout, dataLayout } from '@tidewheel/packing/layout.ts';
+import { type Counted, type DataLayout, dataLayout, type LocalKey } from '@tidewheel/packing/layout.ts';
 import type { TableReader } from './label-tables.ts';
 import { type FoundLayout, findLayout, type LayoutFields } from './layout.ts';
 import { inline, oneLine } from './yaml-text.ts';
@@ -12,12 +12,6 @@ export interface LayoutNote {
   /** Of `packing`. */
   readonly field: 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
   readonly text: string;
-}
-
-export interface LocalKey {
-  /** Relative to the folder of the data, with slashes. */
-  readonly key: string;
-  readonly size: number;
 }
 
 export interface DataLayoutFacts extends FoundLayout {
@@ -88,6 +82,9 @@ function layoutNotes(packing: PackingSettings, layout: DataLayout): readonly Lay
   const { splits, joined, dots } = layout;
   return [
     ...leftOutNotes(layout),
+    ...(layout.empty === undefined
+      ? []
+      : [{ field: 'accept', text: withExample(layout.empty, 'files are empty') } as const]),
     ...(splits === undefined ? [] : [{ field: 'split', text: splitText(splits, layout) } as const]),
     ...(packing.join === undefined
       ? []
@@ -153,8 +150,9 @@ function joinText(
 const CLASSES_SHOWN = 4;
 
 function labelNotes({ label, annotations: declared }: PackingSettings, layout: DataLayout): LayoutNote[] {
-  if (label === 'none') return [];
   const { classes, unlabelled, annotations } = layout;
+  const isUnlabelled = classes.size === 0 && unlabelled === undefined && annotations === undefined;
+  if (label === 'none' || isUnlabelled) return [];
   const names = [...classes.keys()];
   const shown = `${names.slice(0, CLASSES_SHOWN).join(', ')}${names.length > CLASSES_SHOWN ? ', …' : ''}`;
   const [[first, example] = []] = [...classes];

@@ -181,7 +181,7 @@ function isNoClass(levels: readonly (readonly string[])[], level: number): boole
 
 const MOST_NAMED = 50;
 
-/** Names that begin with a word and go on with a number, as cat.12.jpg. */
+/** Names that begin with a word and continue with a number, as cat.12.jpg. */
 function namedClasses(paths: readonly string[]): string[] {
   const words = paths.flatMap((path) => /^([A-Za-z]+)[._-]?\d+/.exec(lastOf(path))?.[1] ?? []);
   const classes = [...new Set(words)];

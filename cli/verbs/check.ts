@@ -93,8 +93,7 @@ async function checkFile(file: string): Promise<CheckedFile> {
   if (problem !== undefined)
     return { file, pipeline, valid: false, problems: [problem], hints: [], data: [] };
   const hints = [...readingHints(read.pipeline), ...(await channelHints(file, read.pipeline))];
-  const data = await dataBeside(file, read.pipeline);
-  return { file, pipeline, valid: true, problems: [], hints, data };
+  return { file, pipeline, valid: true, problems: [], hints, data: await dataBeside(file, read.pipeline) };
 }
 
 /** A channel that is not there is found missing on a host, which costs money. */

@@ -5,4 +5,4 @@
  */
 export { columnOf } from './documents/columns.ts';
 export { INNER_SUFFIXES, splitKey } from './documents/member-names.ts';
-export { type Counted, type DataLayout, dataLayout } from './plan/data-layout.ts';
+export { type Counted, type DataLayout, dataLayout, type LocalKey } from './plan/data-layout.ts';

@@ -7,6 +7,7 @@
 export { contactSheet, textOf } from './quality/contact-sheet.ts';
 export { type QualityDeps, writeQualityReport } from './quality/quality-report.ts';
 export type { QualityReport } from './quality/report-document.ts';
+export { asNamedTexts, notTrainedOnTexts } from './quality/unexpected.ts';
 export {
   readSampleMember,
   type StoredSample,

@@ -791,6 +791,7 @@ const KINDS: readonly Layout[] = [
     samples: 3,
     columns: { json: 3 },
     labels: { cat: 2, dog: 1 },
+    said: [/1 files are empty, such as "cat\/2\.json"/],
   },
 ];
 

@@ -3,12 +3,17 @@
  * on the run's timeline, and a report that has ended its process once is not tried again.
  */
 
-import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
 import type { HoldSettings } from '@tidewheel/declaration/packing-settings.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { quoted, shownKey } from '@tidewheel/kit/quoted.ts';
+import { quoted } from '@tidewheel/kit/quoted.ts';
 import { packingKeys } from '@tidewheel/packing/dataset.ts';
-import { type QualityDeps, type QualityReport, writeQualityReport } from '@tidewheel/packing/report.ts';
+import {
+  asNamedTexts,
+  notTrainedOnTexts,
+  type QualityDeps,
+  type QualityReport,
+  writeQualityReport,
+} from '@tidewheel/packing/report.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import type { Stores } from '../../records/stores.ts';
 
@@ -68,15 +73,15 @@ const unreadFiles = ({ arrivals, generationTally }: QualityReport): string[] =>
 function sentenceOf(report: QualityReport, bucket: string): string {
   const { duplicates, near, shared, held, splits, pipeline, generation } = report;
   const parts = [
-    ...notTrainedOn(report),
+    ...notTrainedOnTexts(report),
     ...unreadFiles(report),
     ...(duplicates.within > 0 ? [`${duplicates.within} samples repeat others of the batch`] : []),
     ...(duplicates.earlier > 0 ? [`${duplicates.earlier} repeat earlier data`] : []),
     ...(duplicates.conflicting > 0
       ? [`${duplicates.conflicting} groups of equal samples have different labels`]
       : []),
+    ...asNamedTexts(report),
     ...faultsOf(report),
-    ...joinsOf(report),
     ...hintsOf(report),
     ...(splits?.counts.map(({ name, packed }) => `${packed} samples for ${name}`) ?? []),
     ...(splits?.leaks ?? [])
@@ -90,24 +95,7 @@ function sentenceOf(report: QualityReport, bucket: string): string {
   return `${parts.length === 0 ? 'nothing noticed' : parts.join(', ')}; the report is ${page}`;
 }
 
-/** Such as `12 of 13 arrivals (92.3 %) are not trained on: 12 suffixNotAccepted, such as images/1.nii.gz`. */
-function notTrainedOn({ notTrainedOn: share, pipeline }: QualityReport): string[] {
-  if (share === undefined) return [];
-  const { objects, of, byReason, example } = share;
-  const percent = Number(((100 * objects) / of).toFixed(1));
-  const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
-  const shown = example === undefined ? '' : `, such as ${shownKey(belowIncoming(pipeline, example))}`;
-  return [`${objects} of ${of} arrivals (${percent} %) are not trained on: ${counts.join(', ')}${shown}`];
-}
-
 const GROUPS_SHOWN = 3;
-
-/** Joins that no declaration names. */
-function joinsOf({ dots: { joined, paired } = {} }: QualityReport): string[] {
-  const counted = (one: typeof joined, how: string): string[] =>
-    one === undefined ? [] : [`${one.objects} files join a sample ${how}, such as ${shownKey(one.example)}`];
-  return [...counted(joined, 'by a word between dots'), ...counted(paired, 'of the same name')];
-}
 
 /** What may be a mistake of who dropped the data. */
 function hintsOf({ alike = [], headers }: QualityReport): string[] {
@@ -123,21 +111,12 @@ function hintsOf({ alike = [], headers }: QualityReport): string[] {
   ];
 }
 
-/** Texts and images of this generation at which a reader may stop. */
-function faultsOf({ generationTally: { columns }, pipeline }: QualityReport): string[] {
+/** Texts of this generation at which a reader may stop. */
+function faultsOf({ generationTally: { columns } }: QualityReport): string[] {
   const faults = Object.values(columns).flatMap(({ faulty }) => faulty ?? []);
   const sum = (of: 'notText' | 'notJson' | 'brokenLines'): number =>
     faults.reduce((total, one) => total + one[of], 0);
-  // Where no image has a header, an earlier release looked at none.
-  const headless = Object.values(columns).flatMap(({ width, headless: some }) =>
-    some === undefined || width === undefined
-      ? []
-      : [
-          `${some.members} images have no header of one, such as ${shownKey(belowIncoming(pipeline, some.example))}`,
-        ],
-  );
   return [
-    ...headless,
     ...(sum('notText') > 0 ? [`${sum('notText')} texts are no UTF-8`] : []),
     ...(sum('notJson') > 0
       ? [`${sum('brokenLines')} lines or documents in ${sum('notJson')} members are no JSON`]

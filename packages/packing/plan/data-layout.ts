@@ -29,6 +29,8 @@ export interface DataLayout {
   readonly samples: number;
   /** How many samples have each column. */
   readonly columns: Readonly<Record<string, number>>;
+  /** Files without a byte. */
+  readonly empty?: Counted | undefined;
   /** By the reason. */
   readonly leftOut: Readonly<Record<string, Counted>>;
   /** Samples of each split; undefined where none is declared. */
@@ -43,6 +45,7 @@ export interface DataLayout {
 }
 
 export interface LocalKey {
+  /** Relative to the folder of the data, with slashes. */
   readonly key: string;
   readonly size: number;
 }
@@ -67,11 +70,12 @@ export async function dataLayout(
     draft.add({ key, size, etag: '', lastModified: BEFORE });
   }
   draft.finish({ earlier: { all: { samples: 0, columns: {} }, first: undefined }, labels: [], at: 0 });
-  const { samples, leftOut } = sorted(draft);
+  const { samples, leftOut, empty } = sorted(draft);
   return {
     files: draft.objects - (leftOut['ignored']?.objects ?? 0),
     samples: samples.size,
     leftOut,
+    ...(empty && { empty }),
     ...tallied(samples, { draft, labels, rules: { incoming: '', format, settings } }),
     dots: draft.grouper.dots,
     annotations: await annotations?.audit(),
@@ -112,7 +116,7 @@ function tallied(samples: ReadonlyMap<number, readonly string[]>, { draft, label
     classes,
     ...(split && { splits }),
     ...(join && { joined }),
-    ...(kind !== 'none' && { unlabelled }),
+    ...(kind !== 'none' && rules.format.takes === 'samples' && { unlabelled }),
   };
 }
 
@@ -125,10 +129,12 @@ const counted = (before: Counted | undefined, example: string): Counted => ({
 function sorted(draft: DraftPlan) {
   const samples = new Map<number, string[]>();
   const leftOut: Record<string, Counted> = {};
+  let empty: Counted | undefined;
   for (const line of draft.arrivals.read()) {
-    const [key, , , outcome] = parseArrival(line);
+    const [key, size, , outcome] = parseArrival(line);
+    if (size === 0 && typeof outcome === 'number') empty = counted(empty, key);
     if (typeof outcome !== 'number') leftOut[outcome] = counted(leftOut[outcome], key);
     else samples.set(outcome, [...(samples.get(outcome) ?? []), key]);
   }
-  return { samples, leftOut };
+  return { samples, leftOut, empty };
 }

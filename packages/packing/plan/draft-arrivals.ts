@@ -89,7 +89,7 @@ export interface PlanInput extends DatasetInput {
   readonly notifiedSince?: string | undefined;
 }
 
-export interface Drafted extends Pick<BeforeListing, 'annotations' | 'retractions' | 'compared'> {
+export interface Drafted extends Pick<BeforeListing, 'annotations' | 'lists' | 'retractions' | 'compared'> {
   readonly draft: DraftPlan;
   readonly changes: number;
   /** When the listing began, ISO 8601. */
@@ -111,7 +111,7 @@ export async function draftPlan(deps: DraftDeps, input: PlanInput): Promise<Draf
   });
   const ranges = await collecting.arrivals.finish();
   finishDraft(collecting.draft, before, listedAt);
-  const { manifests, settings, annotations, retractions, compared } = before;
+  const { manifests, settings, annotations, lists, retractions, compared } = before;
   const { draft, labels, samples } = collecting;
   const listed = listedRangesBody(
     manifests.map(({ generation }) => generation),
@@ -124,6 +124,7 @@ export async function draftPlan(deps: DraftDeps, input: PlanInput): Promise<Draf
     listedAt,
     listed,
     annotations,
+    lists,
     labels,
     held,
     retractions,

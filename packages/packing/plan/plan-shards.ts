@@ -185,7 +185,7 @@ const countsOf = ({ even, splits }: ShardAssignment): Pick<Plan, 'even' | 'split
 /** Digest of everything that the lists follow from. @param over ETag of the replaced plan, which has other lists */
 const digestOf = (
   input: PlanInput,
-  { draft, annotations, held }: Drafted,
+  { draft, annotations, lists, held }: Drafted,
   over: string | undefined,
 ): string => {
   const engine = input.packing.prepare && IMAGE_ENGINE;
@@ -193,6 +193,7 @@ const digestOf = (
     [
       JSON.stringify(input.packing),
       annotations?.version,
+      lists?.version,
       engine,
       readersText(input),
       over,

@@ -7,6 +7,7 @@ import { percent } from './drift.ts';
 import { type Html, html, htmlPage, type ReportColumn, tableOfRows } from './html.ts';
 import type { ClassRow, QualityReport, Shift } from './report-document.ts';
 import { DISTRIBUTIONS } from './tally.ts';
+import { asNamedTexts, notTrainedOnTexts } from './unexpected.ts';
 
 /** Data URLs by key. */
 export type Pictures = ReadonlyMap<string, string>;
@@ -22,6 +23,7 @@ export function reportPage(report: QualityReport, pictures: Pictures): string {
 <p>${own.samples} samples and ${own.copies} copies in this generation; ${all.samples} samples in the version.
 ${arrivals.objects} objects arrived: ${arrivals.packed} packed, ${arrivals.rejected} rejected, ${arrivals.deferred} left
 to the next run. ${then}</p>
+${[...notTrainedOnTexts(report), ...asNamedTexts(report)].map((text) => html`<p>${text}.</p>`)}
 ${splitPart(report)}
 ${classPart(report)}
 ${ownLabelPart(report)}

@@ -53,14 +53,20 @@ class OwnLabels {
 
 const count = z.number().int().min(0);
 
+/** Their number is above 0. */
+const countedSchema = z.object({ members: count, example: z.string() });
+type Counted = z.infer<typeof countedSchema>;
+
 const columnSchema = z.object({
   members: count,
   bytes: count,
   size: distributionSchema,
   /** Images that packing left as they came, in a generation that prepares images. Above 0. */
   unprepared: count.optional(),
-  /** Members with the name of an image and no header of one; their number is above 0. */
-  headless: z.object({ members: count, example: z.string() }).optional(),
+  /** Members with the name of an image and no header of one. */
+  headless: countedSchema.optional(),
+  /** Members without a byte. */
+  empty: countedSchema.optional(),
   width: distributionSchema.optional(),
   height: distributionSchema.optional(),
   seconds: distributionSchema.optional(),
@@ -103,7 +109,7 @@ class ColumnTally {
   members = 0;
   bytes = 0;
   unprepared = 0;
-  headless: NonNullable<StoredColumn['headless']> = { members: 0, example: '' };
+  readonly #counted: { headless?: Counted; empty?: Counted } = {};
   readonly size = new Distribution();
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
@@ -116,7 +122,8 @@ class ColumnTally {
     // The store copied it.
     if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
     const isHeadless = media?.width === undefined && imageFormatOf(name) !== undefined && !isCopied(line);
-    if (isHeadless) this.#addHeadless(1, key ?? name);
+    if (size === 0) this.#count('empty', { members: 1, example: key ?? name });
+    else if (isHeadless) this.#count('headless', { members: 1, example: key ?? name });
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {
@@ -130,7 +137,8 @@ class ColumnTally {
     this.bytes += other.bytes;
     this.size.addAll(other.size);
     this.unprepared += other.unprepared ?? 0;
-    if (other.headless !== undefined) this.#addHeadless(other.headless.members, other.headless.example);
+    if (other.headless !== undefined) this.#count('headless', other.headless);
+    if (other.empty !== undefined) this.#count('empty', other.empty);
     if (other.faulty !== undefined) this.faulty.addAll(other.faulty);
     for (const measure of MEASURES) {
       const values = other[measure];
@@ -146,18 +154,15 @@ class ColumnTally {
       bytes: this.bytes,
       size: this.size.stored,
       ...(this.unprepared > 0 && { unprepared: this.unprepared }),
-      ...(this.headless.members > 0 && { headless: this.headless }),
+      ...this.#counted,
       ...(faulty && { faulty }),
       ...Object.fromEntries(measured),
     };
   }
 
-  #addHeadless(members: number, example: string): void {
-    const before = this.headless;
-    this.headless = {
-      members: before.members + members,
-      example: before.members === 0 ? example : before.example,
-    };
+  #count(what: 'headless' | 'empty', { members, example }: Counted): void {
+    const before = this.#counted[what];
+    this.#counted[what] = { members: (before?.members ?? 0) + members, example: before?.example ?? example };
   }
 
   #of(measure: Measure): Distribution {

@@ -2,7 +2,7 @@
 
 import { namesOf, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { ConfigurationError, TransientError } from '@tidewheel/kit/errors.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
 import { joinChunks } from '../documents/blob-store.ts';
 import type { TableReader } from '../labels/annotations.ts';
@@ -17,6 +17,8 @@ export class SplitLists {
   /** A name that stands in the lists of two splits says nothing. */
   readonly #splits = new Map<string, SplitName | 'several'>();
   readonly keys: readonly string[];
+  /** Tells versions of the files apart. */
+  version = '';
 
   private constructor(keys: readonly string[]) {
     this.keys = keys;
@@ -42,8 +44,11 @@ export class SplitLists {
         throw new ConfigurationError(
           `packing.split.${name} names ${quoted(file)}, which has more than ${MOST_LIST_BYTES / 1e6} MB: divide the samples among folders, and write by: folder`,
         );
-      const found = await store.get(key);
-      if (found.kind === 'found') lists.#add(name, Buffer.from(joinChunks(found.chunks)).toString('utf8'));
+      const found = await store.get(key, head.etag === '' ? {} : { ifMatch: head.etag });
+      if (found.kind !== 'found')
+        throw new TransientError(`${key} changed while it was read; the next try reads its new version`);
+      lists.version += `${file}@${head.etag} `;
+      lists.#add(name, Buffer.from(joinChunks(found.chunks)).toString('utf8'));
     }
     return lists;
   }

@@ -47,6 +47,18 @@ describe('a split by folders', () => {
     });
   });
 
+  it('may be named by any joined folder', async () => {
+    const join = { image: 'train/*', mask: 'a_masks/*' };
+    const world = new DatasetWorld({ split: byFolder, join, label: 'none' });
+    world.put({ 'a_masks/1.png': 'mask', 'train/1.png': 'image', 'val/2.png': 'other' });
+    expect((await world.run()).samples).toBe(2);
+    expect(await splitsOf(world)).toEqual({
+      'a_masks/1.png': 'train',
+      'train/1.png': 'train',
+      'val/2.png': 'validation',
+    });
+  });
+
   it('leaves what is in none of them, with an example', async () => {
     const world = new DatasetWorld({ split: byFolder });
     world.put({ 'train/1.txt': 'a', 'other/2.txt': 'b' });

@@ -80,9 +80,11 @@ const PNG = Buffer.from('89504e470d0a1a0a0000000d494844520000000400000004', 'hex
 
 it('an image without a header is said', async () => {
   const whole = { 'cat/1.png': PNG, 'cat/2.png': Buffer.concat([PNG, Buffer.from('2')]) };
-  store = await packedInDrops([{ ...whole, 'dog/3.png': 'damaged' }], settings());
+  store = await packedInDrops([{ ...whole, 'dog/3.png': 'damaged', 'dog/4.bin': '' }], settings());
   await reportQuality(at, { store }, asked);
-  expect((await entries())[0]).toMatch(/^1 images have no header of one, such as dog\/3\.png; /);
+  expect((await entries())[0]).toMatch(
+    /^1 files are empty, such as dog\/4\.bin, 1 images have no header of one, such as dog\/3\.png; /,
+  );
 });
 
 describe('what is not trained on', () => {

@@ -1,0 +1,39 @@
+/** What a person may not expect of a drop, in sentences: what is not trained on, and what is no file that its name says. */
+import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
+import { shownKey } from '@tidewheel/kit/quoted.ts';
+import type { QualityReport } from './report-document.ts';
+
+/** Such as `12 of 13 arrivals (92.3 %) are not trained on: 12 suffixNotAccepted, such as images/1.nii.gz`. */
+export function notTrainedOnTexts({ notTrainedOn: share, pipeline }: QualityReport): string[] {
+  if (share === undefined) return [];
+  const { objects, of, byReason, example } = share;
+  const percent = Number(((100 * objects) / of).toFixed(1));
+  const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
+  const shown = example === undefined ? '' : `, such as ${shownKey(belowIncoming(pipeline, example))}`;
+  return [`${objects} of ${of} arrivals (${percent} %) are not trained on: ${counts.join(', ')}${shown}`];
+}
+
+/** Joins without a declaration, files without a byte, and images without a header. */
+export function asNamedTexts({
+  dots: { joined, paired } = {},
+  generationTally,
+  pipeline,
+}: QualityReport): string[] {
+  const shown = (count: number | undefined, what: string, example = ''): string[] =>
+    count === undefined ? [] : [`${count} ${what}, such as ${shownKey(example)}`];
+  return [
+    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty }) => [
+      ...shown(empty?.members, 'files are empty', belowIncoming(pipeline, empty?.example ?? '')),
+      // Where no image has a header, an earlier release looked at none.
+      ...(width === undefined
+        ? []
+        : shown(
+            headless?.members,
+            'images have no header of one',
+            belowIncoming(pipeline, headless?.example ?? ''),
+          )),
+    ]),
+    ...shown(joined?.objects, 'files join a sample by a word between dots', joined?.example),
+    ...shown(paired?.objects, 'files join a sample of the same name', paired?.example),
+  ];
+}
