@@ -14,7 +14,7 @@ import {
   batchOf,
   inOrder,
   type Manifest,
-  MOST_FILES,
+  MOST_CHANNEL_FILES,
   manifestsOf,
   sealedFates,
   sealedLines,
@@ -125,7 +125,7 @@ function othersText(
   others: string,
 ) {
   if (listed === undefined)
-    return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_FILES} at most`;
+    return `${channel} reads ${place} as it is now${others && `, also ${others}`}: only File takes a list of files, and of ${MOST_CHANNEL_FILES} at most`;
   const { files, missing } = listed;
   if (others === '' && missing === 0) return undefined;
   const has =
@@ -167,7 +167,7 @@ async function filesIn(
   const others: Record<keyof typeof OTHERS, string[]> = { rejected: [], bundled: [], later: [] };
   let [objects, packed] = [0, 0];
   for await (const { key, etag } of store.list(prefix)) {
-    if ((objects += 1) > MOST_FILES) break;
+    if ((objects += 1) > MOST_CHANNEL_FILES) break;
     if (noArrivals.has(key)) continue;
     const name = key.slice(prefix.length);
     const fate = await fateOf(key, etag);
@@ -176,7 +176,7 @@ async function filesIn(
     else others[key.startsWith(bucketKeys.bundles(run.pipeline)) ? 'bundled' : (fate ?? 'later')].push(name);
   }
   const words = KINDS.flatMap((kind) => countText(OTHERS[kind], others[kind]));
-  const isWhole = objects <= MOST_FILES;
+  const isWhole = objects <= MOST_CHANNEL_FILES;
   const missing = isWhole ? (await countPacked(reader, version, prefix, packed)) - packed : 0;
   return { files, missing, others: words.join('; '), isWhole };
 }

@@ -46,6 +46,6 @@ export {
 } from './documents/versions.ts';
 export { headerDifference, shownHeader } from './formats/csv-header.ts';
 export { sealedFates } from './plan/new-arrivals.ts';
-export { MOST_FILES } from './plan/plan-files.ts';
+export { MOST_CHANNEL_FILES } from './plan/plan-files.ts';
 export { isReleased, reportedHeld } from './quality/held.ts';
 export { copyFile, type SealedFile } from './seal/kept-files.ts';

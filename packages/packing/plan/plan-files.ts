@@ -27,7 +27,7 @@ import type { DraftDeps, PlanInput } from './draft-arrivals.ts';
 import { listInParallel } from './parallel-listing.ts';
 
 /** A channel's list of so many has some 10 MB. */
-export const MOST_FILES = 100_000;
+export const MOST_CHANNEL_FILES = 100_000;
 
 export interface FilesDraft {
   readonly arrivals: CompressedLines;
@@ -62,7 +62,7 @@ export async function draftFiles(deps: DraftDeps, input: PlanInput): Promise<Fil
     totals.bytes += object.size;
     if (typeof line[3] === 'number') totals.samples += 1;
     else if (!isDeferral(line[3])) totals.rejected += 1;
-    if (totals.samples > MOST_FILES) throw tooMany(pipeline);
+    if (totals.samples > MOST_CHANNEL_FILES) throw tooMany(pipeline);
   }
   const isNew = !(await isSealed(store, input.packing, { manifests, arrivals }));
   const none = { objects: 0, samples: 0, bytes: 0, rejected: 0 };
@@ -85,7 +85,7 @@ export async function draftFiles(deps: DraftDeps, input: PlanInput): Promise<Fil
 
 const tooMany = (pipeline: string) =>
   new ConfigurationError(
-    `${bucketKeys.incoming(pipeline)} holds more than ${MOST_FILES} files, the most that a channel lists: choose a format in packing.format, so that they are packed into shards, or take fewer by packing.accept and packing.ignore`,
+    `${bucketKeys.incoming(pipeline)} holds more than ${MOST_CHANNEL_FILES} files, the most that a channel lists: choose a format in packing.format, so that they are packed into shards, or take fewer by packing.accept and packing.ignore`,
   );
 
 /** Without the marker, the lists of a split, and the folder itself. */
