@@ -22,7 +22,7 @@ const CHECKS = [
   // Exports that only tests import. The number may only shrink.
   {
     name: 'knip without tests',
-    command: ['knip', '--production', '--include', 'exports', '--max-issues', '15'],
+    command: ['knip', '--production', '--include', 'exports', '--max-issues', '14'],
   },
   { name: 'markdownlint', command: ['markdownlint-cli2'] },
   { name: 'ruff', command: ['ruff', 'check', ...PYTHON_FOLDERS] },
