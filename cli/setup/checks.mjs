@@ -19,10 +19,11 @@ const CHECKS = [
   { name: 'tsc', command: ['tsc', '-p', '.'] },
   { name: 'tsc page', command: ['tsc', '-p', 'page'] },
   { name: 'knip', command: ['knip'] },
-  // Exports that only tests import. The number may only shrink.
+  // Exports that only tests import. The number may only shrink. What is left: contracts with Python and with AWS's models,
+  // a bench's inside, single looks of loops, and words that are judged before set-up.
   {
     name: 'knip without tests',
-    command: ['knip', '--production', '--include', 'exports', '--max-issues', '15'],
+    command: ['knip', '--production', '--include', 'exports', '--max-issues', '14'],
   },
   { name: 'markdownlint', command: ['markdownlint-cli2'] },
   { name: 'ruff', command: ['ruff', 'check', ...PYTHON_FOLDERS] },

@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { makeAllPrivate } from '@tidewheel/kit/files.ts';
 import { openTemporaryFolder } from '@tidewheel/kit/temporary-folder.ts';
 import type { LocalServer } from '../access/local-server.ts';
+import type { LocalClock } from '../clock/clock.ts';
 import { type Rate, tokenBuckets } from '../limits/token-bucket.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
-import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
+import type { CapacityMarket, CapacityRequest } from '../spot-market/model/capacity-source.ts';
 import { startHttpServer } from './api/http.ts';
 import { runOperation } from './api/training-operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
-import { withPendingQueue } from './jobs/pending-queue.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
 import type { LocalTrainingJob } from './jobs/training-job.ts';
 import { destroyClients, makeClients } from './model/job-clients.ts';
@@ -106,6 +106,49 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
       destroyClients(clients);
       await temporary.close();
       unlockState();
+    },
+  };
+}
+
+// Lets On-Demand jobs wait in line, as they do on AWS for the largest types. The market itself always has On-Demand.
+
+/** @param secondsOf from a job's first request to its turn, by the clock */
+function withPendingQueue(
+  market: CapacityMarket,
+  clock: LocalClock,
+  secondsOf: (request: CapacityRequest) => number,
+): CapacityMarket {
+  /** When the turn of each owner comes, in milliseconds since 1970. */
+  const turns = new Map<string, number>();
+  const listeners = new Set<() => void>();
+  const turnOf = (request: CapacityRequest): number => {
+    const known = turns.get(request.owner);
+    if (known !== undefined) return known;
+    const seconds = request.purchaseOption === 'on-demand' ? secondsOf(request) : 0;
+    const turn = clock.now() + seconds * 1_000;
+    if (seconds > 0) {
+      turns.set(request.owner, turn);
+      clock.at(turn, () => {
+        for (const listener of Array.from(listeners)) listener();
+      });
+    }
+    return turn;
+  };
+  return {
+    acquire: (request) => {
+      if (turnOf(request) > clock.now()) return undefined;
+      const lease = market.acquire(request);
+      if (lease !== undefined) turns.delete(request.owner);
+      return lease;
+    },
+    onCapacity: (listener) => {
+      const own = (): void => listener();
+      listeners.add(own);
+      const unsubscribe = market.onCapacity(listener);
+      return () => {
+        listeners.delete(own);
+        unsubscribe();
+      };
     },
   };
 }

@@ -140,7 +140,9 @@ export async function auditArrivals(store: BlobStore, input: AuditInput): Promis
     return writer.packed([key, etag, size, shardOf[sample] ?? NO_SHARD]);
   };
   for (let part = 0; part < input.plan.arrivalParts; part += 1) {
-    for (const line of linesOf(await readLines(store, input.keys.planArrivals(input.plan.digest, part)))) {
+    for (const line of linesOf(
+      await readCompressed(store, input.keys.planArrivals(input.plan.digest, part)),
+    )) {
       const full = record(parseArrival(line));
       if (full !== undefined) await full;
     }
@@ -178,7 +180,7 @@ function recordRejected(
   return writer.rejected([key, etag, size, reason, packedEtag]);
 }
 
-export async function readLines(store: BlobStore, key: string): Promise<string> {
+export async function readCompressed(store: BlobStore, key: string): Promise<string> {
   const found = await store.get(key);
   if (found.kind !== 'found') throw new AuditError(key, 'the list is gone');
   return decompress(joinChunks(found.chunks));
@@ -193,7 +195,7 @@ interface Seen {
 async function readMembers(store: BlobStore, input: AuditInput, seen: Seen): Promise<Uint32Array> {
   const shardOf = new Uint32Array(input.plan.samples).fill(NO_SHARD);
   for (const record of input.records) {
-    const text = await readLines(store, `${input.keys.generation}${record.memberList.key}`);
+    const text = await readCompressed(store, `${input.keys.generation}${record.memberList.key}`);
     if (hash('sha256', text) !== record.memberList.sha256) {
       throw new AuditError(record.key, 'the member list is not the one that was packed');
     }

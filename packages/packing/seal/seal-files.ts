@@ -16,7 +16,7 @@ import { manifestsOf } from '../documents/sealed-arrivals.ts';
 import { sealedLines } from '../documents/sealed-lines.ts';
 import { batchOf, blobVersions, newestVersion } from '../documents/versions.ts';
 import { sealedAs } from '../plan/plan-files.ts';
-import { ArrivalsWriter, LeftTally, readLines } from './audit.ts';
+import { ArrivalsWriter, LeftTally, readCompressed } from './audit.ts';
 import { keepFiles, type SealedFile } from './kept-files.ts';
 
 export interface SealFilesInput {
@@ -102,7 +102,7 @@ async function readPlanned(
   const lines: SealedLine[] = [];
   const left: LeftFile[] = [];
   for (let part = 0; part < plan.arrivalParts; part += 1)
-    for (const text of linesOf(await readLines(store, keys.planArrivals(plan.digest, part)))) {
+    for (const text of linesOf(await readCompressed(store, keys.planArrivals(plan.digest, part)))) {
       const arrival = parseArrival(text);
       const [key, size, etag, fate, since] = arrival;
       const line = sealedAs(arrival);

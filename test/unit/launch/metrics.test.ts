@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { launch, requestOf } from '../../support/builders/launch.ts';
 
 const read = (name: string, line: string): string | undefined => {
-  const { MetricDefinitions: definitions = [] } = requestOf(launch()).AlgorithmSpecification;
+  const { MetricDefinitions: definitions } = requestOf(launch()).AlgorithmSpecification;
   return new RegExp(definitions.find(({ Name }) => Name === `tidewheel:${name}`)?.Regex ?? '(?!)').exec(
     line,
   )?.[1];
