@@ -86,7 +86,7 @@ async function noteOf(
   return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text));
 }
 
-/** What was noted when these files were sent, and no others. */
+/** From the note, if it is about these very objects. */
 async function sentGitOf(
   store: ObjectStore,
   { pipeline, source }: SourceOfRun,
