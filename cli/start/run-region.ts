@@ -5,6 +5,8 @@ import { heldUpLines, refusedSoFar } from '@tidewheel/emulators/limits/profiles.
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
+import { attemptOf, runOf } from '@tidewheel/emulators/spot-market/model/run-name.ts';
+import type { MarketScript } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import pc from 'picocolors';
@@ -17,7 +19,6 @@ import { buildPage } from '../page/page-files.ts';
 import { type ServedPage, servePage } from '../page/page-server.ts';
 import { watchDropFolder } from '../serve/drop-folder.ts';
 import type { NewsLine } from '../serve/news.ts';
-import { type OwnReclaims, ownReclaims } from '../serve/own-reclaims.ts';
 import { resumeRuns, showPipelines } from '../serve/resume-runs.ts';
 import type { Session } from '../serve/session.ts';
 import { watchUnclaimedFiles } from '../serve/unclaimed-files.ts';
@@ -206,4 +207,42 @@ async function serveDrops(session: Session, watch: Watch): Promise<void> {
   for (const line of nextSteps(session.region, session.stateDirectory)) screen.line(line);
   await watch.ended;
   await folder.close();
+}
+
+// Says on a run's timeline that this machine's market took its capacity: no cloud did, and no person asked for it.
+
+interface OwnReclaims {
+  /** @param job of which the market's script took the capacity */
+  readonly add: (job: string) => void;
+  /** Writes the entries, earlier ones too. */
+  readonly follow: (session: Pick<Session, 'stores' | 'screen'>) => void;
+}
+
+export function ownReclaims({ kind }: MarketScript, now = () => new Date()): OwnReclaims {
+  const waiting: (() => void)[] = [];
+  let session: Pick<Session, 'stores' | 'screen'> | undefined;
+  const why = kind === 'demo' ? 'as it does once with each run (--market calm: never)' : 'by its script';
+  const write = (runId: string, attempt: number, at: string): void => {
+    session?.stores.timeline
+      .add(runId, {
+        id: `local-market-${attempt}`,
+        at,
+        kind: 'LocalMarketReclaimed',
+        text: `attempt ${attempt}: this machine's market takes its Spot capacity, ${why}`,
+      })
+      .catch((error: unknown) => session?.screen.problem(`${runId}: ${messageOf(error)}`));
+  };
+  return {
+    add: (job) => {
+      const attempt = attemptOf(job);
+      if (attempt === undefined) return;
+      const at = now().toISOString();
+      if (session === undefined) waiting.push(() => write(runOf(job), attempt, at));
+      else write(runOf(job), attempt, at);
+    },
+    follow: (begun) => {
+      session = begun;
+      for (const each of waiting.splice(0)) each();
+    },
+  };
 }

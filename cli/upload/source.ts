@@ -1,13 +1,15 @@
-/** Makes `<pipeline>/source/` equal to a folder of code. */
+/** Makes `<pipeline>/source/` equal to a folder of code, and notes the commit that the folder is at. */
 
+import { execFile } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { GIT_NOTE } from '@tidewheel/contract/bucket-keys.ts';
-import { sourceFingerprint } from '@tidewheel/declaration/script.ts';
+import { type GitIdentity, gitIdentitySchema, sourceFingerprint } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 import { bytesText } from '../../client/amounts.ts';
-import { gitIdentityOf } from './git-identity.ts';
 import { type FilesBelow, type LocalFile, sourceFilesBelow } from './local-files.ts';
 import { etagOfBody } from './put-file.ts';
 
@@ -47,8 +49,8 @@ export async function putSource(
     for (const { key, etag } of objects) there.set(key.slice(prefix.length), etag);
   const added: string[] = [];
   const changed: string[] = [];
-  for (const { name, path } of files) {
-    const body = await readFile(path);
+  for (const { name, path: file } of files) {
+    const body = await readFile(file);
     const etag = there.get(name);
     if (etag === etagOfBody(body)) continue;
     (etag === undefined ? added : changed).push(name);
@@ -57,7 +59,7 @@ export async function putSource(
   const names = new Set(files.map(({ name }) => name));
   const removed = [...there.keys()].filter((name) => !names.has(name) && name !== GIT_NOTE);
   if (!dryRun && removed.length > 0) await store.deleteMany(removed.map((name) => prefix + name));
-  if (!dryRun) await noteGit(store, prefix, { folder, sent: [...names], omit });
+  if (!dryRun) await noteGit(store, prefix, { folder, sent: files.map((file) => file.path), omit });
   return { added, changed, removed, leftOut: skipped.map(({ name, why }) => `${name} (${why})`) };
 }
 
@@ -88,7 +90,7 @@ async function codeOf(
   return { files: all, skipped: left };
 }
 
-/** The note names the objects that it is about: whoever changes one makes it void. */
+/** The note names the objects that it is about: with a changed one it counts as none. */
 async function noteGit(
   store: BlobStore,
   prefix: string,
@@ -116,4 +118,50 @@ function refuseLarge(folder: string, files: readonly LocalFile[]): void {
   throw new UsageError([
     `the source ${folder} has ${files.length} files of ${bytesText(bytes)}, and may have ${MOST_FILES} of ${bytesText(MOST_BYTES)}: name a smaller folder as x-local.source, or the data as x-local.data. The largest are ${largest.join(', ')}`,
   ]);
+}
+
+const LIMIT = { timeout: 10_000, maxBuffer: 64 * 1024 * 1024 };
+/** Reads take no lock, and start no program that the folder's own configuration names. */
+const HARMLESS = ['--no-optional-locks', '-c', 'core.fsmonitor=false'];
+
+interface Folder {
+  readonly folder: string;
+  /** Files that are sent, by their paths: dependencies may lie beside the folder. */
+  readonly sent: readonly string[];
+  /** What is no code, relative to the folder, with slashes. */
+  readonly omit: readonly string[];
+}
+
+/** @returns undefined without git, a repository or a commit */
+export async function gitIdentityOf({ folder, sent, omit }: Folder): Promise<GitIdentity | undefined> {
+  const git = async (...words: string[]): Promise<string> =>
+    (await promisify(execFile)('git', [...HARMLESS, '-C', folder, ...words], LIMIT)).stdout;
+  try {
+    const top = (await git('rev-parse', '--show-toplevel')).replace(/\n$/, '');
+    const [commit, branch, tracked, changed] = await Promise.all([
+      git('rev-parse', '--verify', 'HEAD'),
+      git('branch', '--show-current'),
+      git('-C', top, 'ls-files', '-z'),
+      // Without external programs that may stand in for the comparison.
+      git('-C', top, 'diff', '--no-ext-diff', '--no-textconv', '--name-only', '-z', 'HEAD', '--'),
+    ]);
+    const [known, others] = [tracked, changed].map(
+      (names) => new Set(names.split('\0').flatMap((name) => (name === '' ? [] : [join(top, name)]))),
+    );
+    const files = sent.map((file) => join(realpathSync(dirname(file)), basename(file)));
+    const [root, ...left] = ['', ...omit].map((name) => join(realpathSync(folder), name));
+    const isIn = (file: string, place = ''): boolean => `${file}/`.startsWith(`${place.replace(/\/$/, '')}/`);
+    const isGone = (file: string): boolean =>
+      isIn(file, root) && !left.some((place) => isIn(file, place)) && !existsSync(file);
+    const isDirty =
+      files.some((file) => known?.has(file) !== true || others?.has(file) === true) ||
+      [...(others ?? [])].some(isGone);
+    return gitIdentitySchema.parse({
+      commit: commit.trim(),
+      ...(branch.trim() !== '' && { branch: branch.trim() }),
+      isDirty,
+    });
+  } catch {
+    return undefined;
+  }
 }

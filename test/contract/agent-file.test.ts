@@ -105,7 +105,8 @@ it('unpacks a source with every name and byte', async () => {
   const names = ['train.py', 'a/b.py', 'ü \u{1F30A}/x', "'; rm -rf $(id)", 'a/..b', 'x'.repeat(255)];
   const store = memoryObjectStore(fakeClock());
   for (const name of names) store.put(`${bucketKeys.source('digits')}${name}`, `${name}\0`);
-  const digest = (await pinnedSourceOf(store, runOf('digits', 1, { declaration: declaration() }))) ?? '';
+  const digest =
+    (await pinnedSourceOf(store, runOf('digits', 1, { declaration: declaration() })))?.digest ?? '';
   const archive = await store.readBytes(bucketKeys.packedSource('digits', digest) + SOURCE_FILE);
   const file = path.join(folder, 'source.zip');
   writeFileSync(file, archive?.bytes ?? '');

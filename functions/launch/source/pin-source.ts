@@ -28,12 +28,14 @@ const noteSchema = z.object({
   git: gitIdentitySchema.optional().catch(undefined),
 });
 
+/** Its archive lies at `bucketKeys.packedSource(pipeline, digest)`. */
+export type PinnedSource = Readonly<z.output<typeof noteSchema>>;
+
 /**
- * @returns the digest of the pinned source, whose archive lies at `bucketKeys.packedSource(pipeline, digest)`; undefined for
- * a source in another bucket, which only the job may read
+ * @returns undefined for a source in another bucket, which only the job may read
  * @throws LaunchRefusedError with every problem of the folder
  */
-export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<string | undefined> {
+export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promise<PinnedSource | undefined> {
   const { pipeline, runId, declaration, source: asked } = run;
   if (declaration === undefined) throw new RunNotFoundError(runId);
   const { source, workingDirectory } = declaration.training;
@@ -42,12 +44,6 @@ export async function pinnedSourceOf(store: ObjectStore, run: RunRecord): Promis
   const again = run.request?.again;
   return pinSource(store, { pipeline, runId, source, entryPoint, workingDirectory, asked, again });
 }
-
-/** Of the pinned source. */
-export const pinnedGitOf = async (
-  store: ObjectStore,
-  run: Pick<SourceOfRun, 'pipeline' | 'runId'>,
-): Promise<GitIdentity | undefined> => (await noteOf(store, run))?.git;
 
 interface SourceOfRun {
   readonly pipeline: string;
@@ -63,13 +59,13 @@ interface SourceOfRun {
   readonly again?: string | undefined;
 }
 
-async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> {
-  const noted = (await noteOf(store, run))?.digest ?? (await noteAsked(store, run));
-  if (noted !== undefined && (await isThere(store, run.pipeline, noted))) return noted;
+async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<PinnedSource> {
+  const noted = (await noteOf(store, run)) ?? (await noteAsked(store, run));
+  if (noted !== undefined && (await isThere(store, run.pipeline, noted.digest))) return noted;
   const packed = await packedFrom(store, run);
-  if (noted !== undefined && noted !== packed.digest) {
+  if (noted !== undefined && noted.digest !== packed.digest) {
     throw new LaunchRefusedError(
-      `the source of ${run.runId} (${noted}) was deleted from ${bucketKeys.packedSource(run.pipeline, noted)}, and ${run.source} has changed since: restore the earlier files, or start a new run`,
+      `the source of ${run.runId} (${noted.digest}) was deleted from ${bucketKeys.packedSource(run.pipeline, noted.digest)}, and ${run.source} has changed since: restore the earlier files, or start a new run`,
     );
   }
   // The check saves the upload for a run with the same code. Create-only, because another process may write it too.
@@ -79,40 +75,44 @@ async function pinSource(store: ObjectStore, run: SourceOfRun): Promise<string> 
       packed.archive,
     );
   if (noted !== undefined) return noted;
-  const git = await sentGitOf(store, run, packed.files);
-  const note = JSON.stringify({ digest: packed.digest, git });
-  await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
-  // Another process may have written the first note, from a folder that changed in between.
-  return (await noteOf(store, run))?.digest ?? packed.digest;
+  return noteFirst(store, run, { digest: packed.digest, git: packed.git });
 }
 
 async function noteOf(
   store: ObjectStore,
   { pipeline, runId }: Pick<SourceOfRun, 'pipeline' | 'runId'>,
-): Promise<z.output<typeof noteSchema> | undefined> {
+): Promise<PinnedSource | undefined> {
   const stored = await store.readText(bucketKeys.pinnedSource(pipeline, runId));
   return stored === undefined ? undefined : noteSchema.parse(JSON.parse(stored.text));
 }
 
-/** What was noted when these files were sent, and no others. */
+/** From the note, if it is about these very objects. */
 async function sentGitOf(
   store: ObjectStore,
   { pipeline, source }: SourceOfRun,
-  files: string,
+  all: readonly ListedObject[],
 ): Promise<GitIdentity | undefined> {
-  const stored = await store.readText(bucketKeys.gitNote(pipeline, source));
+  const note = bucketKeys.gitNote(pipeline, source);
+  if (!all.some(({ key }) => key === note)) return undefined;
+  const stored = await store.readText(note);
   const { data } = gitNoteSchema.safeParse(parseJson(stored?.text ?? ''));
+  const prefix = bucketKeys.sourceAt(pipeline, source);
+  const files = sourceFingerprint(all.map(({ key, etag }) => ({ name: key.slice(prefix.length), etag })));
   return data?.files === files ? gitIdentitySchema.parse(data) : undefined;
 }
 
-async function noteAsked(store: ObjectStore, run: SourceOfRun): Promise<string | undefined> {
+/** Another process may have written the first note, from a folder that changed in between. */
+async function noteFirst(store: ObjectStore, run: SourceOfRun, note: PinnedSource): Promise<PinnedSource> {
+  await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), JSON.stringify(note));
+  return (await noteOf(store, run)) ?? note;
+}
+
+async function noteAsked(store: ObjectStore, run: SourceOfRun): Promise<PinnedSource | undefined> {
   if (run.asked === undefined) return undefined;
   const former =
     run.again === undefined ? undefined : await noteOf(store, { pipeline: run.pipeline, runId: run.again });
   const git = former?.digest === run.asked ? former.git : undefined;
-  const note = JSON.stringify({ digest: run.asked, git });
-  await store.createText(bucketKeys.pinnedSource(run.pipeline, run.runId), note);
-  return (await noteOf(store, run))?.digest ?? run.asked;
+  return noteFirst(store, run, { digest: run.asked, git });
 }
 
 export async function isThere(store: ObjectStore, pipeline: string, digest: string): Promise<boolean> {
@@ -125,9 +125,11 @@ const TOGETHER = 16;
 async function packedFrom(
   store: ObjectStore,
   run: SourceOfRun,
-): Promise<PackedSource & { readonly files: string }> {
+): Promise<PackedSource & { readonly git: GitIdentity | undefined }> {
   const prefix = bucketKeys.sourceAt(run.pipeline, run.source);
-  const before = await listing(store, prefix);
+  const all = await listing(store, prefix);
+  const isSource = ({ key }: ListedObject): boolean => belongsToSource(key.slice(prefix.length));
+  const before = all.filter(isSource);
   const entries = before.map(({ key, size }) => ({ name: key.slice(prefix.length), size }));
   const problems = packedSourceProblems(entries, {
     where: s3Uri(store.bucket, prefix),
@@ -138,18 +140,14 @@ async function packedFrom(
     throw new LaunchRefusedError(`the source of ${run.runId} cannot be packed: ${problems.join('; ')}`);
   const files = await readAll(store, before, prefix);
   // During a deployment of new code the files read may mix two versions.
-  const after = await listing(store, prefix);
-  if (files === undefined || !isSame(before, after))
+  if (files === undefined || !isSame(before, (await listing(store, prefix)).filter(isSource)))
     throw new TransientError(`${prefix} changed during the read: the next try reads it again`);
-  const objects = before.map(({ key, etag }) => ({ name: key.slice(prefix.length), etag }));
-  return { ...packSource(files), files: sourceFingerprint(objects) };
+  return { ...packSource(files), git: await sentGitOf(store, run, all) };
 }
 
 async function listing(store: ObjectStore, prefix: string): Promise<ListedObject[]> {
   const objects: ListedObject[] = [];
-  for await (const object of store.list(prefix)) {
-    if (belongsToSource(object.key.slice(prefix.length))) objects.push(object);
-  }
+  for await (const object of store.list(prefix)) objects.push(object);
   return objects;
 }
 

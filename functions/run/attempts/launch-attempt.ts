@@ -20,7 +20,7 @@ import { jobNameOf, jobSaltOf } from '../../launch/job/job-name.ts';
 import { agentFilesOf, type JobInput } from '../../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../../launch/launcher.ts';
 import { copyInputsToRegion, type RegionBucket } from '../../launch/regions/region-copy.ts';
-import { pinnedGitOf, pinnedSourceOf } from '../../launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../launch/source/pin-source.ts';
 import { listChannelFiles } from '../../records/channel-files.ts';
 import { readProgress } from '../../records/progress.ts';
 import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
@@ -142,23 +142,23 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const { declaration } = run;
   if (declaration === undefined) throw new RunNotFoundError(run.runId);
   const otherRegion = otherRegionOf(deps, attempt);
-  const [dataset, source, agentPrefix] = await Promise.all([
+  const [dataset, pinnedSource, agentPrefix] = await Promise.all([
     datasetOf(deps.store, run),
     pinnedSourceOf(deps.store, run),
     (otherRegion?.publishAgent ?? deps.publishAgent)(agentFilesOf(declaration.training)),
   ]);
+  const source = pinnedSource?.digest;
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
   const sources = { run, declaration, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
-  const git = await pinnedGitOf(deps.store, run);
   const updatedAt = deps.clock.now().toISOString();
   await deps.runs.update(run.runId, {
     status: 'training',
     generations: dataset.generations,
-    ...(source !== undefined && { source, ...(git !== undefined && { git }) }),
+    ...(source !== undefined && { source, ...(pinnedSource?.git && { git: pinnedSource.git }) }),
     updatedAt,
   });
   // Inputs may have been copied for minutes.

@@ -52,7 +52,8 @@ export function pinnedSourceContract(name: string, open: () => Promise<ObjectSto
     };
     await put(files);
     const pin = async (run = 1, by: ObjectStore = store): Promise<string> =>
-      (await pinnedSourceOf(by, runOf(pipeline, run, { declaration: declarationOf(pipeline) }))) ?? '';
+      (await pinnedSourceOf(by, runOf(pipeline, run, { declaration: declarationOf(pipeline) })))?.digest ??
+      '';
     const archives = () => keysOf(store, `${pipeline}/sources/`);
     /** That the archive is whole and the one that its name says. */
     const isWhole = async (digest: string): Promise<boolean> => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownReclaims } from '../../../cli/serve/own-reclaims.ts';
+import { ownReclaims } from '../../../cli/start/run-region.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 
 const AT = '2026-11-29T12:00:00.000Z';

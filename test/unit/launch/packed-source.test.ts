@@ -18,7 +18,7 @@ function pinned(
   for (const [name, text] of Object.entries(files)) store.put(`digits/source/${name}`, text);
   const declaration = declarationOf('digits', { training: { strategy: 'ddp', ...training } });
   return pinnedSourceOf(store, runOf('digits', 1, { declaration })).then(
-    (digest) => digest ?? '',
+    (source) => source?.digest ?? '',
     (error: unknown) => String(error),
   );
 }

@@ -4,7 +4,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { sourceFingerprint } from '@tidewheel/declaration/script.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import { pinnedGitOf, pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
+import { pinnedSourceOf } from '../../../functions/launch/source/pin-source.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
@@ -26,10 +26,10 @@ function lay() {
 
 it('restores a deleted archive from the same files only', async () => {
   const store = lay();
-  const digest = await pinnedSourceOf(store, RUN);
+  const pinned = await pinnedSourceOf(store, RUN);
   const [archive = ''] = store.keys('digits/sources/');
   store.remove(archive);
-  expect(await pinnedSourceOf(store, RUN)).toBe(digest);
+  expect(await pinnedSourceOf(store, RUN)).toEqual(pinned);
   expect(store.keys('digits/sources/')).toEqual([archive]);
   store.remove(archive);
   store.put(script, 'print(2)');
@@ -57,17 +57,17 @@ it.each([
 
 it('uploads nothing for a run with the same code', async () => {
   const store = lay();
-  const digest = await pinnedSourceOf(store, RUN);
+  const pinned = await pinnedSourceOf(store, RUN);
   const createBytes = () => Promise.reject(new Error('sent again'));
-  expect(await pinnedSourceOf({ ...store, createBytes }, NEXT)).toBe(digest);
+  expect(await pinnedSourceOf({ ...store, createBytes }, NEXT)).toEqual(pinned);
 });
 
 it('leaves out caches and folder markers', async () => {
   const store = lay();
-  const digest = await pinnedSourceOf(store, RUN);
+  const pinned = await pinnedSourceOf(store, RUN);
   for (const name of ['', 'a/', '.git/config', '__pycache__/train.pyc', 'a/.mypy_cache/x'])
     store.put(bucketKeys.source('digits') + name, 'left behind');
-  expect(await pinnedSourceOf(store, NEXT)).toBe(digest);
+  expect(await pinnedSourceOf(store, NEXT)).toEqual(pinned);
 });
 
 const REQUESTED = { at: '2026-11-29T00:00:00.000Z', requestedBy: 'a person', tokens: [], changed: [] };
@@ -84,15 +84,14 @@ async function laid(note: (files: string) => unknown) {
 
 it('knows the commit, also of a run done again', async () => {
   const store = await laid((files) => ({ ...GIT, files }));
-  const digest = await pinnedSourceOf(store, RUN);
-  expect(await pinnedGitOf(store, RUN)).toEqual(GIT);
+  const pinned = await pinnedSourceOf(store, RUN);
+  expect(pinned?.git).toEqual(GIT);
   expect(store.keys('digits/sources/')).toEqual([
-    `${bucketKeys.packedSource('digits', digest ?? '')}source.zip`,
+    `${bucketKeys.packedSource('digits', pinned?.digest ?? '')}source.zip`,
   ]);
-  const other = { ...NEXT, source: digest, request: { ...REQUESTED, again: RUN.runId } };
+  const other = { ...NEXT, source: pinned?.digest, request: { ...REQUESTED, again: RUN.runId } };
   store.put(script, 'print(2)');
-  expect(await pinnedSourceOf(store, other)).toBe(digest);
-  expect(await pinnedGitOf(store, other)).toEqual(GIT);
+  expect(await pinnedSourceOf(store, other)).toEqual(pinned);
 });
 
 it.each([
@@ -102,6 +101,5 @@ it.each([
   ['nothing', () => null],
 ])('knows no commit by a note of %s', async (_, note) => {
   const store = await laid(note);
-  await pinnedSourceOf(store, RUN);
-  expect(await pinnedGitOf(store, RUN)).toBeUndefined();
+  expect((await pinnedSourceOf(store, RUN))?.git).toBeUndefined();
 });

@@ -4,8 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gitNoteSchema, sourceFingerprint } from '@tidewheel/declaration/script.ts';
 import { beforeEach, expect, it } from 'vitest';
-import { gitIdentityOf } from '../../../../cli/upload/git-identity.ts';
-import { putSource } from '../../../../cli/upload/source.ts';
+import { gitIdentityOf, putSource } from '../../../../cli/upload/source.ts';
 import { MemoryBlobStore } from '../../../support/fakes/memory-blob-store.ts';
 import { folderOfTest } from '../../../support/folders.ts';
 
@@ -20,7 +19,7 @@ const git = (...words: string[]): string =>
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim();
 const identity = (sent: readonly string[] = ['net.py', 'train.py']) =>
-  gitIdentityOf({ folder, sent, omit: ['data'] });
+  gitIdentityOf({ folder, sent: sent.map((name) => path.join(folder, name)), omit: ['data'] });
 
 beforeEach(async () => {
   folder = path.join(folderOfTest('git'), 'repository/project');
@@ -55,10 +54,18 @@ it.each([
   expect((await identity())?.isDirty).toBe(true);
 });
 
-it('calls what is sent and not in the commit dirty', async () => {
+it('calls sent files outside the commit dirty', async () => {
   await write('secret.py', 'a');
   expect((await identity())?.isDirty).toBe(false);
   expect((await identity(['secret.py', 'train.py']))?.isDirty).toBe(true);
+});
+
+it('knows dependencies beside the folder', async () => {
+  await write('../shared.py', 'a');
+  expect((await identity(['train.py', '../shared.py']))?.isDirty).toBe(true);
+  git('-C', '..', 'add', '.');
+  git('commit', '-q', '-m', 'b');
+  expect((await identity(['train.py', '../shared.py']))?.isDirty).toBe(false);
 });
 
 it('does not look at data', async () => {
