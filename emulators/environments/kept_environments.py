@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ COMPLETE = "complete.json"
 FILLING = "TIDEWHEEL_FILLING"
 """Set for the installer. Over a host's environment its `pip` is that host's: it would wait here."""
 _USERS = "users"
+_CACHE = ".fetched"
+_CACHE_SECONDS = 86_400
 _FLAGS = ("--no-input", "--disable-pip-version-check")
 _VALUED_FLAGS = ("--progress-bar", "--retries", "-r", "--requirement")
 _INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>[^\s#]+)")
@@ -160,6 +163,9 @@ def _fill(
     installer = [str(folder / "bin" / "python"), "-m", "pip", *arguments]
     variables = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
     variables[FILLING] = "1"
+    # An attempt that is cut short leaves what it has fetched to the next one.
+    cache = folder.with_suffix(_CACHE)
+    variables.setdefault("PIP_CACHE_DIR", str(cache))
     code = subprocess.run(installer, env=variables, pass_fds=[lock], check=False).returncode
     if code != 0:
         shutil.rmtree(folder, ignore_errors=True)
@@ -167,6 +173,7 @@ def _fill(
     temporary = folder / f"{COMPLETE}.new"
     temporary.write_text(json.dumps({"bytes": _bytes_below(folder)}))
     temporary.rename(folder / COMPLETE)
+    shutil.rmtree(cache, ignore_errors=True)
     return 0
 
 
@@ -194,6 +201,9 @@ def _remove_least_recent(home: Path, most_bytes: int = MOST_BYTES) -> None:
 
 def _remove_unfinished(home: Path) -> None:
     """Those that no process works on any more."""
+    for cache in home.glob(f"*{_CACHE}"):
+        if time.time() - cache.stat().st_mtime > _CACHE_SECONDS:
+            shutil.rmtree(cache, ignore_errors=True)
     for lock in home.glob("*.lock"):
         folder = lock.with_suffix("")
         if not folder.is_dir() or (folder / COMPLETE).exists():

@@ -70,10 +70,10 @@ function longest(starts: readonly HostStart[]): MeasuredAttempt['phases'] {
   return Object.fromEntries(known);
 }
 
-// Tells on the timeline that a hook of the agent failed, so that the doctor knows no steps from then on.
+// Tells on the timeline that a host installs, and that a hook of the agent failed, so that the doctor knows no steps.
 
-/** Safe to repeat: each host of an attempt has one entry. */
-export async function tellHooks(
+/** Safe to repeat: each host of an attempt has one entry of each. */
+export async function tellStart(
   deps: Pick<Stores, 'timeline'> & { readonly store: ObjectStore; readonly clock: Clock },
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<void> {
@@ -82,7 +82,14 @@ export async function tellHooks(
     return file?.kind === 'start' && file.attempt === attempt ? file : undefined;
   });
   for (const { of: file, text } of starts) {
-    const hooks = readHostStart(text)?.hooks;
+    const { hooks, installing, startedAt } = readHostStart(text) ?? {};
+    if (installing !== undefined)
+      await deps.timeline.add(runId, {
+        id: `installing-${attempt}-${file.host}`,
+        at: startedAt ?? deps.clock.now().toISOString(),
+        kind: 'Installing',
+        text: `attempt ${attempt}: ${file.host} installs ${installing.packages} packages (${installing.what}) before the script starts`,
+      });
     if (hooks?.kind !== 'removed') continue;
     await deps.timeline.add(runId, {
       id: `hooks-${attempt}-${file.host}`,

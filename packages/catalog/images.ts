@@ -4,7 +4,7 @@
  * In: framework, version, region. Out: the image's URI, or undefined. Called by the launcher of SageMaker and `images:refresh`.
  */
 
-export { AWS_IMAGE_ACCOUNTS } from './facts/image-accounts.ts';
+export { AWS_IMAGE_ACCOUNTS, CONTAINER_ACCOUNTS } from './facts/image-accounts.ts';
 export {
   ACCOUNT_TABLES,
   accountsOf,

@@ -148,6 +148,8 @@ const startSchema = z.object({
     reason: whereKnown(short),
   }),
   lines: linesSchema.default({}).catch({}),
+  /** What pip is at; absent once the script has started. */
+  installing: whereKnown(z.object({ what: short, packages: count })),
 });
 export type HostStart = z.output<typeof startSchema>;
 

@@ -1,5 +1,5 @@
 /** Words for what a role may do: each is a statement of an IAM policy, or a list of them. */
-import { AWS_IMAGE_ACCOUNTS } from '@tidewheel/catalog/images.ts';
+import { CONTAINER_ACCOUNTS } from '@tidewheel/catalog/images.ts';
 import { PIPELINE_TAG } from '../../functions/launch/pipeline-role.ts';
 import { arn, arnOf, ROLE_PATHS, ref, STACK, sub, type Value } from './cloudformation.ts';
 
@@ -172,10 +172,15 @@ export const readSharedPrefixes = [
 
 const PULL = ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'];
 const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:repository/*`);
+const OF_AWS_AND_OWN = [
+  ...['${AWS::AccountId}', ...CONTAINER_ACCOUNTS].map(repositoriesOf),
+  // AWS's sagemaker-xgboost and sagemaker-scikit-learn lie in more accounts than a policy has room for.
+  sub('arn:${AWS::Partition}:ecr:*:*:repository/sagemaker-*'),
+];
 /** Images of AWS and of this account. */
 export const pullImages = [
   withoutResource('ecr', 'GetAuthorizationToken'),
-  statement('ecr', PULL, ['${AWS::AccountId}', ...AWS_IMAGE_ACCOUNTS].map(repositoriesOf)),
+  statement('ecr', PULL, OF_AWS_AND_OWN),
 ];
 export const pullImagesOfOthers = statement('ecr', PULL, [allowed('repositoryArns')]);
 
@@ -193,7 +198,7 @@ export const lookAtAccount = [
     'DescribeImages',
   ),
   withoutResource('servicequotas', 'ListServiceQuotas', 'ListAWSDefaultServiceQuotas'),
-  statement('ecr', ['DescribeImages'], ['${AWS::AccountId}', ...AWS_IMAGE_ACCOUNTS].map(repositoriesOf)),
+  statement('ecr', ['DescribeImages'], OF_AWS_AND_OWN),
   statement('ecr', ['DescribeImages'], [allowed('repositoryArns')]),
   statement('ssm', ['GetParameter'], [sub('arn:${AWS::Partition}:ssm:*:*:parameter/*')]),
   statement(

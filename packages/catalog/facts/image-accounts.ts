@@ -1,6 +1,12 @@
-/** The accounts of AWS that hold its training images, one or more for each partition. */
+/** Where AWS's training images lie: in one account or more for each partition, those of algorithms in one for each region. */
 import table from './image-table.json' with { type: 'json' };
 
-const accounts = [...Object.values(table.accounts), ...Object.values(table.algorithmAccounts)];
+const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].toSorted();
 
-export const AWS_IMAGE_ACCOUNTS: readonly string[] = [...new Set(accounts)].toSorted();
+/** Of Deep Learning Containers. */
+export const CONTAINER_ACCOUNTS = distinct(Object.values(table.accounts));
+
+export const AWS_IMAGE_ACCOUNTS = distinct([
+  ...CONTAINER_ACCOUNTS,
+  ...Object.values(table.algorithmAccounts),
+]);

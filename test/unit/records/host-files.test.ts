@@ -5,7 +5,7 @@ import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { describe, expect, it } from 'vitest';
 import { readFleetMemory } from '../../../functions/aws/ec2/fleet-memory.ts';
 import { tellAutomatic } from '../../../functions/records/automatic.ts';
-import { readMeasured, readStepSpeed, tellHooks } from '../../../functions/records/evidence-files.ts';
+import { readMeasured, readStepSpeed, tellStart } from '../../../functions/records/evidence-files.ts';
 import { MOST_FILES, MOST_LISTED } from '../../../functions/records/host-files.ts';
 import { readProgress } from '../../../functions/records/progress.ts';
 import { readSeries } from '../../../functions/records/series.ts';
@@ -115,7 +115,7 @@ const READERS: readonly (readonly [name: string, files: Readonly<Record<string, 
         hooks: { kind: 'removed', hook: 'x', reason: 'y' },
       },
     },
-    entriesOf((deps) => tellHooks(deps, attempt)),
+    entriesOf((deps) => tellStart(deps, attempt)),
   ],
   [
     'measurements',

@@ -1,6 +1,6 @@
 """Jobs of which AWS's toolkit says what their scripts get: by strategy, on one host and on two.
 
-`python tests/support/toolkit_cases.py` records it anew, for tests that do not have the toolkit.
+`python tests/support/toolkit_cases.py` records it again, for tests that do not have the toolkit.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def host_of(case: str, base: Path) -> Path:
     return make_host(base, channels={"train": folder, "my-data": folder}, **CASES[case])
 
 
-def told(case: str, base: Path) -> dict[str, Any]:
+def reported(case: str, base: Path) -> dict[str, Any]:
     """By the toolkit; BASE for the folder."""
     answer = subprocess.run(
         [str(python_over_torch("toolkit")), str(ORACLE), "tell"],
@@ -117,7 +117,8 @@ def told(case: str, base: Path) -> dict[str, Any]:
 def _record() -> None:
     with tempfile.TemporaryDirectory() as folder:
         said = {
-            case: told(case, Path(folder, str(number), "ml")) for number, case in enumerate(CASES)
+            case: reported(case, Path(folder, str(number), "ml"))
+            for number, case in enumerate(CASES)
         }
     RECORDED.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n")
 

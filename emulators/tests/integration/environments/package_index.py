@@ -39,6 +39,11 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 120)
         super().do_GET()
 
+    def end_headers(self) -> None:
+        # As package indexes do for files, which never change.
+        self.send_header("Cache-Control", "max-age=365000000, immutable, public")
+        super().end_headers()
+
     def log_message(self, *_: object) -> None:
         pass
 

@@ -111,13 +111,18 @@ test('another index or another pin is another environment', async () => {
 
 test('an installation that was killed is made again', async () => {
   const file = await requirements('kept==1.0\nslow==1.0');
-  const options = { env: environment(), detached: true, stdio: 'ignore' } as const;
+  // pip keeps nothing of an index without TLS that it does not trust.
+  const env = { ...environment(), PIP_TRUSTED_HOST: '127.0.0.1' };
+  const options = { env, detached: true, stdio: 'ignore' } as const;
   const killed = spawn(await newHost(), pipArguments(file), options);
+  const before = fetched('kept');
   while (fetched('slow') === 0) await new Promise((resolve) => setTimeout(resolve, 50));
   process.kill(-(killed.pid ?? 0), 'SIGKILL');
   const python = await newHost();
-  await run(python, pipArguments(file), { env: environment() });
+  await run(python, pipArguments(file), { env });
   expect(fetched('slow')).toBe(2);
+  // The attempt that was cut short had fetched it.
+  expect(fetched('kept')).toBe(before + 1);
   await run(python, ['-c', 'import kept, slow'], { env: {} });
 });
 

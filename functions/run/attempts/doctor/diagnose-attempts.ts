@@ -8,7 +8,7 @@ import { gainText, readingOf, speedOf, type Verdict } from '@tidewheel/doctor/ve
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { tellHooks } from '../../../records/evidence-files.ts';
+import { tellStart } from '../../../records/evidence-files.ts';
 import type { Notifier } from '../../../records/ports.ts';
 import type { AttemptRecord, Diagnosis } from '../../../records/run-records.ts';
 import type { Stores } from '../../../records/stores.ts';
@@ -76,7 +76,7 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
   const isFinal = attempt.outcome !== undefined;
   // Measurements of another region are copied home when the attempt ends.
   if (!isFinal && attempt.placement.pool.region !== undefined) return undefined;
-  await tellHooks(deps, attempt);
+  await tellStart(deps, attempt);
   const run = await deps.runs.get(attempt.runId);
   // Without hooks the points tell no steps, however many there are.
   if (run === undefined || run.declaration?.training.instrument === false) return undefined;

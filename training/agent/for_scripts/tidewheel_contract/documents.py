@@ -220,6 +220,12 @@ class HostStartLines:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HostStartInstalling:
+    what: str
+    packages: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class HostStart(Document):
     FILE: ClassVar[str] = "tidewheel-evidence/{attempt}-{host}-phases.json"
     VERSION: ClassVar[int] = 1
@@ -228,6 +234,7 @@ class HostStart(Document):
     phases: HostStartPhases
     hooks: HostStartHooks
     lines: HostStartLines | None = None
+    installing: HostStartInstalling | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

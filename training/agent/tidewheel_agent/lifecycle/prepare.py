@@ -16,6 +16,7 @@ from ..configuration.job import Job
 from ..configuration.placeholders import checkpoint_patterns
 from ..configuration.script_environment import ScriptFiles, script_environment
 from ..configuration.settings import ConfigurationError, Hardware, Settings, find_hardware
+from ..evidence.installing import tell_installation
 from ..failure_file import LogTail
 from ..log import log
 from ..source.place import place_source
@@ -68,6 +69,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
         limit_seconds=settings.install_seconds,
         stopped=run.stop.is_set,
         on_line=tail.add,
+        on_begin=lambda each: tell_installation(job, each.name, each.packages),
     )
     install_seconds = time.monotonic() - began
     _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)

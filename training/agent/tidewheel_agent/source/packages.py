@@ -26,6 +26,8 @@ class Installation:
     name: str
     """For the log and failures."""
     arguments: tuple[str, ...]
+    packages: int = 1
+    """That it names; more come with them."""
     is_needed: bool = True
     """Else a failure is logged, and the script starts: modules of the source are found in it."""
 
@@ -46,26 +48,26 @@ def _requirements(job: Job) -> Path | None:
     places = [job.code_dir / _FILE]
     if not job.script.command:
         places.append((job.code_dir / job.program).parent / _FILE)
-    listed = [place for place in dict.fromkeys(places) if has_requirements(place)]
+    listed = [place for place in dict.fromkeys(places) if _listed(place)]
     for other in listed[1:]:
         log(f"{_name(other, job.code_dir)} is not installed: the source's own {_FILE} is")
     return listed[0] if listed else None
 
 
 def _of_file(file: Path, source: Path) -> Installation:
-    return Installation(_name(file, source), ("-r", str(file)))
+    return Installation(_name(file, source), ("-r", str(file)), packages=len(_listed(file)))
 
 
 def _name(file: Path, source: Path) -> str:
     return file.relative_to(source).as_posix()
 
 
-def has_requirements(file: Path) -> bool:
+def _listed(file: Path) -> list[str]:
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return False
-    return any(re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+        return []
+    return [line for line in lines if re.sub(r"(^|\s)#.*", "", line).strip()]
 
 
 def _project(file: Path) -> dict[str, Any] | None:
@@ -108,4 +110,5 @@ def _of_project(
     listed = work / "dependencies.txt"
     listed.write_text("".join(f"{line}\n" for line in needed), encoding="utf-8")
     name = "the dependencies of pyproject.toml"
-    return [Installation(name, ("-r", str(listed)), is_needed=False), itself]
+    count = len(needed)
+    return [Installation(name, ("-r", str(listed)), packages=count, is_needed=False), itself]

@@ -56,6 +56,7 @@ def install_requirements(
     limit_seconds: float,
     stopped: Callable[[], bool],
     on_line: Callable[[str], None],
+    on_begin: Callable[[Installation], None],
 ) -> None:
     """Runs `pip install` for what the source brings, up to three times each within the limit.
 
@@ -71,6 +72,7 @@ def install_requirements(
     pip = _Pip(_installer(environment), variables, job.code_dir, hidden, on_line)
     deadline = time.monotonic() + limit_seconds
     for each in wanted:
+        on_begin(each)
         try:
             _install(each, pip, limit_seconds, deadline, stopped)
         except (ConfigurationError, PlatformFailureError) as error:

@@ -1,6 +1,6 @@
 """Variables and arguments, compared with what AWS's own toolkit gives to the same jobs.
 
-sagemaker-training 5.1.4 has said it (`toolkit_cases.py` records it anew).
+sagemaker-training 5.1.4 has said it (`toolkit_cases.py` records it again).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidewheel_agent.configuration.read_job import read_job
 from tidewheel_agent.configuration.sagemaker_environment import sagemaker_environment
 from tidewheel_agent.configuration.script_environment import thread_environment
 from tidewheel_agent.configuration.settings import Hardware, Settings
-from toolkit_cases import CASES, RECORDED, host_of, told
+from toolkit_cases import CASES, RECORDED, host_of, reported
 
 OURS = {"CURRENT_HOST", "SAGEMAKER_JOB_NAME", "SAGEMAKER_REGION"}
 """The toolkit sets them too, in its own process."""
@@ -52,7 +52,7 @@ def test_a_script_gets_what_the_toolkit_gives(case: str, tmp_path: Path) -> None
 @pytest.mark.heavy
 @pytest.mark.parametrize("case", CASES)
 def test_the_toolkit_says_what_was_recorded(case: str, tmp_path: Path) -> None:
-    assert told(case, tmp_path / "ml") == json.loads(RECORDED.read_text())[case]
+    assert reported(case, tmp_path / "ml") == json.loads(RECORDED.read_text())[case]
 
 
 def test_a_value_too_long_for_variables_stays_an_argument(job: Job) -> None:

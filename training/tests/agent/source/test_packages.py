@@ -135,3 +135,13 @@ def test_a_source_that_is_no_package_trains_all_the_same(tmp_path: Path) -> None
     assert "the package of the source cannot be installed" in log
     assert "The script starts all the same." in log
     assert "trains churn.cli" in log
+
+
+def test_what_pip_is_at_is_reported(tmp_path: Path) -> None:
+    base = host(tmp_path, {"requirements.txt": "tidetest-that-does-not-exist==9\nsix\n"})
+    assert run(base, PIP_NO_INDEX="1")[0] == 1
+    (file,) = (base / "checkpoints" / "tidewheel-evidence").glob("*-phases.json")
+    assert json.loads(file.read_text())["installing"] == {
+        "what": "requirements.txt",
+        "packages": 2,
+    }
