@@ -135,17 +135,15 @@ function packing(project: Project): string[] {
 }
 
 const TABLES = ['.csv', '.tsv', '.parquet', '.jsonl', '.ndjson', '.arrow', '.feather'];
-/** Reading so few objects takes no time. */
-const FEW_FILES = 20;
 
 /** A sentence's beginning; undefined where shards read faster. */
 function whyUnpacked(project: Project): string | undefined {
   const { data, facts, script } = project;
   if (readsFiles(project)) return `${script} reads files`;
   if (data === undefined || facts.readsShards) return undefined;
-  if (data.suffixes.every((suffix) => TABLES.includes(suffix.toLowerCase())))
-    return 'Tables are read as files';
-  return data.files <= FEW_FILES ? 'So few are read fast' : undefined;
+  const isTable =
+    data.suffixes.length > 0 && data.suffixes.every((suffix) => TABLES.includes(suffix.toLowerCase()));
+  return isTable ? 'Tables are read as files' : undefined;
 }
 
 /** It gets a channel of files. */

@@ -34,7 +34,7 @@ async function found(layout: Layout): Promise<DataFacts> {
 }
 
 function declared(data: DataFacts) {
-  const facts = readScript('import torch\ntorch.save(model, "model.pt")');
+  const facts = readScript('import torch, webdataset\ntorch.save(model, "model.pt")');
   const text = declarationText({
     name: 'zoo',
     source: '.',

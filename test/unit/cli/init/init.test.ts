@@ -163,7 +163,6 @@ describe('the declaration', () => {
       'train.py reads files',
     ],
     ['tables', { facts: shards }, many.map((name) => `${name}.csv`), 'none', 'Tables are read as files'],
-    ['a few files', { facts: shards }, ['a.npz', 'b.npz'], 'none', 'So few are read fast'],
     ['many files', { facts: shards }, photos, 'webdataset', 'accept: [.jpg] '],
   ])('packs what shards read faster: %s', (_, over, paths, format, words) => {
     const text = declarationText(project({ data: dataIn('images', paths), ...over }));
