@@ -124,6 +124,14 @@ function tellDamaged({ generation, message }: ManifestError, tell: PrintLine): V
   return { generation, problems: [message] };
 }
 
+const verdictOf = ({ length }: readonly string[]): string =>
+  length === 0 ? 'intact' : `${length} PROBLEM${length === 1 ? '' : 'S'}`;
+
+const lookedAt = (manifest: Manifest, { shards, members, bytes }: VerifyReport): string =>
+  isUnpacked(manifest)
+    ? `${counted(members, 'file')}, ${bytes} bytes compared by ETag`
+    : `${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`;
+
 async function verifyOne(
   store: BlobStore,
   manifest: Manifest,
@@ -145,13 +153,7 @@ async function verifyOne(
   const report = await verifyGeneration(store, manifest, retracted);
   const { shards, members, bytes, retractions } = report;
   const problems = [...report.problems, ...(retractions?.problems ?? [])];
-  const verdict =
-    problems.length === 0 ? 'intact' : `${problems.length} PROBLEM${problems.length === 1 ? '' : 'S'}`;
-  tell(
-    isUnpacked(manifest)
-      ? `${generation}: ${verdict}; ${counted(members, 'file')}, ${bytes} bytes compared by ETag`
-      : `${generation}: ${verdict}; ${counted(shards, 'shard')}, ${counted(members, 'member')}, ${bytes} bytes read`,
-  );
+  tell(`${generation}: ${verdictOf(problems)}; ${lookedAt(manifest, report)}`);
   for (const line of describe(manifest, report)) tell(`  ${line}`);
   for (const line of describeRetractions(retractions, store, manifest)) tell(`  ${line}`);
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) tell(`  ✗ ${problem}`);

@@ -18,16 +18,9 @@ export async function announceSeal<Sealed extends SealResult>(
   run: { readonly runId: string; readonly pipeline: string },
   result: Sealed,
 ): Promise<Sealed> {
-  const { generation, samples, shards, isUnpacked, rejected, rejections, left } = result;
+  const { generation, samples, shards, isUnpacked, rejected, rejections } = result;
   const isSealed = shards > 0 || (isUnpacked && samples > 0);
-  const others = [
-    unchangedText(result),
-    removedText(result),
-    ignoredText(result),
-    leftText(run.pipeline, left),
-    ...dotsTexts(result.dots),
-    rowsText(run.pipeline, result),
-  ].filter((text) => text !== undefined);
+  const others = otherTexts(run.pipeline, result);
   if (!isSealed && rejected === 0) {
     if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
     return result;
@@ -40,15 +33,12 @@ export async function announceSeal<Sealed extends SealResult>(
     ...(rejected > 0 && { rejected: { count: rejected, ...rejections } }),
     updatedAt: at,
   });
-  const sealed = isUnpacked
-    ? `${samples} file${samples === 1 ? '' : 's'}`
-    : `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
   await deps.timeline.add(run.runId, {
     id: 'sealed',
     at,
     kind: isSealed ? 'DatasetSealed' : 'AllRejected',
     text: [
-      sealed,
+      sealedText(result),
       rejected > 0 ? rejectedText(run.pipeline, result) : undefined,
       learntText(result),
       ...others,
@@ -60,6 +50,21 @@ export async function announceSeal<Sealed extends SealResult>(
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
   return result;
 }
+
+const sealedText = ({ samples, shards, isUnpacked }: SealResult): string =>
+  isUnpacked
+    ? `${samples} file${samples === 1 ? '' : 's'}`
+    : `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+
+const otherTexts = (pipeline: string, result: SealResult): readonly string[] =>
+  [
+    unchangedText(result),
+    removedText(result),
+    ignoredText(result),
+    leftText(pipeline, result.left),
+    ...dotsTexts(result.dots),
+    rowsText(pipeline, result),
+  ].filter((text) => text !== undefined);
 
 const noteOthers = (
   { timeline, clock }: Pick<AnnounceDeps, 'timeline' | 'clock'>,

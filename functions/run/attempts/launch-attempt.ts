@@ -20,7 +20,7 @@ import { jobNameOf, jobSaltOf } from '../../launch/job/job-name.ts';
 import { agentFilesOf, type JobInput } from '../../launch/job/job-parts.ts';
 import { type PreparedJob, portOf, type Starters } from '../../launch/launcher.ts';
 import { copyInputsToRegion, type RegionBucket } from '../../launch/regions/region-copy.ts';
-import { pinnedSourceOf } from '../../launch/source/pin-source.ts';
+import { type PinnedSource, pinnedSourceOf } from '../../launch/source/pin-source.ts';
 import { listChannelFiles } from '../../records/channel-files.ts';
 import { readProgress } from '../../records/progress.ts';
 import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
@@ -158,7 +158,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   await deps.runs.update(run.runId, {
     status: 'training',
     generations: dataset.generations,
-    ...(source !== undefined && { source, ...(pinnedSource?.git && { git: pinnedSource.git }) }),
+    ...(pinnedSource && sourceOnRecord(pinnedSource)),
     updatedAt,
   });
   // Inputs may have been copied for minutes.
@@ -168,6 +168,11 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   // A look before this job existed found nothing to stop.
   if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
 }
+
+const sourceOnRecord = ({ digest, git }: PinnedSource): Pick<RunRecord, 'source' | 'git'> => ({
+  source: digest,
+  ...(git && { git }),
+});
 
 const isStopped = async ({ runs }: LaunchDeps, { runId }: RunRecord): Promise<boolean> =>
   (await runs.get(runId))?.stop !== undefined;

@@ -130,7 +130,10 @@ async function makePlan(
   before: Exclude<CommittedPlan, { kind: 'current' }>,
 ): Promise<Plan> {
   const over = before.kind === 'outdated' ? before.etag : undefined;
-  if (isUnpacked(input.packing)) return makeFilesPlan(deps, input, over);
+  return isUnpacked(input.packing) ? makeFilesPlan(deps, input, over) : makeShardsPlan(deps, input, over);
+}
+
+async function makeShardsPlan(deps: DraftDeps, input: PlanInput, over: string | undefined): Promise<Plan> {
   const drafted = await draftPlan(deps, input);
   const { draft, listedAt, annotations, labels, held } = drafted;
   const copies = draft.balance?.copies ?? new Uint32Array();

@@ -105,6 +105,12 @@ const MEASURES: readonly Measure[] = Object.keys(MEASURED).filter(isMeasure);
 /** Distributions of a column, in the order of a report. */
 export const DISTRIBUTIONS: readonly ('size' | Measure)[] = ['size', ...MEASURES];
 
+type TalliedLine = Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSums;
+
+/** An image by its name, whose header shows none. */
+const isHeadless = (line: TalliedLine): boolean =>
+  line.media?.width === undefined && imageFormatOf(line.name) !== undefined && !isCopied(line);
+
 class ColumnTally {
   members = 0;
   bytes = 0;
@@ -114,16 +120,15 @@ class ColumnTally {
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
 
-  add(line: Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSums): void {
+  add(line: TalliedLine): void {
     const { name, size, media, key } = line;
     this.members += 1;
     this.bytes += size;
     this.size.add(size);
     // The store copied it.
     if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
-    const isHeadless = media?.width === undefined && imageFormatOf(name) !== undefined && !isCopied(line);
     if (size === 0) this.#count('empty', { members: 1, example: key ?? name });
-    else if (isHeadless) this.#count('headless', { members: 1, example: key ?? name });
+    else if (isHeadless(line)) this.#count('headless', { members: 1, example: key ?? name });
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {

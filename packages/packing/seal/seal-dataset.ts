@@ -192,7 +192,15 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   const plan = await readPlan(store, input);
   if (plan === undefined) throw new Error(`${input.runId} has no plan: run PlanShards first`);
   if (plan.objects === 0) return undefined;
-  if (isUnpacked(input.packing)) return writeManifest(deps, keys, await filesManifest(store, input, plan));
+  const manifest = isUnpacked(input.packing)
+    ? filesManifest(store, input, plan)
+    : shardsManifest(store, input, plan);
+  return writeManifest(deps, keys, await manifest);
+}
+
+/** Reads every record of the packed shards, and accounts for each arrival of the plan. */
+async function shardsManifest(store: BlobStore, input: SealInput, plan: Plan): Promise<Manifest> {
+  const keys = packingKeys(input.pipeline, input.runId);
   const exclusions = new Exclusions(plan.samples);
   const records = await recordsOf(store, plan, { keys, exclusions });
   checkReadable(plan, exclusions.unreadable, input.packing);
@@ -223,7 +231,7 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
   checkSplits(input.runId, splitCheck);
   const { sourceSchema, revision } = plan;
   const sealed = { generation: input.runId, settings: input.packing, sourceSchema, shards, revision };
-  const manifest: Manifest = {
+  return {
     version: DOCUMENT_VERSION,
     pipeline: input.pipeline,
     generation: input.runId,
@@ -250,7 +258,6 @@ async function seal(deps: SealDeps, input: SealInput, keys: PackingKeys): Promis
     ...preparedTotals(kept),
     ...(plan.annotations && { annotations: await sealAnnotations(store, keys, plan.annotations) }),
   };
-  return writeManifest(deps, keys, manifest);
 }
 
 /** @throws AuditError if a shard that was read back is damaged */
