@@ -37,14 +37,7 @@ export async function announceSeal<Sealed extends SealResult>(
     id: 'sealed',
     at,
     kind: isSealed ? 'DatasetSealed' : 'AllRejected',
-    text: [
-      sealedText(result),
-      rejected > 0 ? rejectedText(run.pipeline, result) : undefined,
-      learntText(result),
-      ...others,
-    ]
-      .filter((text) => text !== undefined)
-      .join(', '),
+    text: [sealedText(result), ...rejectedTexts(run.pipeline, result), ...others].join(', '),
   });
   if (isSealed)
     await deps.notifier.notify(run, { type: 'DatasetSealed', generation, samples, shards, rejected });
@@ -55,6 +48,11 @@ const sealedText = ({ samples, shards, isUnpacked }: SealResult): string =>
   isUnpacked
     ? `${samples} file${samples === 1 ? '' : 's'}`
     : `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+
+const rejectedTexts = (pipeline: string, result: SealResult): readonly string[] =>
+  [result.rejected > 0 ? rejectedText(pipeline, result) : undefined, learntText(result)].filter(
+    (text) => text !== undefined,
+  );
 
 const otherTexts = (pipeline: string, result: SealResult): readonly string[] =>
   [

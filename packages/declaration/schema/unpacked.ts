@@ -50,11 +50,12 @@ export function channelsOf({ name, packing, training }: Reading): Readonly<Recor
     };
   const isNamed = Object.values(channels).some((channel) => readsIncoming(channel, name));
   if (!isNamed) return { [FILES_CHANNEL]: files, ...channels };
-  const each = Object.entries(channels).map(([channel, of]) => [
-    channel,
-    's3' in of && readsIncoming(of, name) ? { ...of, ...mode } : of,
-  ]);
-  return Object.fromEntries(each);
+  return Object.fromEntries(
+    Object.entries(channels).map(([channel, of]): [string, ScriptChannel] => [
+      channel,
+      's3' in of && readsIncoming(of, name) ? { ...of, ...mode } : of,
+    ]),
+  );
 }
 
 const INCOMING = 'incoming/';

@@ -193,7 +193,9 @@ async function isSealed(
   for (const text of arrivals.read()) {
     const now = sealedAs(parseArrival(text));
     if (now === undefined) continue;
-    if ((typeof now[3] === 'number' && !isHeld) || !isSame(now, (await before.next()).value)) return false;
+    const next = await before.next();
+    const sealed = next.done === true ? undefined : next.value;
+    if ((typeof now[3] === 'number' && !isHeld) || !isSame(now, sealed)) return false;
   }
   return (await before.next()).done === true;
 }
