@@ -7,7 +7,6 @@ import {
   GetSpotPlacementScoresCommand,
 } from '@aws-sdk/client-ec2';
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
-import { catalogTypes } from '@tidewheel/catalog/catalog.ts';
 import { requestViolations, type ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
@@ -33,7 +32,7 @@ const inputs = (calls: readonly { readonly args: readonly { readonly input: unkn
 
 it('hardware requests are valid for EC2', async () => {
   const many = Array.from({ length: 450 }, (_, k) => `x${k}.large`);
-  await describeHardware(new EC2Client({ region: 'us-east-1' }), [...catalogTypes(), ...many]);
+  await describeHardware(new EC2Client({ region: 'us-east-1' }), many);
   const sent = inputs(ec2Client.commandCalls(DescribeInstanceTypesCommand));
   expect(sent).toHaveLength(3);
   expect(sent.flatMap((each) => requestViolations(ec2, 'DescribeInstanceTypes', each))).toEqual([]);
