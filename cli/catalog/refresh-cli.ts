@@ -24,13 +24,37 @@ every type that SageMaker trains on, renews packages/catalog/data/instances.json
 
   --region REGION  a region that offers the newest types (default: us-east-1)`;
 
+const instanceTable: z.ZodType<InstanceTable> = z.object({
+  source: z.string(),
+  asOf: z.string(),
+  columns: z.array(z.string()),
+  rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
+});
+
+const efaTable: z.ZodType<EfaTable> = z.object({
+  source: z.string(),
+  types: z.record(z.string(), z.string()),
+  firstCard: z.record(z.string(), z.number()),
+});
+
+/** The file's text is written again, so the table keeps its other fields and their order. */
+function readTable<Table>(file: string, schema: z.ZodType<Table>): Table {
+  const table: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  checkTable(table, schema);
+  return table;
+}
+
+function checkTable<Table>(table: unknown, schema: z.ZodType<Table>): asserts table is Table {
+  schema.parse(table);
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
     options: { region: { type: 'string' } },
     schema: z.object({ region: z.string().default('us-east-1') }),
   });
-  const instances = JSON.parse(readFileSync(INSTANCES, 'utf8')) as InstanceTable;
-  const efa = JSON.parse(readFileSync(EFA, 'utf8')) as EfaTable;
+  const instances = readTable(INSTANCES, instanceTable);
+  const efa = readTable(EFA, efaTable);
   const trained = TRAINING_TYPES.map((name) => name.slice('ml.'.length));
   const types = [...instances.rows.map(([type]) => String(type)), ...trained];
   const answer = await describeHardware(ec2In(values.region), types);

@@ -119,8 +119,8 @@ const FIELD_OF: Readonly<Record<string, LayoutNote['field']>> = {
 
 /** Most first: what is not trained on. */
 function leftOutNotes({ leftOut, files }: DataLayout): LayoutNote[] {
-  const { ignored, ...others } = leftOut;
-  return Object.entries(others)
+  return Object.entries(leftOut)
+    .filter(([reason]) => reason !== 'ignored')
     .toSorted(([, a], [, b]) => b.objects - a.objects)
     .map(([reason, counted]) => ({
       field: FIELD_OF[reason] ?? 'accept',
@@ -151,25 +151,35 @@ const CLASSES_SHOWN = 4;
 
 function labelNotes({ label, annotations: declared }: PackingSettings, layout: DataLayout): LayoutNote[] {
   const { classes, unlabelled, annotations } = layout;
-  const isUnlabelled = classes.size === 0 && unlabelled === undefined && annotations === undefined;
-  if (label === 'none' || isUnlabelled) return [];
-  const names = [...classes.keys()];
-  const shown = `${names.slice(0, CLASSES_SHOWN).join(', ')}${names.length > CLASSES_SHOWN ? ', …' : ''}`;
-  const [[first, example] = []] = [...classes];
-  const unknown = annotations?.byProblem.unknownKey ?? 0;
+  const hasNothing = classes.size === 0 && unlabelled === undefined && annotations === undefined;
+  if (label === 'none' || hasNothing) return [];
   const texts = [
     ...(annotations === undefined ? [] : [`${annotations.rows} rows in ${declared?.file ?? ''}`]),
-    example === undefined
-      ? 'no sample has a label'
-      : `${names.length} classes (${shown}), such as ${quote(first ?? '')} of ${quote(example.example)}`,
+    classesText(classes),
     ...(unlabelled === undefined ? [] : [withExample(unlabelled, 'samples have none')]),
-    ...(unknown === 0 || annotations === undefined
-      ? []
-      : [
-          `${unknown} rows name no file, such as ${quote(annotations.unknown ?? '')}${near(layout)}: declare packing.annotations.folder, prefix or key`,
-        ]),
+    ...unknownRows(layout),
   ];
   return [{ field: 'label', text: texts.join('; ') }];
+}
+
+function classesText(classes: DataLayout['classes']): string {
+  const [first] = classes;
+  if (first === undefined) return 'no sample has a label';
+  const [name, { example }] = first;
+  const shown = [...classes.keys()].slice(0, CLASSES_SHOWN).join(', ');
+  const more = classes.size > CLASSES_SHOWN ? ', …' : '';
+  return `${classes.size} classes (${shown}${more}), such as ${quote(name)} of ${quote(example)}`;
+}
+
+/** What to declare where rows name no file. */
+function unknownRows(layout: DataLayout): string[] {
+  const rows = layout.annotations?.byProblem.unknownKey ?? 0;
+  const example = layout.annotations?.unknown ?? '';
+  return rows === 0
+    ? []
+    : [
+        `${rows} rows name no file, such as ${quote(example)}${near(layout)}: declare packing.annotations.folder, prefix or key`,
+      ];
 }
 
 /** A file without a row, beside a row without a file. */

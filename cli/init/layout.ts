@@ -25,35 +25,53 @@ export interface FoundLayout {
 /** @param paths relative to the folder of the data, with slashes */
 export async function findLayout(paths: readonly string[], store: TableReader): Promise<FoundLayout> {
   const data = paths.filter((path) => !isBeside(path));
-  const media = data.filter((path) => !TABLE.test(path) && !TEXT.test(path));
-  const samples = media.length > 0 ? media : data.filter((path) => !TABLE.test(path));
+  const samples = samplesOf(data);
   const folders = splitByFolders(samples.length > 0 ? samples : data);
   const split = folders ?? (await splitByLists(data, store));
   const join = findJoin(data);
   const classes = join === undefined ? classesIn(samples, { split }) : undefined;
-  const table = classes === undefined ? await findTable(data, store) : undefined;
-  const remedies = [
-    ...(classes === undefined && join === undefined && table?.found === undefined
-      ? namedClasses(samples)
-      : []),
-    ...archives(data),
-    ...documents(data),
-    ...halves(samples, join),
-    ...(table?.remedies ?? []),
-  ];
-  const label =
-    classes === undefined ? (table?.found === undefined ? 'none' : 'annotations') : 'parentFolder';
+  const labels = classes === undefined ? await labelsByTable(data, store) : labelsByFolder(classes);
+  const isUnlabelled = labels.fields.label === 'none' && join === undefined;
   return {
     fields: {
       ...(split && { split }),
       ...(join && { join: join.patterns, require: join.require }),
-      label,
-      ...(classes?.level !== undefined && { labelLevel: classes.level }),
-      ...(table?.found && { annotations: table.found }),
+      ...labels.fields,
     },
-    remedies,
+    remedies: [
+      ...(isUnlabelled ? namedClasses(samples) : []),
+      ...archives(data),
+      ...documents(data),
+      ...halves(samples, join),
+      ...labels.remedies,
+    ],
   };
 }
+
+/** Texts are samples where there is nothing else. */
+function samplesOf(data: readonly string[]): readonly string[] {
+  const files = data.filter((path) => !TABLE.test(path));
+  const media = files.filter((path) => !TEXT.test(path));
+  return media.length > 0 ? media : files;
+}
+
+interface FoundLabels {
+  readonly fields: Pick<LayoutFields, 'label' | 'labelLevel' | 'annotations'>;
+  readonly remedies: readonly string[];
+}
+
+const labelsByFolder = ({ level }: Classes): FoundLabels => ({
+  fields: { label: 'parentFolder', ...(level !== undefined && { labelLevel: level }) },
+  remedies: [],
+});
+
+async function labelsByTable(data: readonly string[], store: TableReader): Promise<FoundLabels> {
+  const { found, remedies } = await findTable(data, store);
+  const fields = found === undefined ? NO_LABELS : ({ label: 'annotations', annotations: found } as const);
+  return { fields, remedies };
+}
+
+const NO_LABELS = { label: 'none' } as const;
 
 /** Beside pictures and sounds, they say something of them. */
 const TEXT = /\.(txt|lst|json|xml|ya?ml|html?|names|cfg|py|sh|mat)$/i;
@@ -145,33 +163,50 @@ interface Classes {
 
 /** The level of folders that tells classes apart: one whose names do not stand under several others. */
 function classesIn(paths: readonly string[], rules: Pick<LayoutFields, 'split'>): Classes | undefined {
-  const levels = paths.map((path) => {
-    const names: string[] = [];
-    for (let labelLevel = 1; labelLevel <= DEEPEST; labelLevel += 1) {
-      const name = labelOfKey(path, { ...rules, label: 'parentFolder', labelLevel });
-      if (name === undefined) break;
-      names.push(name);
-    }
-    return names;
-  });
-  const depths = new Set(levels.map(({ length }) => length));
-  const [deepest = 0] = [...depths].toSorted((a, b) => b - a);
-  if (levels.length === 0 || depths.has(0)) return undefined;
-  const first = [...new Set(levels.map(([name = '']) => name))];
-  if (depths.size > 1) return first.length > 1 && !first.some(isQuestion) ? { level: 1 } : undefined;
-  let level = deepest;
-  while (level > 1 && isNoClass(levels, level)) level -= 1;
-  const names = [...new Set(levels.map((one) => one[level - 1] ?? ''))];
-  if (names.length < 2 || areHalves(names) || names.some(isQuestion)) return undefined;
-  if (level === 1 && names.every((name) => RECORDING.test(name))) return undefined;
-  return level === deepest ? {} : { level };
+  const levels = paths.map((path) => foldersAbove(path, rules));
+  const [depth, ...otherDepths] = new Set(levels.map(({ length }) => length));
+  if (depth === undefined || depth === 0 || otherDepths.includes(0)) return undefined;
+  return otherDepths.length > 0 ? classesAtTop(levels) : classesAtOneDepth(levels, depth);
 }
 
-const countOf = (levels: readonly (readonly string[])[], level: number): number =>
+/** The names of the folders around each file, the outermost first. */
+type Levels = readonly (readonly string[])[];
+
+/** The folders of a split are not among them. */
+function foldersAbove(path: string, rules: Pick<LayoutFields, 'split'>): readonly string[] {
+  const names: string[] = [];
+  for (let labelLevel = 1; labelLevel <= DEEPEST; labelLevel += 1) {
+    const name = labelOfKey(path, { ...rules, label: 'parentFolder', labelLevel });
+    if (name === undefined) break;
+    names.push(name);
+  }
+  return names;
+}
+
+const namesAt = (levels: Levels, level: number): string[] => [
+  ...new Set(levels.map((one) => one[level - 1] ?? '')),
+];
+
+/** Files at several depths have only the outermost folder in common. */
+function classesAtTop(levels: Levels): Classes | undefined {
+  const names = namesAt(levels, 1);
+  return names.length > 1 && !names.some(isQuestion) ? { level: 1 } : undefined;
+}
+
+function classesAtOneDepth(levels: Levels, depth: number): Classes | undefined {
+  let level = depth;
+  while (level > 1 && isNoClass(levels, level)) level -= 1;
+  const names = namesAt(levels, level);
+  if (names.length < 2 || areHalves(names) || names.some(isQuestion)) return undefined;
+  if (level === 1 && names.every((name) => RECORDING.test(name))) return undefined;
+  return level === depth ? {} : { level };
+}
+
+const countOf = (levels: Levels, level: number): number =>
   new Set(levels.map((names) => names[level - 1])).size;
 
-function isNoClass(levels: readonly (readonly string[])[], level: number): boolean {
-  const names = new Set(levels.map((one) => one[level - 1] ?? ''));
+function isNoClass(levels: Levels, level: number): boolean {
+  const names = new Set(namesAt(levels, level));
   const folders = new Set(levels.map((one) => one.slice(0, level).join('/')));
   const isRepeated = folders.size > names.size;
   const isOneEach = levels.length < 1.5 * folders.size && folders.size > 3;

@@ -79,8 +79,11 @@ const generations = z.object({
   generations: z.array(z.object({ name: z.string(), state: z.string(), samples: z.number() })),
 });
 
-/** The first version is trained on again after a table of it was replaced: by its copy, and else not at all. */
-export async function trainedAsSealed(test: Where, api: ApiClient): Promise<void> {
+/**
+ * The first version is trained on again after a table of it was replaced: by its copy, and else not at all.
+ * @returns the run that found the copy deleted
+ */
+export async function trainedAsSealed(test: Where, api: ApiClient) {
   await declare(test, api);
   await drop(test, { 'a.csv': 2, 'more/b.csv': 2 });
   expect(await finishedRun(api, 'churn-000001')).toMatchObject({ status: 'succeeded' });
@@ -100,8 +103,5 @@ export async function trainedAsSealed(test: Where, api: ApiClient): Promise<void
   ]);
 
   await deleteCopies(test);
-  expect(await trainAgain(api, 'churn-000003')).toMatchObject({
-    status: 'failed',
-    failure: expect.stringContaining('churn-000001 sealed: 1 file (a.csv) changed or were deleted since'),
-  });
+  return trainAgain(api, 'churn-000003');
 }

@@ -12,6 +12,7 @@ import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
+import { compareKeys } from '../documents/order.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { type SealedGenerations, sealedGenerations } from '../documents/sealed-arrivals.ts';
 import { formatOf } from '../formats/formats.ts';
@@ -157,8 +158,10 @@ function checkSame(packing: PackingSettings, one: Manifest): void {
 
 /** Fields in one order: a person may write them in another. */
 const shown = (value: unknown): string =>
-  JSON.stringify(isFields(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value) ??
-  'not declared';
+  JSON.stringify(isFields(value) ? inOneOrder(value) : value) ?? 'not declared';
+
+const inOneOrder = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).toSorted(([a], [b]) => compareKeys(a, b)));
 
 const isFields = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

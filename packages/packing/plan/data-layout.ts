@@ -9,7 +9,7 @@ import { ignoredFiles } from '../arrivals/rejected-keys.ts';
 import { type Dots, parseArrival } from '../documents/documents.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
 import { compareKeys } from '../documents/order.ts';
-import { type LayoutRules, layOutSample } from '../documents/sample-layout.ts';
+import { type LayoutRules, layOutSample, type MemberLayout } from '../documents/sample-layout.ts';
 import { formatOf } from '../formats/formats.ts';
 import { type AnnotationAudit, Annotations, type TableReader } from '../labels/annotations.ts';
 import { SampleLabels } from '../labels/sample-labels.ts';
@@ -61,22 +61,18 @@ export async function dataLayout(
   const annotations = await Annotations.open(store, settings, '');
   const lists = await SplitLists.open(store, settings, '');
   const labels = annotations && new SampleLabels(annotations);
-  const isIgnored = ignoredFiles(settings);
-  const draft = new DraftPlan({ incoming: '', format, settings, labels, lists, isIgnored });
+  const rules = { incoming: '', format, settings };
+  const draft = new DraftPlan({ ...rules, labels, lists, isIgnored: ignoredFiles(settings) });
   const notData = new Set([annotations?.key, ...(lists?.keys ?? [])]);
-  for (const { key, size } of files.toSorted((a, b) => compareKeys(a.key, b.key))) {
-    if (notData.has(key)) continue;
-    labels?.noteListed(key);
-    draft.add({ key, size, etag: '', lastModified: BEFORE });
-  }
-  draft.finish({ earlier: { all: { samples: 0, columns: {} }, first: undefined }, labels: [], at: 0 });
+  const data = files.filter(({ key }) => !notData.has(key));
+  addAll(data, { draft, labels });
   const { samples, leftOut, empty } = sorted(draft);
   return {
     files: draft.objects - (leftOut['ignored']?.objects ?? 0),
     samples: samples.size,
     leftOut,
     ...(empty && { empty }),
-    ...tallied(samples, { draft, labels, rules: { incoming: '', format, settings } }),
+    ...tallied(samples, { draft, labels, rules }),
     dots: draft.grouper.dots,
     annotations: await annotations?.audit(),
   };
@@ -91,33 +87,65 @@ interface Tallying {
   readonly rules: LayoutRules;
 }
 
-function tallied(samples: ReadonlyMap<number, readonly string[]>, { draft, labels, rules }: Tallying) {
-  const { split, join, label: kind } = rules.settings;
-  const columns: Record<string, number> = {};
-  const classes = new Map<string, Counted>();
-  const splits: Partial<Record<SplitName, Counted>> = {};
-  let unlabelled: Counted | undefined;
-  let joined: DataLayout['joined'];
-  for (const [ordinal, keys] of samples) {
-    const [example = ''] = keys;
-    const members = keys.map((key) => ({ key, size: 0, etag: '', alone: false }));
-    const laidOut = layOutSample({ ordinal, repeat: 0, label: labels?.labelOf(ordinal), members }, rules);
-    for (const { column } of laidOut.members) columns[column] = (columns[column] ?? 0) + 1;
-    const [name] = laidOut.members.flatMap((one) => (one.kind === 'made' ? [one.bytes.toString()] : []));
-    if (name !== undefined) classes.set(name, counted(classes.get(name), example));
-    else if (!laidOut.members.some(({ isLabel }) => isLabel)) unlabelled = counted(unlabelled, example);
-    const of = draft.splitOf(ordinal);
-    if (of !== undefined) splits[of] = counted(splits[of], example);
-    if (keys.length >= Object.keys(join ?? {}).length)
-      joined = { samples: (joined?.samples ?? 0) + 1, example: joined?.example ?? keys };
+/** Adds the files in the order of a listing. */
+function addAll(files: readonly LocalKey[], { draft, labels }: Pick<Tallying, 'draft' | 'labels'>): void {
+  for (const { key, size } of files.toSorted((a, b) => compareKeys(a.key, b.key))) {
+    labels?.noteListed(key);
+    draft.add({ key, size, etag: '', lastModified: BEFORE });
   }
+  draft.finish({ earlier: { all: { samples: 0, columns: {} }, first: undefined }, labels: [], at: 0 });
+}
+
+/** The keys of each sample by its ordinal. */
+type Samples = ReadonlyMap<number, readonly string[]>;
+
+function tallied(samples: Samples, { draft, labels, rules }: Tallying) {
+  const { split, join, label } = rules.settings;
+  const { columns, classes, unlabelled } = tallyMembers(samples, { labels, rules });
   return {
     columns,
     classes,
-    ...(split && { splits }),
-    ...(join && { joined }),
-    ...(kind !== 'none' && rules.format.takes === 'samples' && { unlabelled }),
+    ...(split && { splits: tallySplits(samples, draft) }),
+    ...(join && { joined: tallyJoined(samples, join) }),
+    ...(label !== 'none' && rules.format.takes === 'samples' && { unlabelled }),
   };
+}
+
+function tallyMembers(samples: Samples, { labels, rules }: Pick<Tallying, 'labels' | 'rules'>) {
+  const columns: Record<string, number> = {};
+  const classes = new Map<string, Counted>();
+  let unlabelled: Counted | undefined;
+  for (const [ordinal, keys] of samples) {
+    const [example = ''] = keys;
+    const sources = keys.map((key) => ({ key, size: 0, etag: '', alone: false }));
+    const label = labels?.labelOf(ordinal);
+    const { members } = layOutSample({ ordinal, repeat: 0, label, members: sources }, rules);
+    for (const { column } of members) columns[column] = (columns[column] ?? 0) + 1;
+    const name = classOf(members);
+    if (name !== undefined) classes.set(name, counted(classes.get(name), example));
+    else if (!members.some(({ isLabel }) => isLabel)) unlabelled = counted(unlabelled, example);
+  }
+  return { columns, classes, unlabelled };
+}
+
+/** Undefined where no label was made: a file of the sample may be its label. */
+const classOf = (members: readonly MemberLayout[]): string | undefined =>
+  members.find((one) => one.kind === 'made')?.bytes.toString();
+
+function tallySplits(samples: Samples, draft: DraftPlan): NonNullable<DataLayout['splits']> {
+  const splits: Partial<Record<SplitName, Counted>> = {};
+  for (const [ordinal, [example = '']] of samples) {
+    const name = draft.splitOf(ordinal);
+    if (name !== undefined) splits[name] = counted(splits[name], example);
+  }
+  return splits;
+}
+
+function tallyJoined(samples: Samples, join: NonNullable<PackingSettings['join']>): DataLayout['joined'] {
+  const columns = Object.keys(join).length;
+  const whole = [...samples.values()].filter((keys) => keys.length >= columns);
+  const [example] = whole;
+  return example && { samples: whole.length, example };
 }
 
 const counted = (before: Counted | undefined, example: string): Counted => ({

@@ -279,12 +279,8 @@ describe('a seal of files', () => {
     await planAndSeal(2, { keep: 'versions' });
     const kept = store
       .keys(bucketKeys.keptFiles(PIPELINE))
-      .map((key) => [key.split('/').slice(4).join('/'), store.body(key).toString()]);
-    expect(kept.toSorted()).toEqual([
-      ['a.csv', 'one'],
-      ['a.csv', 'other'],
-      ['d/b.csv', 'two'],
-    ]);
+      .map((key) => `${key.split('/').slice(4).join('/')}: ${store.body(key).toString()}`);
+    expect(kept.toSorted()).toEqual(['a.csv: one', 'a.csv: other', 'd/b.csv: two']);
   });
 });
 

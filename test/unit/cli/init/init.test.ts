@@ -154,17 +154,35 @@ describe('the declaration', () => {
   const photos = [...many, ...IMAGES, 'cat/0.xml', 'train.csv', 'LICENSE'];
   const shards = readScript('import torch');
   it.each([
-    ['a script that reads files by an argument', {}, photos, 'none', 'train.py reads files'],
-    [
-      'a script that reads files by their name',
-      { facts: readScript('DATA = "images"'), namesData: true },
-      photos,
-      'none',
-      'train.py reads files',
-    ],
-    ['tables', { facts: shards }, many.map((name) => `${name}.csv`), 'none', 'Tables are read as files'],
-    ['many files', { facts: shards }, photos, 'webdataset', 'accept: [.jpg] '],
-  ])('packs what shards read faster: %s', (_, over, paths, format, words) => {
+    {
+      of: 'a script that reads files by an argument',
+      over: {},
+      paths: photos,
+      format: 'none',
+      words: 'train.py reads files',
+    },
+    {
+      of: 'a script that reads files by their name',
+      over: { facts: readScript('DATA = "images"'), namesData: true },
+      paths: photos,
+      format: 'none',
+      words: 'train.py reads files',
+    },
+    {
+      of: 'tables',
+      over: { facts: shards },
+      paths: many.map((name) => `${name}.csv`),
+      format: 'none',
+      words: 'Tables are read as files',
+    },
+    {
+      of: 'many files',
+      over: { facts: shards },
+      paths: photos,
+      format: 'webdataset',
+      words: 'accept: [.jpg] ',
+    },
+  ])('packs what shards read faster: $of', ({ over, paths, format, words }) => {
     const text = declarationText(project({ data: dataIn('images', paths), ...over }));
     expect(text).toContain(words);
     const read = readDeclaration('pets', text);

@@ -4,7 +4,7 @@ import { type IncomingLook, lookAtIncoming, settleRun } from '../../../../functi
 import { AT, runOf, secondsAfter } from '../../../support/builders/records.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../support/fakes/object-store.ts';
-import { DECLARATION, ground } from '../../../support/world/ground.ts';
+import { DECLARATION, type Ground, ground } from '../../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
 const PREFIX = 'digits/incoming/';
@@ -20,12 +20,7 @@ async function lookAt(
   seconds: number,
   { changedAt = 0, marker = false, settle }: Wait = {},
 ): Promise<string | number> {
-  const at = ground();
-  at.declare(
-    settle === undefined ? DECLARATION : DECLARATION.replaceAll(/^(settle|tuning):.*$/gm, '') + settle,
-  );
-  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
-  await at.runs.create(runOf('digits', 1));
+  const at = await openBatch(settle);
   at.clock.set(new Date(secondsAfter(changedAt)));
   at.drop('a');
   const first = await settleRun(at, { runId: RUN });
@@ -34,8 +29,22 @@ async function lookAt(
   if (marker) at.drop('_SUCCESS');
   const then = await settleRun(at, { runId: RUN, observation });
   if (then.kind === 'wait') return (Date.parse(then.until) - at.clock.now().getTime()) / 1_000;
-  const [closed] = await at.timeline.list(RUN);
-  return /\((\w+)\)/.exec(closed?.text ?? '')?.[1] ?? then.kind;
+  return (await reasonOfClose(at)) ?? then.kind;
+}
+
+async function openBatch(settle: string | undefined): Promise<Ground> {
+  const at = ground();
+  at.declare(
+    settle === undefined ? DECLARATION : DECLARATION.replaceAll(/^(settle|tuning):.*$/gm, '') + settle,
+  );
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.runs.create(runOf('digits', 1));
+  return at;
+}
+
+async function reasonOfClose({ timeline }: Ground): Promise<string | undefined> {
+  const [closed] = await timeline.list(RUN);
+  return /\((\w+)\)/.exec(closed?.text ?? '')?.[1];
 }
 
 describe('a batch', () => {
