@@ -27,7 +27,7 @@ interface Wanted {
 }
 
 export interface Proposal {
-  readonly project: Pick<Project, 'name' | 'source' | 'data'>;
+  readonly project: Pick<Project, 'name' | 'source' | 'dependencies' | 'data'>;
   readonly text: string;
 }
 
@@ -155,6 +155,7 @@ async function proposedIn({ folder, entryPoint, propose }: Wanted): Promise<InFo
   return {
     pipeline,
     source: join(folder, project.source),
+    dependencies: (project.dependencies ?? []).map((each) => join(folder, each)),
     data: project.data && join(folder, project.data.folder),
     isProposed: true,
   };
