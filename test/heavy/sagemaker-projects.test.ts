@@ -1,0 +1,195 @@
+/**
+ * Projects of people who train with the SageMaker SDK, brought as they are: `init` reads their launch script, the run is
+ * interrupted twice, and its model is that of an undisturbed run.
+ */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { finishedRun, PROJECT_FOLDER, startTestRegion, type TestRegion } from '../support/region.ts';
+import { writeFiles } from '../support/sagemaker-projects.ts';
+
+const run = promisify(execFile);
+
+/** Rows of two classes, the same at each call. */
+function rows(count: number, seed: number): string {
+  const lines: string[] = [];
+  let state = seed;
+  const next = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+  for (let row = 0; row < count; row += 1) {
+    const [a, b, c] = [next(), next(), next()];
+    lines.push([a + b > 1 ? 1 : 0, a, b, c].map((value) => value.toFixed(4)).join(','));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+const DATA = { 'data/train/train.csv': rows(400, 1), 'data/validation/validation.csv': rows(100, 2) };
+
+const launch = (imported: string, estimator: string, version: string): string => `
+from sagemaker.${imported} import ${estimator}
+import sagemaker
+
+session = sagemaker.Session()
+estimator = ${estimator}(
+    entry_point="train.py",
+    source_dir="src",
+    role="arn:aws:iam::123456789012:role/Training",
+    framework_version="${version}",
+    py_version="py3",
+    instance_type="ml.m5.xlarge",
+    instance_count=1,
+    hyperparameters={"rounds": 40},
+    use_spot_instances=True,
+    max_run=3600,
+    max_wait=7200,
+    checkpoint_s3_uri="s3://acme/checkpoints",
+)
+estimator.fit({
+    "train": session.upload_data("data/train", key_prefix="train"),
+    "validation": session.upload_data("data/validation", key_prefix="validation"),
+})
+`;
+
+const HEAD = `
+import argparse, glob, os, sys, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--rounds", type=int, default=10)
+parser.add_argument("--train", default=os.environ["SM_CHANNEL_TRAIN"])
+parser.add_argument("--validation", default=os.environ["SM_CHANNEL_VALIDATION"])
+parser.add_argument("--model-dir", default=os.environ["SM_MODEL_DIR"])
+args = parser.parse_args()
+checkpoints = "/opt/ml/checkpoints"
+os.makedirs(checkpoints, exist_ok=True)
+pause = float(os.environ.get("PAUSE", "1"))
+`;
+
+const PROJECTS = {
+  sklearn: {
+    'launch.py': launch('sklearn.estimator', 'SKLearn', '1.2-1'),
+    'src/train.py': `${HEAD}
+import joblib, numpy as np
+from sklearn.linear_model import SGDClassifier
+train = np.loadtxt(os.path.join(args.train, "train.csv"), delimiter=",")
+held = np.loadtxt(os.path.join(args.validation, "validation.csv"), delimiter=",")
+state = os.path.join(checkpoints, "state.joblib")
+if os.path.exists(state):
+    model, done = joblib.load(state)
+    print(f"resumed after round {done}", flush=True)
+else:
+    model, done = SGDClassifier(loss="log_loss", random_state=0), 0
+for step in range(done + 1, args.rounds + 1):
+    model.partial_fit(train[:, 1:], train[:, 0], classes=[0, 1])
+    joblib.dump((model, step), state + ".new")
+    os.replace(state + ".new", state)
+    print(f"round {step}: validation_accuracy={model.score(held[:, 1:], held[:, 0]):.4f}", flush=True)
+    time.sleep(pause)
+np.savetxt(os.path.join(args.model_dir, "model.txt"), np.append(model.coef_, model.intercept_), fmt="%.17g")
+`,
+  },
+  xgboost: {
+    'launch.py': launch('xgboost.estimator', 'XGBoost', '3.0-5'),
+    'src/train.py': `${HEAD}
+import xgboost as xgb
+train = xgb.DMatrix(os.path.join(args.train, "train.csv") + "?format=csv&label_column=0")
+held = xgb.DMatrix(os.path.join(args.validation, "validation.csv") + "?format=csv&label_column=0")
+saved = sorted(glob.glob(checkpoints + "/round-*.json"))
+booster, done = None, 0
+if saved:
+    booster, done = xgb.Booster(model_file=saved[-1]), int(saved[-1][-9:-5])
+    print(f"resumed after round {done}", flush=True)
+for step in range(done + 1, args.rounds + 1):
+    scores = {}
+    booster = xgb.train({"eta": 0.2, "nthread": 1, "objective": "binary:logistic"}, train, 1,
+                        xgb_model=booster, evals=[(held, "validation")], evals_result=scores, verbose_eval=False)
+    booster.save_model(checkpoints + "/new.json")
+    os.replace(checkpoints + "/new.json", checkpoints + f"/round-{step:04d}.json")
+    print(f"round {step}: validation_logloss={scores['validation']['logloss'][-1]:.6f}", flush=True)
+    time.sleep(pause)
+booster.dump_model(os.path.join(args.model_dir, "model.txt"))
+`,
+  },
+} as const;
+
+let test: TestRegion;
+let api: ApiClient;
+let folder = '';
+
+beforeAll(async () => {
+  test = await startTestRegion('calm');
+  api = apiClient(test.region);
+  folder = await mkdtemp(path.join(tmpdir(), 'brought-'));
+}, 240_000);
+
+afterAll(async () => {
+  await test.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function tidewheel(...words: readonly string[]): Promise<string> {
+  const { endpoints, credentials, stack } = test.region;
+  const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
+  const { stdout } = await run(process.execPath, ['cli/tidewheel.ts', ...words], {
+    cwd: PROJECT_FOLDER,
+    env: { PATH: process.env['PATH'], HOME: folder, ...environment },
+  });
+  return stdout;
+}
+
+/** Once `count` attempts have begun and the newest has saved since. */
+async function strikeAttempt(runId: string, count: number): Promise<void> {
+  const trains = { attempts: expect.objectContaining({ length: count }) as unknown };
+  await expect
+    .poll(async () => (await api.call('GET', `/runs/${runId}`)).body, { timeout: 240_000, interval: 500 })
+    .toMatchObject(trains);
+  await expect
+    .poll(async () => (await tidewheel('logs', runId)).split(/^── attempt /m).at(-1) ?? '', {
+      timeout: 240_000,
+      interval: 1_000,
+    })
+    .toMatch(/round \d+: /);
+  await tidewheel('interrupt', runId, '--state', test.stateDirectory);
+}
+
+async function modelOf(runId: string): Promise<string> {
+  const archive = path.join(folder, `${runId}.tar.gz`);
+  await tidewheel('model', 'get', runId, '--output', archive);
+  const { stdout } = await run('tar', ['-xOzf', archive, 'model.txt']);
+  return stdout;
+}
+
+it.each(Object.entries(PROJECTS))(
+  '%s ends as it does undisturbed',
+  async (name, files) => {
+    const project = path.join(folder, name);
+    await mkdir(project, { recursive: true });
+    await writeFiles(project, { ...files, ...DATA });
+    await tidewheel('init', project, '--name', name);
+    const declaration = path.join(project, 'tidewheel.yaml');
+    const text = await readFile(declaration, 'utf8');
+    await writeFile(declaration, text.replace('quietSeconds: 60', 'quietSeconds: 1'));
+    await tidewheel('drop', project);
+    const runId = `${name}-000001`;
+    await strikeAttempt(runId, 1);
+    await strikeAttempt(runId, 2);
+    const report = await finishedRun(api, runId);
+    expect(report).toMatchObject({ status: 'succeeded' });
+    expect(report.attempts.map(({ outcome }) => outcome)).toEqual([
+      'interrupted',
+      'interrupted',
+      'completed',
+    ]);
+    const logs = await tidewheel('logs', runId);
+    expect(logs.match(/resumed after round/g)).toHaveLength(2);
+    await tidewheel('run', name);
+    expect(await finishedRun(api, `${name}-000002`)).toMatchObject({ status: 'succeeded', interruptions: 0 });
+    expect(await modelOf(runId)).toBe(await modelOf(`${name}-000002`));
+  },
+  900_000,
+);
