@@ -32,19 +32,27 @@ function rows(count: number, seed: number): string {
 
 const DATA = { 'data/train/train.csv': rows(400, 1), 'data/validation/validation.csv': rows(100, 2) };
 
-const launch = (imported: string, estimator: string, version: string): string => `
-from sagemaker.${imported} import ${estimator}
+interface Estimator {
+  readonly module: string;
+  readonly name: string;
+  /** More arguments, each on a line of its own. */
+  readonly versions: string;
+  readonly instances?: number;
+  readonly type?: string;
+}
+
+const launch = ({ module, name, versions, instances = 1, type = 'ml.m5.xlarge' }: Estimator): string => `
+from sagemaker.${module} import ${name}
 import sagemaker
 
 session = sagemaker.Session()
-estimator = ${estimator}(
+estimator = ${name}(
     entry_point="train.py",
     source_dir="src",
     role="arn:aws:iam::123456789012:role/Training",
-    framework_version="${version}",
-    py_version="py3",
-    instance_type="ml.m5.xlarge",
-    instance_count=1,
+    ${versions}
+    instance_type="${type}",
+    instance_count=${instances},
     hyperparameters={"rounds": 40},
     use_spot_instances=True,
     max_run=3600,
@@ -72,7 +80,11 @@ pause = float(os.environ.get("PAUSE", "1"))
 
 const PROJECTS = {
   sklearn: {
-    'launch.py': launch('sklearn.estimator', 'SKLearn', '1.2-1'),
+    'launch.py': launch({
+      module: 'sklearn.estimator',
+      name: 'SKLearn',
+      versions: 'framework_version="1.2-1", py_version="py3",',
+    }),
     'src/train.py': `${HEAD}
 import joblib, numpy as np
 from sklearn.linear_model import SGDClassifier
@@ -94,7 +106,11 @@ np.savetxt(os.path.join(args.model_dir, "model.txt"), np.append(model.coef_, mod
 `,
   },
   xgboost: {
-    'launch.py': launch('xgboost.estimator', 'XGBoost', '3.0-5'),
+    'launch.py': launch({
+      module: 'xgboost.estimator',
+      name: 'XGBoost',
+      versions: 'framework_version="3.0-5", py_version="py3",',
+    }),
     'src/train.py': `${HEAD}
 import xgboost as xgb
 train = xgb.DMatrix(os.path.join(args.train, "train.csv") + "?format=csv&label_column=0")
@@ -113,6 +129,94 @@ for step in range(done + 1, args.rounds + 1):
     print(f"round {step}: validation_logloss={scores['validation']['logloss'][-1]:.6f}", flush=True)
     time.sleep(pause)
 booster.dump_model(os.path.join(args.model_dir, "model.txt"))
+`,
+  },
+  torchrun: {
+    'launch.py': launch({
+      module: 'pytorch',
+      name: 'PyTorch',
+      versions:
+        'framework_version="2.8", py_version="py312", distribution={"torch_distributed": {"enabled": True}},',
+      instances: 2,
+    }),
+    'src/train.py': `${HEAD}
+import numpy as np, torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+rank, ranks = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(0)
+torch.set_num_threads(1)
+train = torch.tensor(np.loadtxt(os.path.join(args.train, "train.csv"), delimiter=","), dtype=torch.float32)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+state, done = os.path.join(checkpoints, "last.pt"), 0
+if os.path.exists(state):
+    saved = torch.load(state)
+    model.load_state_dict(saved["model"])
+    optimizer.load_state_dict(saved["optimizer"])
+    done = saved["round"]
+    if rank == 0:
+        print(f"resumed after round {done}", flush=True)
+for step in range(done + 1, args.rounds + 1):
+    batch = train[rank::ranks]
+    loss = torch.nn.functional.binary_cross_entropy_with_logits(model(batch[:, 1:])[:, 0], batch[:, 0])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if rank == 0:
+        torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "round": step}, state + ".new")
+        os.replace(state + ".new", state)
+        print(f"round {step}: loss={loss.item():.6f}", flush=True)
+    time.sleep(pause)
+    dist.barrier()
+if rank == 0:
+    np.savetxt(os.path.join(args.model_dir, "model.txt"), model.module.weight.detach().numpy(), fmt="%.17g")
+dist.barrier()
+dist.destroy_process_group()
+`,
+  },
+  trainer: {
+    'launch.py': launch({
+      module: 'huggingface',
+      name: 'HuggingFace',
+      versions: 'transformers_version="4.56.2", pytorch_version="2.8.0", py_version="py312",',
+      type: 'ml.g5.xlarge',
+    }),
+    'src/train.py': `${HEAD}
+import numpy as np, torch
+from transformers import PretrainedConfig, PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
+
+class Small(PreTrainedModel):
+    config_class = PretrainedConfig
+    def __init__(self, config):
+        super().__init__(config)
+        self.layer = torch.nn.Linear(3, 1)
+        self.post_init()
+    def forward(self, x=None, labels=None):
+        logits = self.layer(x)[:, 0]
+        return {"loss": torch.nn.functional.binary_cross_entropy_with_logits(logits, labels), "logits": logits}
+
+def rows(folder, name):
+    table = np.loadtxt(os.path.join(folder, name), delimiter=",", dtype=np.float32)
+    return [{"x": row[1:], "labels": row[0]} for row in table]
+
+class Slow(TrainerCallback):
+    def on_log(self, arguments, state, control, logs=None, **more):
+        if "loss" in (logs or {}):
+            print(f"round {state.global_step}: loss={logs['loss']}", flush=True)
+    def on_step_end(self, arguments, state, control, **more):
+        time.sleep(pause)
+
+torch.manual_seed(0)
+arguments = TrainingArguments(output_dir=checkpoints, max_steps=args.rounds, per_device_train_batch_size=40,
+    save_steps=2, logging_steps=1, save_total_limit=2, report_to=[], use_cpu=True, seed=0, eval_strategy="no")
+trainer = Trainer(Small(PretrainedConfig()), arguments, train_dataset=rows(args.train, "train.csv"), callbacks=[Slow()])
+last = get_last_checkpoint(checkpoints)
+if last is not None:
+    print(f"resumed after round {last.rsplit('-', 1)[1]}", flush=True)
+trainer.train(resume_from_checkpoint=last)
+np.savetxt(os.path.join(args.model_dir, "model.txt"), trainer.model.layer.weight.detach().numpy(), fmt="%.17g")
 `,
   },
 } as const;
