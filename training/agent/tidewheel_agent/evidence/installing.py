@@ -9,16 +9,13 @@ from tidewheel_contract import documents
 from ..configuration.job import Job
 from ..files import write_document
 from ..log import iso, log
-from ..trackers.identity import run_identity
 from .recorder import evidence_file
 
 
-def tell_installation(job: Job, what: str, packages: int) -> None:
+def tell_installation(job: Job, attempt: int, what: str, packages: int) -> None:
     """A host without a checkpoint folder reports nothing."""
     if job.checkpoint_dir is None:
         return
-    identity = run_identity(job)
-    attempt = identity.attempt if identity else 1
     file = evidence_file(job.checkpoint_dir, documents.HostStart, attempt, job.current_host)
     document = documents.HostStart(
         started_at=iso(time.time()),
