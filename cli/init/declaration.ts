@@ -74,7 +74,9 @@ export function declarationText(project: Project): string {
 const localOf = ({ source, dependencies = [], data, job }: Project): Table => ({
   source,
   ...(dependencies.length > 0 && { dependencies }),
-  ...((data !== undefined || job === undefined) && { data: data?.folder ?? 'data' }),
+  ...((data !== undefined || job === undefined || job.data !== undefined) && {
+    data: data?.folder ?? job?.data ?? 'data',
+  }),
 });
 
 const USUAL_COMPUTE = { instanceTypes: [], nodes: 1, purchaseOption: 'spot-then-on-demand' };

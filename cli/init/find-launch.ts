@@ -75,15 +75,18 @@ export function codeOf(job: FoundJob, file: string, names: readonly string[]): C
   const { source, entryPoint } = job;
   const at = source === undefined ? path.posix.dirname(entryPoint ?? '') : source;
   const script = source === undefined ? path.posix.basename(entryPoint ?? '') : (entryPoint ?? '');
+  const isThere = (place: string): boolean => names.some((name) => name.startsWith(`${place}/`));
   const placesOf = (named: string): readonly string[] =>
     [path.posix.dirname(file), '.'].map((from) => path.posix.join(from, named).replace(/(.)\/$/, '$1'));
-  const found = placesOf(at).find((place) => names.includes(path.posix.join(place, script)));
-  const dependencies = job.dependencies.flatMap(
-    (named) =>
-      placesOf(named).find((place) => names.some((name) => name === place || name.startsWith(`${place}/`))) ??
-      [],
+  const found = placesOf(at).find((place) =>
+    script === '' ? isThere(place) : names.includes(path.posix.join(place, script)),
   );
-  return found === undefined || script === ''
-    ? { source: '.', script: undefined, dependencies }
-    : { source: found, script: path.posix.normalize(script), dependencies };
+  const dependencies = job.dependencies.flatMap(
+    (named) => placesOf(named).find((place) => names.includes(place) || isThere(place)) ?? [],
+  );
+  return {
+    source: found ?? '.',
+    script: found === undefined || script === '' ? undefined : path.posix.normalize(script),
+    dependencies,
+  };
 }

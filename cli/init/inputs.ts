@@ -29,6 +29,8 @@ interface Input {
   readonly channel: Table;
   /** Relative to the project's folder. */
   readonly folder: string | undefined;
+  /** An earlier cell may make it. */
+  readonly isHere: boolean;
 }
 
 export function inputsOf({ request }: FoundJob, files: readonly string[]): Inputs {
@@ -37,14 +39,15 @@ export function inputsOf({ request }: FoundJob, files: readonly string[]): Input
     .filter((channel) => !OF_THE_SDK.includes(asText(channel['ChannelName']) ?? ''))
     .map((channel): Input => {
       const name = asText(channel['ChannelName']) ?? 'training';
-      return { name, channel, folder: folderOf(name, channel, files) };
+      const folder = folderOf(name, channel, files);
+      return { name, channel, folder, isHere: files.some((file) => file.startsWith(`${folder}/`)) };
     });
   const folders = inputs.flatMap(({ folder }) => folder ?? []);
   const data = folders.length === 0 ? undefined : commonFolder(folders);
   const mode = asText(asTable(request['AlgorithmSpecification'])['TrainingInputMode']);
   const rows: JobRow[] = [];
-  const channels = inputs.flatMap(({ name, channel, folder }): [string, Table][] => {
-    const { written, ...line } = declared(name, { channel, folder, data });
+  const channels = inputs.flatMap(({ name, channel, ...place }): [string, Table][] => {
+    const { written, ...line } = declared(name, { ...place, channel, data });
     rows.push({ ...line, theirs: `inputs: ${name}`, value: shown(s3Of(channel)['S3Uri'] ?? '') });
     const inputMode = asText(channel['InputMode']) ?? mode;
     return [[name, inputMode === 'FastFile' && 's3' in written ? { ...written, inputMode } : written]];
@@ -54,18 +57,23 @@ export function inputsOf({ request }: FoundJob, files: readonly string[]): Input
 
 const s3Of = (channel: Table): Table => asTable(asTable(channel['DataSource'])['S3DataSource']);
 
+function uploadedOf(uri: unknown): string | undefined {
+  const call = asTable(uri);
+  const { path: given, local_path = given } = asTable(call['arguments']);
+  return /(^|\.)(upload_data|S3Uploader\.upload)$/.test(asText(call['$call']) ?? '')
+    ? asText(listOf(call['positional'])[0] ?? local_path)
+    : asText(uri)?.replace(/^file:\/\//, '');
+}
+
 /** One that the script uploads itself, or one of the channel's name. */
 function folderOf(name: string, channel: Table, files: readonly string[]): string | undefined {
-  const uri = s3Of(channel)['S3Uri'];
-  const call = asTable(uri);
-  const uploaded = asText(call['$call'])?.endsWith('upload_data')
-    ? asText(listOf(call['positional'])[0] ?? asTable(call['arguments'])['path'])
-    : asText(uri)?.replace(/^file:\/\//, '');
+  const uploaded = uploadedOf(s3Of(channel)['S3Uri']);
   const named = uploaded?.startsWith('s3://') ? undefined : uploaded;
   if (named !== undefined) {
     const folder = path.posix.normalize(named).replace(/\/$/, '');
     if (files.includes(folder)) return path.posix.dirname(folder);
-    return files.some((file) => file.startsWith(`${folder}/`)) ? folder : undefined;
+    const isBelow = !/^(\.\.?$|\.\.\/|\/)|:|\.\w{1,8}$/.test(folder);
+    return isBelow || files.some((file) => file.startsWith(`${folder}/`)) ? folder : undefined;
   }
   const found = files.find((file) => file.split('/').slice(1, -1).includes(name));
   return found?.slice(0, found.indexOf(`/${name}/`) + name.length + 1);
@@ -82,10 +90,14 @@ function commonFolder(folders: readonly string[]): string | undefined {
 interface Place {
   readonly channel: Table;
   readonly folder: string | undefined;
+  readonly isHere: boolean;
   readonly data: string | undefined;
 }
 
-function declared(name: string, { channel, folder, data }: Place): Line & { readonly written: Table } {
+function declared(
+  name: string,
+  { channel, folder, isHere, data }: Place,
+): Line & { readonly written: Table } {
   const system = asTable(asTable(channel['DataSource'])['FileSystemDataSource']);
   const id = asText(system['FileSystemId']);
   const ours = `training.channels.${name}`;
@@ -97,7 +109,8 @@ function declared(name: string, { channel, folder, data }: Place): Line & { read
   }
   if (folder !== undefined && data !== undefined) {
     const below = folder === data ? '' : `${folder.slice(data.length + 1)}/`;
-    const why = `${folder}/ is dropped, and each run has the files of one version`;
+    const what = isHere ? `${folder}/` : `${folder}/, which is not here yet,`;
+    const why = `${what} is dropped, and each run has the files of one version`;
     return { ...better(ours, why), written: { s3: `incoming/${below}` } };
   }
   const uri = asText(s3Of(channel)['S3Uri']);

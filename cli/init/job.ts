@@ -75,7 +75,9 @@ export interface FoundJob {
   readonly hyperparameters: Table;
   /** What the SDK calls a field, by its path. */
   readonly words: ReadonlyMap<string, string>;
-  readonly framework: { readonly name: string; readonly version: string | undefined } | undefined;
+  readonly framework:
+    | { readonly name: string; readonly argument: string; readonly version: string | undefined }
+    | undefined;
   readonly entryPoint: string | undefined;
   /** A folder, relative to the project's, or s3://…/sourcedir.tar.gz. */
   readonly source: string | undefined;

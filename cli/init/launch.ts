@@ -7,6 +7,7 @@ import { ARGUMENTS, type Arguments } from './fields.ts';
 import {
   asTable,
   asText,
+  cannot,
   entriesOf,
   type FoundJob,
   type JobRow,
@@ -15,6 +16,7 @@ import {
   plain,
   shown,
   type Table,
+  unreadAt,
   verdictOf,
 } from './job.ts';
 import { runPython } from './python.ts';
@@ -48,6 +50,7 @@ const FIRST_ARGUMENT: Readonly<Record<string, string>> = {
   Estimator: 'image_uri',
   fit: 'inputs',
   train: 'input_data_config',
+  tune: 'inputs',
 };
 const FRAMEWORKS: Readonly<Record<string, readonly [name: string, version: string]>> = {
   PyTorch: ['pytorch', 'framework_version'],
@@ -68,18 +71,24 @@ class Reading {
     const name = call.$call.split('.').at(-1) ?? '';
     const [first] = call.positional;
     const positional = first === undefined ? {} : { [FIRST_ARGUMENT[name] ?? 'entry_point']: first };
-    for (const [argument, value] of Object.entries({ ...positional, ...call.arguments })) {
+    for (const [word, value] of Object.entries({ ...positional, ...call.arguments })) {
+      const argument = word.replace(OF_VERSION_1, (old) => RENAMED[old] ?? '');
       const line = own(known, argument);
       this.given = { ...this.given, [argument]: value };
       if (value === null) continue;
-      if (typeof line === 'string' && !line.endsWith('.')) this.put(line, value, argument);
-      else if (typeof line === 'object') this.tell(argument, value, line);
-      else if (line === undefined) this.tell(argument, value, UNKNOWN);
+      if (typeof line === 'string' && !line.endsWith('.')) this.put(line, value, word);
+      else if (typeof line === 'object') this.tell(word, value, line);
+      else if (word.startsWith('**')) this.tell(word, value, { ...UNKNOWN, verdict: 'unread', why: '' });
+      else if (line === undefined) this.tell(word, value, UNKNOWN);
     }
   }
 
   tell(argument: string, value: unknown, line: Line): void {
-    this.rows.push({ ...line, verdict: verdictOf(line, value), theirs: argument, value: shown(value) });
+    // An object of the SDK is read, and its fields have rows of their own.
+    const verdict = CONFIGURATION.test(asText(asTable(value)['$call']) ?? '')
+      ? line.verdict
+      : verdictOf(line, value);
+    this.rows.push({ ...line, verdict, theirs: argument, value: shown(value) });
   }
 
   /** A value of the API's form, or an object of a configuration class. */
@@ -97,6 +106,10 @@ class Reading {
     this.request = withValue(this.request, field.split('.'), made);
   }
 }
+
+/** As version 2 of the SDK calls them. */
+const RENAMED: Readonly<Record<string, string>> = { distributions: 'distribution', image_name: 'image_uri' };
+const OF_VERSION_1 = /^(distributions|image_name)$|^train_(?=instance_|max_|use_|volume_)/;
 
 const UNKNOWN: Line = { verdict: 'cannot', ours: '', why: 'this argument is not known here' };
 
@@ -131,6 +144,10 @@ const IN_ORDER: Readonly<Record<string, readonly string[]>> = {
   InstanceGroup: ['instance_group_name', 'instance_type', 'instance_count'],
 };
 
+const NO_TRANSFORMERS = cannot(
+  'the images of TensorFlow have no transformers: write it in requirements.txt, with this version',
+);
+
 /** @param origin the name of the file */
 export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
   const name = call.$call.split('.').at(-1) ?? '';
@@ -141,6 +158,8 @@ export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
   for (const method of call.methods) if (method.$call !== 'set_hyperparameters') reading.take(method, known);
   const { given, rows, words } = reading;
   const set = call.methods.filter(({ $call }) => $call === 'set_hyperparameters');
+  if (hasTensorFlow(name, given))
+    reading.tell('transformers_version', given['transformers_version'], NO_TRANSFORMERS);
   const code = isTrainer ? sourceCode(given, reading) : given;
   return {
     origin,
@@ -151,7 +170,7 @@ export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
       ),
     ),
     words,
-    framework: frameworkOf(name, given),
+    framework: frameworkOf(name, given) ?? frameworkOfImage(given['image_uri'] ?? given['training_image']),
     entryPoint: asText(code['entry_point'] ?? code['entry_script']),
     source: asText(code['source_dir']),
     dependencies: listOf(code['dependencies']).flatMap((each) => asText(each) ?? []),
@@ -161,9 +180,25 @@ export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
   };
 }
 
+const hasTensorFlow = (estimator: string, given: Table): boolean =>
+  estimator === 'HuggingFace' && asText(given['tensorflow_version']) !== undefined;
+
 function frameworkOf(estimator: string, given: Table): FoundJob['framework'] {
-  const [name, argument = ''] = own(FRAMEWORKS, estimator) ?? [];
-  return name === undefined ? undefined : { name, version: asText(given[argument]) };
+  const [name, argument = ''] = hasTensorFlow(estimator, given)
+    ? ['tensorflow', 'tensorflow_version']
+    : (own(FRAMEWORKS, estimator) ?? []);
+  return name === undefined ? undefined : { name, argument, version: asText(given[argument]) };
+}
+
+/** `image_uris.retrieve(framework="xgboost", region=region, version="1.7-1")`. */
+function frameworkOfImage(image: unknown): FoundJob['framework'] {
+  const { $call, positional, arguments: named } = asTable(image);
+  if (asText($call)?.endsWith('image_uris.retrieve') !== true) return undefined;
+  const [first, , third] = listOf(positional);
+  const name = asText(asTable(named)['framework'] ?? first);
+  const version = asText(asTable(named)['version'] ?? third);
+  const isKnown = Object.values(FRAMEWORKS).some(([known]) => known === name);
+  return name === undefined || !isKnown ? undefined : { name, argument: 'version', version };
 }
 
 function sourceCode(given: Table, reading: Reading): Table {
@@ -193,19 +228,22 @@ function distributed(value: unknown): Table {
 }
 
 const DEFAULT_CHANNEL = 'training';
+const UNREAD_INPUTS: Line = { verdict: 'unread', ours: 'training.channels', why: '' };
 
 function channels(inputs: unknown, reading: Reading): { InputDataConfig?: unknown[] } {
   if (inputs === undefined || inputs === null) return {};
   reading.words.set('InputDataConfig', Array.isArray(inputs) ? 'input_data_config' : 'inputs');
   const table = asTable(inputs);
   if ('$unread' in table) {
-    reading.tell('inputs', inputs, { verdict: 'unread', ours: 'training.channels', why: '' });
+    reading.tell('inputs', inputs, UNREAD_INPUTS);
     return {};
   }
   const found = Array.isArray(inputs)
-    ? inputs.map((each) => {
+    ? inputs.flatMap((each) => {
         const { ChannelName = DEFAULT_CHANNEL, DataSource = null, ...rest } = asTable(fieldsOf(each));
-        return { ...rest, ChannelName, ...sourceOf(DataSource) };
+        if (unreadAt(rest) === undefined) return [{ ...rest, ChannelName, ...sourceOf(DataSource) }];
+        reading.tell('inputs', each, UNREAD_INPUTS);
+        return [];
       })
     : '$call' in table || typeof inputs === 'string'
       ? [channel(DEFAULT_CHANNEL, inputs, reading)]

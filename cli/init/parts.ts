@@ -68,7 +68,7 @@ export function declareJob(job: FoundJob, { files, facts }: Surroundings): Decla
       ...(facts !== undefined && modelFolder(image.parts['framework'], facts)),
       ...(Object.keys(inputs.channels).length > 0 && { channels: inputs.channels }),
     },
-    compute,
+    compute: strategy === 'single' ? { ...compute, nodes: 1 } : compute,
     limits: limitsOf(request),
     tags: tagsOf(request['Tags']),
     rows: [...all.filter((row) => !isContradicted(row, all)), ...missingScript(job, facts)],
@@ -88,7 +88,7 @@ function missingScript({ entryPoint, command }: FoundJob, facts: ScriptFacts | u
   const why =
     entryPoint === undefined
       ? 'the job names no script: its image, or its channel sm_drivers, has it'
-      : 'no such file is here';
+      : 'no such file is here: where a cell writes it, run that cell first';
   const ours = entryPoint === undefined ? 'training.entryPoint' : 'x-local.source';
   return [{ theirs: 'entry_point', value: entryPoint ?? '(none)', verdict: 'unread', ours, why }];
 }
@@ -181,9 +181,9 @@ const tagsOf = (tags: unknown): Table =>
     : entriesOf(tags);
 
 const IMAGES: readonly (readonly [repository: RegExp, framework: string])[] = [
-  [/\/huggingface-(pytorch|tensorflow)-training:.*transformers(\d[\d.]*)/, 'huggingface'],
+  [/\/(huggingface-pytorch-training):.*transformers(\d[\d.]*)/, 'huggingface'],
   [/\/(pytorch-training|(?<=^763104351884\..*)pytorch):(\d[\d.]*)/, 'pytorch'],
-  [/\/(tensorflow-training):(\d[\d.]*)/, 'tensorflow'],
+  [/\/((?:huggingface-)?tensorflow-training):(\d[\d.]*)/, 'tensorflow'],
   [/\/(sagemaker-xgboost):(\d[\d.]*-?\d*)/, 'xgboost'],
   [/\/(sagemaker-scikit-learn):(\d[\d.]*-?\d*)/, 'sklearn'],
 ];
@@ -197,35 +197,41 @@ interface Part {
 function imageOf(job: FoundJob, device: 'cpu' | 'gpu'): Part {
   const given = asTable(job.request['AlgorithmSpecification'])['TrainingImage'];
   const uri = asText(given);
+  const named = uri ?? unreadAt(given)?.text ?? '';
   const theirs =
     job.words.get('AlgorithmSpecification.TrainingImage') ?? 'AlgorithmSpecification.TrainingImage';
   const row = { theirs, value: shown(given) };
   const found = IMAGES.flatMap(([pattern, name]) => {
-    const version = pattern.exec(uri ?? '')?.[2];
-    return version === undefined ? [] : [{ name, version }];
+    const version = pattern.exec(named)?.[2];
+    return version === undefined ? [] : [{ name, version, argument: theirs }];
   })[0];
   if (uri !== undefined && found === undefined)
     return { parts: { image: uri }, rows: [{ ...row, ...same('training.image') }] };
-  const { name, version } = found ?? job.framework ?? { name: undefined, version: undefined };
-  if (name === undefined)
+  const framework = found ?? job.framework;
+  if (framework === undefined)
     return {
       parts: {},
       rows: [{ ...row, verdict: 'unread', ours: 'training.image', why: 'name framework or image' }],
     };
   const rows =
-    uri === undefined ? [] : [{ ...row, ...better('training.framework', 'the image of AWS for each type') }];
-  return withVersion({ name, version, device }, rows);
+    given === undefined
+      ? []
+      : [{ ...row, ...better('training.framework', 'the image of AWS for each type') }];
+  return withVersion({ ...framework, device }, rows);
 }
 
 interface Framework {
   readonly name: string;
+  readonly argument: string;
   readonly version: string | undefined;
   readonly device: 'cpu' | 'gpu';
 }
 
 /** The oldest that is not older than the job's, where AWS has no image of that one any more. */
-function withVersion({ name, version, device }: Framework, rows: readonly JobRow[]): Part {
-  const known = imageVersions(name, device);
+function withVersion({ name, argument, version, device }: Framework, rows: readonly JobRow[]): Part {
+  const [known = []] = [device, 'cpu' as const]
+    .map((each) => imageVersions(name, each))
+    .filter((versions) => versions.length > 0);
   if (version === undefined) return { parts: { framework: name }, rows };
   if (known.length === 0 || known.some((each) => each === version || each.startsWith(`${version}.`)))
     return { parts: { framework: name, frameworkVersion: version }, rows };
@@ -239,7 +245,7 @@ function withVersion({ name, version, device }: Framework, rows: readonly JobRow
     rows: [
       ...rows,
       {
-        theirs: 'framework_version',
+        theirs: argument,
         value: version,
         ...cannot(why, `training.frameworkVersion: ${nearest}`),
       },
@@ -261,7 +267,7 @@ interface Chosen {
   readonly rows: readonly JobRow[];
 }
 
-function strategyOf({ distribution }: FoundJob, nodes: number, framework: unknown): Chosen {
+function strategyOf({ distribution, words }: FoundJob, nodes: number, framework: unknown): Chosen {
   const rows: JobRow[] = [];
   const tell = (value: unknown, why: string) =>
     rows.push({ theirs: 'distribution', value: shown(value), ...cannot(why, 'training.strategy') });
@@ -270,19 +276,33 @@ function strategyOf({ distribution }: FoundJob, nodes: number, framework: unknow
     const strategy = STRATEGIES[name];
     if (name === 'instance_groups' || settings['enabled'] === false) continue;
     if (strategy === undefined) {
-      tell({ [name]: given }, 'this library of SageMaker is not there: torchrun starts the script');
-      return { strategy: 'ddp', settings: {}, rows };
+      const isTensorFlow = framework === 'tensorflow';
+      const instead = isTensorFlow
+        ? 'have the script use MultiWorkerMirroredStrategy'
+        : 'torchrun starts the script';
+      tell({ [name]: given }, `this library of SageMaker is not there: ${instead}`);
+      return { strategy: isTensorFlow ? 'multi-worker-mirrored' : 'ddp', settings: {}, rows };
     }
     if (asText(settings['custom_mpi_options']) !== undefined)
       tell(settings['custom_mpi_options'], 'mpirun gets the options of the strategy alone');
     const processes = numberOf(settings['processes_per_host']);
     return { strategy, settings: processes === undefined ? {} : { processesPerHost: processes }, rows };
   }
-  if (nodes === 1) return { strategy: 'single', settings: {}, rows };
-  tell(
-    `none, on ${nodes} hosts`,
-    'SageMaker started the script alone on each host: here the hosts are one gang',
-  );
+  return nodes === 1 ? { strategy: 'single', settings: {}, rows } : undistributed(nodes, framework, words);
+}
+
+/** SageMaker started the script alone on each host. */
+function undistributed(nodes: number, framework: unknown, words: FoundJob['words']): Chosen {
+  if (framework === 'sklearn' || framework === 'xgboost') {
+    const why = `no strategy trains ${framework} on several hosts: name a larger type for one`;
+    const theirs = words.get('ResourceConfig.InstanceCount') ?? 'ResourceConfig.InstanceCount';
+    const rows = [{ theirs, value: `${nodes}`, ...cannot(why, 'compute.nodes: 1') }];
+    return { strategy: 'single', settings: {}, rows };
+  }
+  const why = 'SageMaker started the script alone on each host: here the hosts are one gang';
+  const rows = [
+    { theirs: 'distribution', value: `none, on ${nodes} hosts`, ...cannot(why, 'training.strategy') },
+  ];
   return framework === 'tensorflow'
     ? { strategy: 'multi-worker-mirrored', settings: {}, rows }
     : { strategy: 'ddp', settings: { processesPerHost: 1 }, rows };

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import json
 import operator
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ESTIMATORS = {
     "Estimator",
@@ -24,7 +25,7 @@ ESTIMATORS = {
     "TensorFlow",
     "XGBoost",
 }
-METHODS = {"fit", "train", "set_hyperparameters", "with_checkpoint_config"}
+METHODS = {"fit", "train", "tune", "set_hyperparameters", "with_checkpoint_config"}
 _MOST_BYTES = 4_000_000
 _LONGEST_TEXT = 10_000
 _LARGEST_NUMBER = 2**53
@@ -36,6 +37,15 @@ class Unreadable(Exception):
     """A value that stands in the script only when it runs."""
 
 
+class Bound(NamedTuple):
+    """A value that a name, or an entry of its table, has after a line."""
+
+    value: ast.expr | None
+    """None: bound by something that has no value here, such as a loop."""
+    line: int
+    scope: int
+
+
 class Script:
     """The parsed file: its names, and what each of them is bound to."""
 
@@ -43,9 +53,8 @@ class Script:
         self.tree = ast.Module(body=body, type_ignores=[])
         self.labels = labels
         self.aliases: dict[str, str] = {}
-        self.bound: dict[str, list[ast.expr | None]] = {}
-        """None: bound by something that has no value here, such as a loop."""
-        self.entries: dict[str, list[tuple[ast.expr, ast.expr | None]]] = {}
+        self.bound: dict[str, list[Bound]] = {}
+        self.entries: dict[str, list[tuple[ast.expr, Bound]]] = {}
         self.options: dict[str, ast.expr] = {}
         self._left = _MOST_VALUES
         self._readers: dict[type[ast.expr], Callable[[Any, int], Any]] = {
@@ -54,6 +63,7 @@ class Script:
             ast.Call: self._call,
             ast.Constant: self._constant,
             ast.Dict: self._dict,
+            ast.IfExp: self._choice,
             ast.JoinedStr: self._text,
             ast.List: self._list,
             ast.Name: self._name,
@@ -62,11 +72,8 @@ class Script:
             ast.UnaryOp: self._negative,
         }
         self._known: set[int] = set()
-        self._conditional: set[int] = set()
-        for node in ast.walk(self.tree):
-            if isinstance(node, (ast.If, ast.For, ast.While, ast.Try)) and not _is_main(node):
-                inside = (each for each in ast.walk(node) if isinstance(each, ast.Assign))
-                self._conditional.update(map(id, inside))
+        self._shared: set[str] = set()
+        self._places = _places(self.tree)
         for node in ast.walk(self.tree):
             self._learn(node)
 
@@ -81,32 +88,41 @@ class Script:
                 name = each.name if inside or each.asname else each.name.split(".")[0]
                 self.aliases[each.asname or name] = inside + name
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            certain = id(node) not in self._conditional
+            _, certain = self._places[id(node)]
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
-                self._bind(target, node.value if certain else None)
+                self._bind(target, node.value if certain else None, node)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            self._shared.update(node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             # By a loop, a `with` or the like: an assignment comes before its target.
             if id(node) not in self._known:
-                self.bound.setdefault(node.id, []).append(None)
+                self._keep(node.id, None, node)
         elif isinstance(node, ast.arg):
-            self.bound.setdefault(node.arg, []).append(None)
+            self._keep(node.arg, None, node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             self._learn_call(node, node.func)
 
-    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
+    def _since(self, value: ast.expr | None, by: ast.stmt | ast.expr | ast.arg) -> Bound:
+        return Bound(value, by.end_lineno or by.lineno, self._places[id(by)][0])
+
+    def _keep(self, name: str, value: ast.expr | None, by: ast.stmt | ast.expr | ast.arg) -> None:
+        self.bound.setdefault(name, []).append(self._since(value, by))
+
+    def _bind(self, target: ast.expr, value: ast.expr | None, by: ast.stmt) -> None:
         if isinstance(target, ast.Name):
             self._known.add(id(target))
-            self.bound.setdefault(target.id, []).append(value)
+            self._keep(target.id, value, by)
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            self.entries.setdefault(target.value.id, []).append((target.slice, value))
+            entry = (target.slice, self._since(value, by))
+            self.entries.setdefault(target.value.id, []).append(entry)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for each, its in zip(target.elts, value.elts, strict=False):
-                self._bind(each, its)
+                self._bind(each, its, by)
 
     def _learn_call(self, node: ast.Call, method: ast.Attribute) -> None:
         if method.attr == "update" and isinstance(method.value, ast.Name):
-            self.bound.setdefault(method.value.id, []).append(None)
+            self._keep(method.value.id, None, node)
         if method.attr != "add_argument":
             return
         names = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -159,25 +175,43 @@ class Script:
         return node.value
 
     def _name(self, node: ast.Name, depth: int) -> Any:
-        values = self.bound.get(node.id, [])
-        if len(values) != 1 or values[0] is None:
+        bound = self.bound.get(node.id, [])
+        entries = self.entries.get(node.id, [])
+        if len(bound) > 1:
+            bound, entries = self._in_order(node, bound, entries)
+        if not bound or bound[-1].value is None:
             raise Unreadable
-        value = self.value(values[0], depth)
-        for key, entry in self.entries.get(node.id, []):
+        value = self.value(bound[-1].value, depth)
+        for key, entry in entries:
             name = self._scalar(key, depth)
             if not isinstance(value, dict) or name in value:
                 raise Unreadable
             value[str(name)] = (
                 {"$unread": "it is set under a condition", "line": self.line(key)}
-                if entry is None
-                else self.value(entry, depth)
+                if entry.value is None
+                else self.value(entry.value, depth)
             )
         return value
+
+    def _in_order(
+        self, node: ast.Name, bound: list[Bound], entries: list[tuple[ast.expr, Bound]]
+    ) -> tuple[list[Bound], list[tuple[ast.expr, Bound]]]:
+        """What the name has in statements that run one after the other, as in cells."""
+        scope, certain = self._places[id(node)]
+        before = [each for each in bound if each.scope == scope and each.line < node.lineno]
+        if not certain or node.id in self._shared or not before:
+            return [], []
+        last = max(reversed(before), key=lambda each: each.line)
+        return [last], [
+            (key, each)
+            for key, each in entries
+            if each.scope == scope and last.line < each.line < node.lineno
+        ]
 
     def _option(self, node: ast.Attribute, depth: int) -> Any:
         """`args.epochs`: the default of --epochs."""
         found = self.bound.get(node.value.id, []) if isinstance(node.value, ast.Name) else []
-        parsed = [each for each in found if isinstance(each, ast.Call)]
+        parsed = [each.value for each in found if isinstance(each.value, ast.Call)]
         if len(parsed) != 1 or not self.dotted(parsed[0].func).endswith(".parse_args"):
             raise Unreadable
         if node.attr not in self.options:
@@ -244,6 +278,10 @@ class Script:
             raise Unreadable
         return combine(one, other)
 
+    def _choice(self, node: ast.IfExp, depth: int) -> Any:
+        chosen = self._scalar(node.test, depth)
+        return self.value(node.body if chosen else node.orelse, depth)
+
     def jobs(self) -> list[dict[str, Any]]:
         """Calls that make an estimator, each with the calls of its methods."""
         found: list[tuple[ast.Call, dict[str, Any]]] = []
@@ -255,9 +293,13 @@ class Script:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             made = self._made(node.func.value) if node.func.attr in METHODS else None
+            method = {**self._call(node, 0), "$call": node.func.attr} if made is not None else {}
+            if isinstance(made, ast.Call) and self.dotted(made.func).endswith(_TUNER):
+                method["arguments"][_TUNER] = ast.unparse(made)[:300]
+                made = self._tuned(made)
             for call, job in found:
                 if made is call:
-                    job["methods"].append({**self._call(node, 0), "$call": node.func.attr})
+                    job["methods"].append(method)
         return [job for _, job in found]
 
     def _is_estimator(self, node: ast.Call) -> bool:
@@ -267,12 +309,41 @@ class Script:
     def _made(self, node: ast.expr) -> ast.expr | None:
         if not isinstance(node, ast.Name):
             return node
-        lines = [each for each in self.bound.get(node.id, []) if isinstance(each, ast.Call)]
+        bound = self.bound.get(node.id, [])
+        lines = [each.value for each in bound if isinstance(each.value, ast.Call)]
         before = [each for each in lines if each.lineno <= node.lineno]
         return max(before or lines, key=lambda each: each.lineno, default=None)
 
+    def _tuned(self, tuner: ast.Call) -> ast.expr | None:
+        """Of a tuner, the estimator."""
+        named = {each.arg: each.value for each in tuner.keywords}
+        first = [*tuner.args, named.get("estimator"), named.get("model_trainer")]
+        return next((self._made(each) for each in first if each is not None), None)
 
-def _is_main(node: ast.stmt) -> bool:
+
+_TUNER = "HyperparameterTuner"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_SCOPES = (*_FUNCTIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# Python 3.9 has no match.
+_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, getattr(ast, "Match", ast.If))
+
+
+def _places(tree: ast.Module) -> dict[int, tuple[int, bool]]:
+    """Of each node its scope, and whether it runs exactly once there."""
+    places: dict[int, tuple[int, bool]] = {}
+    left: list[tuple[ast.AST, int, bool]] = [(tree, 0, True)]
+    while left:
+        node, scope, certain = left.pop()
+        places[id(node)] = (scope, certain)
+        if isinstance(node, _SCOPES):
+            scope, certain = id(node), True
+        elif isinstance(node, _BRANCHES) and not _is_main(node):
+            certain = False
+        left.extend((each, scope, certain) for each in ast.iter_child_nodes(node))
+    return places
+
+
+def _is_main(node: ast.AST) -> bool:
     """`if __name__ == "__main__":`"""
     return isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
 
@@ -309,7 +380,11 @@ def _cells(text: str) -> list[tuple[str, str]]:
         for index, cell in enumerate(cells, 1)
         if cell.get("cell_type") == "code"
     ]
-    return [(name, code) for name, code in codes if not code.lstrip().startswith("%%")]
+    return [(name, code) for name, code in codes if _IN_PYTHON.match(code.lstrip())]
+
+
+_IN_PYTHON = re.compile(r"(?!%%)|%%(time|timeit|capture|prun)\b")
+"""A magic of the whole cell is another language, or a file."""
 
 
 def _without_magics(code: str) -> str:

@@ -118,14 +118,13 @@ async function lookAt(folder: string, wishes: InitOptions, found: FoundLaunch | 
     found === undefined || wishes.script !== undefined
       ? { source: '.', script: await scriptOf(folder, names, wishes.script), dependencies: [] }
       : codeOf(found.job, found.file, names);
-  const text = script === undefined ? '' : await readFile(path.join(folder, source, script), 'utf8');
-  const facts = readScript(text);
+  const { text, facts } = await scriptIn(path.join(folder, source), script);
   const job = found && jobWith(found, { files: names, facts }, script);
   const data = await laidOut(folder, files, dataOf(names, wishes.data ?? job?.data, job !== undefined));
   return {
     name: wishes.name ?? nameOf(folder),
     source,
-    script: script ?? 'train.py',
+    script: script ?? found?.job.entryPoint ?? 'train.py',
     facts,
     data,
     requirements: [source, path.posix.join(source, path.posix.dirname(script ?? ''))].some((place) =>
@@ -135,6 +134,18 @@ async function lookAt(folder: string, wishes: InitOptions, found: FoundLaunch | 
     namesData: data !== undefined && readsByName(text, facts, data),
     job,
   };
+}
+
+async function scriptIn(source: string, script: string | undefined): Promise<Script> {
+  // Of one that is not here nothing is known.
+  if (script === undefined) return { text: '', facts: { ...readScript(''), saves: true } };
+  const text = await readFile(path.join(source, script), 'utf8');
+  return { text, facts: readScript(text) };
+}
+
+interface Script {
+  readonly text: string;
+  readonly facts: ScriptFacts;
 }
 
 /** No argument says where the data is. */
@@ -226,6 +237,8 @@ function dataOf(
   wanted: string | undefined,
   isOptional: boolean,
 ): DataFacts | undefined {
+  // A job says where its data is: another folder may have pictures of a notebook, or the code.
+  if (isOptional && wanted === undefined) return undefined;
   const tops =
     wanted === undefined
       ? [...new Set(names.flatMap((name) => topOf(name)))]
@@ -281,7 +294,9 @@ function reportOf(project: Project, file: string): string {
   return [
     `wrote ${file}: the pipeline ${name}`,
     `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
-    data === undefined ? '  data    none was found' : dataText(data, job !== undefined),
+    data === undefined
+      ? `  data    ${job?.data === undefined ? 'none was found' : `${job.data}/ is not here yet`}`
+      : dataText(data, job !== undefined),
     ...(data?.layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
     ...(data?.layout?.remedies ?? []).map((text) => `  to do   ${text}`),
     ...(readsFiles(project)
@@ -336,12 +351,12 @@ function nextText({ name, data, job }: Project, { folder, environment }: Standin
   const word = /^[\w./][\w./-]*$/.test(folder) ? folder : shellQuote(folder);
   const ofFolder = (named: string): string => `${program} ${named}${folder === '' ? '' : ` ${word}`}`;
   const send: (readonly [string, string])[] =
-    data === undefined
+    data === undefined && job?.data === undefined
       ? [
           [ofFolder('apply'), 'declares the pipeline, sends the code'],
           [
             `${program} run ${name}`,
-            `trains ${job === undefined ? 'without data' : 'on what is in S3'}; with data: tidewheel drop FOLDER`,
+            `trains ${job?.training['channels'] === undefined ? 'without data' : 'on what is in S3'}; with data: tidewheel drop FOLDER`,
           ],
         ]
       : [[ofFolder('drop'), 'declares the pipeline, sends code and data']];

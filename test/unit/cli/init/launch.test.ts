@@ -129,6 +129,9 @@ describe('a launch script', () => {
     ['a default of the command line', PARSER, 'args.epochs', 7],
     ['a float', '', '1.0', { $number: '1.0' }],
     ['a list', '', '["a", 1]', ['a', 1]],
+    ['a name that is set again', 'for n in []: pass\nn = 1\nn = n + 1', 'n', 2],
+    ['a table that is set again', 'n = {"a": 1}\nn["a"] = 3\nn = {}\nn["b"] = 2', '{**n}', { b: 2 }],
+    ['a choice', 'spot = True', '7 if spot else None', 7],
   ])('has the value of %s', async (_, before, written, value) => {
     const { hyperparameters } = await partsIn(estimator(`hyperparameters={"x": ${written}}`, before));
     expect(hyperparameters).toEqual({ x: value });
@@ -136,7 +139,9 @@ describe('a launch script', () => {
 
   it.each([
     ['an environment variable', '', 'os.environ["X"]'],
-    ['a name with two values', 'n = 1\nn = 2', 'n'],
+    ['a name that a condition sets again', 'n = 1\nif flag:\n    n = 2', 'n'],
+    ['a name that a function sets again', 'n = 1\nn = 2\ndef f():\n    global n\n    n = 3', 'n'],
+    ['a table that is updated', 'n = 1\nn = {}\nn.update(more)', 'n'],
     ['a name of a loop', 'for n in range(3): pass', 'n'],
     ['a value under a condition', 'if flag:\n    n = 2', 'n'],
     ['a name of itself', 'n = n', 'n'],
@@ -228,6 +233,95 @@ PyTorch(entry_point="t.py", ${written}).fit(inputs)
     expect(rows.filter(({ value }) => value === '1.13')).toMatchObject([{ verdict: 'cannot' }]);
   });
 
+  it('of version 1 is read by its words', async () => {
+    const { training, compute, rows } = await partsIn(`
+from sagemaker.tensorflow import TensorFlow
+TensorFlow(entry_point="t.py", train_instance_type="ml.m5.xlarge", train_instance_count=2, script_mode=True,
+           framework_version="2.19", distributions={"mpi": {"enabled": True}}).fit()
+`);
+    expect(training).toMatchObject({ strategy: 'mpi' });
+    expect(compute).toMatchObject({ instanceTypes: ['m5.xlarge'], nodes: 2 });
+    expect(rows.filter(({ verdict }) => verdict === 'cannot')).toEqual([]);
+  });
+
+  it.each([
+    ['HuggingFace', 'transformers_version="4.12", tensorflow_version="2.5"', { framework: 'tensorflow' }],
+    ['SKLearn', 'framework_version="0.23-1"', { framework: 'sklearn', frameworkVersion: '1.4-2' }],
+    ['XGBoost', 'framework_version="1.7-1", instance_count=2', { strategy: 'single' }],
+    ['Estimator', 'image_uri=image_uris.retrieve("xgboost", region, "3.0-5")', { framework: 'xgboost' }],
+    [
+      'Estimator',
+      'image_uri=f"763104351884.dkr.ecr.{region}.amazonaws.com/pytorch-training:2.6.0-cpu-py312"',
+      { framework: 'pytorch', frameworkVersion: '2.6.0' },
+    ],
+  ])('of %s with %s gets its image', async (name, written, training) => {
+    const found = await partsIn(`
+from sagemaker import image_uris
+from sagemaker.x import ${name}
+${name}(entry_point="t.py", instance_type="ml.c4.xlarge", ${written}).fit()
+`);
+    expect(found.training).toMatchObject(training);
+    expect(found.compute['nodes']).toBe(1);
+    const twice = found.rows.filter(({ theirs, verdict }) =>
+      found.rows.some((row) => row.theirs === theirs && row.verdict !== verdict),
+    );
+    expect(twice.map(({ theirs }) => theirs)).not.toContain('framework_version');
+  });
+
+  it('of TensorFlow is not started by torchrun', async () => {
+    const text = `
+from sagemaker.tensorflow import TensorFlow
+TensorFlow("t.py", instance_count=2, distribution={"smdistributed": {"dataparallel": {"enabled": True}}}).fit()
+`;
+    expect((await partsIn(text)).training).toMatchObject({ strategy: 'multi-worker-mirrored' });
+  });
+
+  it('with a tuner has the channels of the tuner', async () => {
+    const { training, rows } = await partsIn(`
+from sagemaker.pytorch import PyTorch
+from sagemaker.tuner import HyperparameterTuner
+e = PyTorch(entry_point="t.py", instance_type="ml.g5.xlarge", instance_count=1)
+HyperparameterTuner(e, "loss", {}).fit({"train": "s3://b/train"})
+`);
+    expect(training['channels']).toEqual({ train: { s3: 's3://b/train/' } });
+    expect(rows).toContainEqual(
+      expect.objectContaining({ theirs: 'HyperparameterTuner', verdict: 'cannot' }),
+    );
+  });
+
+  it('without its script says nothing of the script', async () => {
+    const { declared, said, text } = await initIn({
+      'launch.py': estimator('source_dir="s"'),
+      'imgs/a.png': '',
+    });
+    expect(declared['x-local']).toEqual({ source: '.' });
+    expect(text).toContain('no such file is here: where a cell writes it, run that cell first');
+    expect(`${said}${text}`).not.toContain('saves');
+  });
+
+  it('that uploads a missing folder names it', async () => {
+    const files = { 'launch.py': estimator('').replace('.fit()', '.fit(s.upload_data(path="./data"))') };
+    const { declared, said } = await initIn({ ...files, 'train.py': 'save(1)', 'imgs/a.png': '' });
+    expect(declared['x-local']).toEqual({ source: '.', data: 'data' });
+    expect(declared.training.channels).toEqual({ training: { s3: 'incoming/' } });
+    expect(said).toContain('data/ is not here yet');
+  });
+
+  it('of version 3 with a command keeps its source', async () => {
+    const { declared, text } = await initIn({
+      'launch.py': `
+from sagemaker.modules.train import ModelTrainer
+from sagemaker.modules.configs import SourceCode
+code = SourceCode(source_dir="src", command="python train.py")
+ModelTrainer(source_code=code, **settings).train(input_data_config=[channel])
+`,
+      'src/train.py': 'save(1)',
+    });
+    expect(declared['x-local']).toEqual({ source: 'src' });
+    const unread = [...text.matchAll(/TO DO: (.+?) is/g)].map(([, what]) => what);
+    expect(unread).toEqual(['**settings', 'inputs', 'AlgorithmSpecification.TrainingImage']);
+  });
+
   it('of version 3 has the fields of its classes', async () => {
     const { training, compute, limits, data } = await partsIn(`
 from sagemaker.train import ModelTrainer
@@ -311,11 +405,12 @@ describe('a notebook', () => {
     const text = notebook(
       '%pip install sagemaker\n!ls\nn = 5',
       '%%bash\nrm -rf data',
+      '%%time\nrate = 3',
       'this is no Python',
-      estimator('hyperparameters={"epochs": n, "lr": lr}'),
+      estimator('hyperparameters={"epochs": n, "lr": lr, "rate": rate}'),
     );
     const { hyperparameters } = await partsIn(text, 'train.ipynb');
-    expect(hyperparameters).toEqual({ epochs: 5, lr: { $unread: 'lr', line: 'cell 4, line 4' } });
+    expect(hyperparameters).toEqual({ epochs: 5, rate: 3, lr: { $unread: 'lr', line: 'cell 5, line 4' } });
   });
 
   it.each(['{"cells": 3}', '[]', '{', '{"cells": [{"cell_type": "code", "source": [[1]]}]}'])(
