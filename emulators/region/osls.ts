@@ -1,8 +1,9 @@
 /** One command of osls, pointed at the local region as it would be at AWS. */
 import { spawn } from 'node:child_process';
-import { appendFile, mkdir } from 'node:fs/promises';
+import { appendFile, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AccessKey } from '../access/access-key.ts';
+import { waitForName } from '../shared/folder-lock.ts';
 import { type Endpoints, environmentFor } from './clients.ts';
 
 export class DeployError extends Error {
@@ -26,8 +27,25 @@ const STACK_LOOK_MILLISECONDS = 250;
 /** The region's only networks are its own. */
 const ANY_NETWORK = ['--param=subnets=*', '--param=securityGroups=*'];
 
-/** @param build folder of the bundles, relative to the project */
+/**
+ * Two commands of one clone run one after the other: osls empties `.serverless` in the project's folder, where the other
+ * one writes.
+ * @param build folder of the bundles, relative to the project
+ */
 export async function runOsls(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
+  const { projectFolder, signal } = options;
+  const unlock = await waitForName(`osls ${await realpath(projectFolder)}`, {
+    onWait: () => undefined,
+    signal,
+  });
+  try {
+    await runAlone(options, args, build);
+  } finally {
+    unlock();
+  }
+}
+
+async function runAlone(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
   const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
   const log = join(stateDirectory, 'logs', 'deploy.log');
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });

@@ -102,7 +102,9 @@ async function leftBehind(): Promise<string[]> {
 
 it('resumes the run after kill -9', async () => {
   const first = start('--once');
-  await until(() => /training .*█/.test(first.output()), `training\n${first.output()}`, 300);
+  const hasEnded = () => first.child.exitCode !== null;
+  await until(() => hasEnded() || /training .*█/.test(first.output()), `training\n${first.output()}`, 300);
+  expect({ hasEnded: hasEnded(), output: first.output() }).toMatchObject({ hasEnded: false });
   await expectLoopbackOnly(first);
   first.child.kill('SIGKILL');
   await first.ended;
