@@ -9,7 +9,7 @@ import { inline, oneLine, word } from './yaml-text.ts';
 
 export interface Project {
   readonly name: string;
-  /** Of the code, relative to the project's; `.` is that one. */
+  /** The folder of the code, relative to the project's folder; `.` is that folder. */
   readonly source: string;
   /** File name of the script, relative to the source. */
   readonly script: string;

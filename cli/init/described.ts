@@ -137,7 +137,7 @@ function channelUri(request: Table, name: string): string | undefined {
   return asText(asTable(asTable(found?.['DataSource'])['S3DataSource'])['S3Uri']);
 }
 
-/** Of an image that starts without a script. That of a ModelTrainer stands in files of its own. */
+/** The command of an image that starts without a script. A ModelTrainer keeps its command in files of its own. */
 function containerCommand(algorithm: Table): readonly string[] | undefined {
   const { ContainerEntrypoint, ContainerArguments } = algorithm;
   const words = [...listOf(ContainerEntrypoint), ...listOf(ContainerArguments)].map(String);

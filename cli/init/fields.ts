@@ -36,7 +36,7 @@ export const TOP_FIELDS = new Set(Object.keys(tables.fields).map((at) => at.spli
 const isLine = (entry: Line | Readonly<Record<string, Line>>): entry is Line =>
   typeof entry['verdict'] === 'string';
 
-/** Of a field with its value; undefined where AWS has a field that the table does not have. */
+/** Finds the line for a field and its value. Returns undefined if the table lacks a field of AWS. */
 export function fieldLine(path: string, value: unknown): Line | undefined {
   const parts = path.split('.');
   const above = parts.map((_, index) => own(tables.fields, `${parts.slice(0, index + 1).join('.')}.`));

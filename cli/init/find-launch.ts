@@ -6,7 +6,7 @@ import type { Surroundings } from '../command/context.ts';
 import type { FoundJob } from './job.ts';
 import { jobOfCall, type LaunchCall, mayLaunch, readLaunch } from './launch.ts';
 
-/** Of which `init` reads the text. */
+/** `init` reads the text of at most so many files. */
 const MOST_FILES = 200;
 
 interface Folder {

@@ -14,7 +14,7 @@ export const numberOf = (value: unknown): number | undefined => {
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 };
 
-/** Of a table that is not read at all, one entry that says so. */
+/** A table that cannot be read has one entry, which says so. */
 export const entriesOf = (value: unknown): Table =>
   unreadAt(value) === undefined ? asTable(value) : { '**': value };
 
@@ -87,6 +87,6 @@ export interface FoundJob {
   readonly distribution: Table;
   /** Instead of a script. */
   readonly command: readonly string[] | undefined;
-  /** Of arguments that the API has no field for. */
+  /** Arguments for which the API has no field. */
   readonly rows: readonly JobRow[];
 }

@@ -125,7 +125,7 @@ const pascal = (name: string): string =>
     .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
     .join('');
 
-/** Of an object of the SDK, its arguments as the API names them. */
+/** Names the arguments of an SDK object as the API does. */
 function fieldsOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(fieldsOf);
   const name = CONFIGURATION.exec(asText(asTable(value)['$call']) ?? '')?.[1];

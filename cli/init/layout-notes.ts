@@ -9,7 +9,7 @@ import { type FoundLayout, findLayout, type LayoutFields } from './layout.ts';
 import { inline, oneLine } from './yaml-text.ts';
 
 export interface LayoutNote {
-  /** Of `packing`. */
+  /** A field of `packing`. */
   readonly field: 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
   readonly text: string;
 }

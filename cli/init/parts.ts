@@ -39,7 +39,7 @@ export interface DeclaredJob {
 interface Surroundings {
   /** Names in the project's folder. */
   readonly files: readonly string[];
-  /** Of the script; undefined where it is not here. */
+  /** Undefined if the script is not in the folder. */
   readonly facts: ScriptFacts | undefined;
 }
 

@@ -315,7 +315,7 @@ class Script:
         return max(before or lines, key=lambda each: each.lineno, default=None)
 
     def _tuned(self, tuner: ast.Call) -> ast.expr | None:
-        """Of a tuner, the estimator."""
+        """Finds the estimator of a tuner."""
         named = {each.arg: each.value for each in tuner.keywords}
         first = [*tuner.args, named.get("estimator"), named.get("model_trainer")]
         return next((self._made(each) for each in first if each is not None), None)
@@ -329,7 +329,7 @@ _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, getattr(ast, "Ma
 
 
 def _places(tree: ast.Module) -> dict[int, tuple[int, bool]]:
-    """Of each node its scope, and whether it runs exactly once there."""
+    """Maps each node to its scope, and to whether it runs exactly once there."""
     places: dict[int, tuple[int, bool]] = {}
     left: list[tuple[ast.AST, int, bool]] = [(tree, 0, True)]
     while left:

@@ -26,7 +26,7 @@ export interface FilesBelow {
 const NEVER = ['.git', '.tidewheel', '.venv', 'venv', '__pycache__', 'node_modules', '.ipynb_checkpoints'];
 const isHidden = (name: string): boolean => name.startsWith('.');
 
-/** Of a version control, an editor or another tool; no script reads them. */
+/** Version control, editors and other tools write these. No script reads them. */
 const OF_TOOLS = /^\.(git.*|DS_Store|idea|vscode|pre-commit-config\.yaml|coverage|tidewheel|venv|.*_cache)$/;
 /** The code is kept in the bucket with every run. */
 const SECRET =
@@ -34,8 +34,8 @@ const SECRET =
 const EXAMPLE = /\.(example|sample|template|dist)$/i;
 
 /**
- * Of code, hidden files travel too (`.project-root`, `.env.example`), and `skipped` names what does not: secrets, hidden
- * folders, what cannot be read. Only what tools put there is left out without a word.
+ * Includes hidden files (`.project-root`, `.env.example`). `skipped` names secrets, hidden folders and what cannot be read.
+ * Files of tools are left out without a word.
  */
 export async function sourceFilesBelow(folder: string, omit: readonly string[] = []): Promise<FilesBelow> {
   const left: SkippedFile[] = [];

@@ -115,7 +115,7 @@ function progressLine({ view, series }: Watched, { columns, colours }: Frame): s
   ];
 }
 
-/** Of an ended run: the last value of each metric, also where no checkpoint was recognised. */
+/** An ended run shows the last value of each metric, even if no checkpoint was recognised. */
 function metricsLine({ report }: WatchedRun): string[] {
   const texts = report === undefined ? [] : reportedTexts(report);
   return texts.length === 0 ? [] : [`metrics ${safe(texts.join(', '))}`];

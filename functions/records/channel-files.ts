@@ -97,7 +97,7 @@ function incomingChannels({ bucket }: ObjectStore, { pipeline: name, declaration
   );
 }
 
-/** Of a version of shards: what lies there and was packed. */
+/** For a version of shards: lists what lies in the channel and was packed. */
 async function listOf(
   store: ObjectStore,
   run: RunRecord,

@@ -117,7 +117,7 @@ async function filesOf(
 interface Gone {
   readonly files: ReadonlyMap<string, SealedFile>;
   readonly gone: ReadonlyMap<string, SealedFile>;
-  /** Of the channel. */
+  /** The channel's. */
   readonly name: string;
   readonly version: Manifest;
 }

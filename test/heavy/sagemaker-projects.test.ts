@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
-import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { finishedRun, PROJECT_FOLDER, startTestRegion, type TestRegion } from '../support/region.ts';
+import { finishedRun, startTestRegion, type TestRegion, tidewheelIn } from '../support/region.ts';
 import { writeFiles } from '../support/sagemaker-projects.ts';
 
 const run = promisify(execFile);
@@ -236,15 +235,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function tidewheel(...words: readonly string[]): Promise<string> {
-  const { endpoints, credentials, stack } = test.region;
-  const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
-  const { stdout } = await run(process.execPath, ['cli/tidewheel.ts', ...words], {
-    cwd: PROJECT_FOLDER,
-    env: { PATH: process.env['PATH'], HOME: folder, ...environment },
-  });
-  return stdout;
-}
+const tidewheel = (...words: readonly string[]): Promise<string> => tidewheelIn(test, folder, words);
 
 /** Once `count` attempts have begun and the newest has saved since. */
 async function strikeAttempt(runId: string, count: number): Promise<void> {

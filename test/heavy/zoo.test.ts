@@ -1,17 +1,12 @@
 /** Six layouts of the zoo as a person brings them: `init`, `drop`, and what the script reads of every channel. */
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
-import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { finishedRun, PROJECT_FOLDER, startTestRegion, type TestRegion } from '../support/region.ts';
+import { finishedRun, startTestRegion, type TestRegion, tidewheelIn } from '../support/region.ts';
 import { bodyOf } from '../zoo/bodies.ts';
 import { LAYOUTS, type Layout } from '../zoo/layouts.ts';
-
-const run = promisify(execFile);
 
 /** Counts samples, members and classes of each channel, as tarfile finds them. */
 const SCRIPT = `
@@ -61,16 +56,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function tidewheel(...words: readonly string[]): Promise<string> {
-  const { endpoints, credentials, stack } = test.region;
-  const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
-  const env = { PATH: process.env['PATH'], HOME: folder, ...environment };
-  const { stdout } = await run(process.execPath, ['cli/tidewheel.ts', ...words], {
-    cwd: PROJECT_FOLDER,
-    env,
-  });
-  return stdout;
-}
+const tidewheel = (...words: readonly string[]): Promise<string> => tidewheelIn(test, folder, words);
 
 async function brought(name: string, { files }: Layout): Promise<string> {
   const project = path.join(folder, name);

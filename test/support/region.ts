@@ -1,9 +1,12 @@
 /** A region of its own for a test: free ports, its own state, gone afterwards. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
@@ -32,6 +35,20 @@ export async function startTestRegion(market = 'demo'): Promise<TestRegion> {
     await rm(stateDirectory, { recursive: true, force: true });
   };
   return { region, stateDirectory, stop };
+}
+
+/** The command line of this clone against the region; answers what it prints. */
+export async function tidewheelIn(
+  { region: { endpoints, credentials, stack } }: TestRegion,
+  home: string,
+  words: readonly string[],
+): Promise<string> {
+  const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
+  const { stdout } = await promisify(execFile)(process.execPath, ['cli/tidewheel.ts', ...words], {
+    cwd: PROJECT_FOLDER,
+    env: { PATH: process.env['PATH'], HOME: home, ...environment },
+  });
+  return stdout;
 }
 
 const POLL_MILLISECONDS = 500;

@@ -58,8 +58,8 @@ function byAge(left: SeenFile, right: SeenFile): number {
 }
 
 /**
- * Of a job with the agent, its note of a checkpoint alone says that there is one: before, the agent itself writes what it
- * measures. Without the agent every file counts.
+ * In a job with the agent only its progress note shows a checkpoint, because the agent writes its measurements earlier.
+ * Without the agent every file counts.
  */
 export function checkpointIn(files: readonly SeenFile[]): (file: SeenFile) => boolean {
   const hasAgent = files.some(({ path }) => path.startsWith('tidewheel-'));

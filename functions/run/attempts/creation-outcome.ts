@@ -112,7 +112,7 @@ async function announce(
     id: `started-${attempt.attempt}`,
     at: at.toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); shards: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); data: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
   });
   if (applied.length > 0)
     await deps.timeline.add(runId, {

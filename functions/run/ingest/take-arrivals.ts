@@ -143,7 +143,7 @@ type ArrivalEvent =
   /** @property key of the object; absent of a schedule */
   | { readonly kind: 'wake'; readonly wake: Wake; readonly key?: string }
   | { readonly kind: 'declaration'; readonly pipeline: string }
-  /** Of a check of the deployment (cli/check.ts). */
+  /** A check of the deployment wrote it (cli/verbs/check.ts). */
   | { readonly kind: 'testObject'; readonly id: string }
   | { readonly kind: 'ignored'; readonly reason: string }
   /** Goes to the dead letters, where an alarm finds it. */

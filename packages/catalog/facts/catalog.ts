@@ -25,7 +25,7 @@ export const instanceFactsSchema = z.object({
   /** What the type may reach for a while; equal to the baseline where AWS states no "up to". */
   networkBurstGbps: z.number(),
   efa: z.boolean(),
-  /** Of a type with EFA: how many interfaces, and on which card the first is if not on card 0. */
+  /** Only for a type with EFA: the number of interfaces, and the card of the first one if that is not card 0. */
   efaInterfaces: z.number().optional(),
   firstEfaCard: z.number().optional(),
   /** 0 = EBS only */

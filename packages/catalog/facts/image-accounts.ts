@@ -3,7 +3,7 @@ import table from './image-table.json' with { type: 'json' };
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].toSorted();
 
-/** Of Deep Learning Containers. */
+/** The accounts of Deep Learning Containers. */
 export const CONTAINER_ACCOUNTS = distinct(Object.values(table.accounts));
 
 export const AWS_IMAGE_ACCOUNTS = distinct([

@@ -22,9 +22,9 @@ export interface ImageRow {
 
 export interface ImageTable {
   readonly source: string;
-  /** Of Deep Learning Containers, by region. */
+  /** The accounts of Deep Learning Containers, by region. */
   readonly accounts: Readonly<Record<string, string>>;
-  /** Of XGBoost and scikit-learn. */
+  /** The accounts of XGBoost and scikit-learn, by region. */
   readonly algorithmAccounts: Readonly<Record<string, string>>;
   readonly images: readonly ImageRow[];
 }
@@ -141,7 +141,7 @@ export function sdkRows(framework: Framework, text: string): readonly ImageRow[]
 
 const DEVICES = ['cpu', 'gpu'] as const;
 
-/** Of transformers those over PyTorch: the ones over TensorFlow ended with Python 3.8. */
+/** Takes transformers over PyTorch alone: images over TensorFlow ended with Python 3.8. */
 function builds(entry: Readonly<Record<string, unknown>>) {
   const direct = registrySchema.safeParse(entry);
   if (direct.success) return [{ build: direct.data, base: undefined }];

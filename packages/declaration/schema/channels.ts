@@ -5,7 +5,7 @@ import { refusingProto } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { prefixSchema } from './prefix.ts';
 
-/** Of the service itself: the agent finds the source in one, and the container the agent in the other. */
+/** The service uses these: the agent finds the source in one, and the container finds the agent in the other. */
 const RESERVED: Readonly<Record<string, string>> = {
   code: 'holds training.source: choose another name, or put the files into the source',
   agent: "holds Tidewheel's agent: choose another name",

@@ -208,7 +208,7 @@ export const holdSchema = z
   );
 export type HoldSettings = z.output<typeof holdSchema>;
 
-/** Of a drop of which most is rejected, the rest is hardly what a person meant to train on. */
+/** If most of a drop is rejected, the rest is hardly what a person meant to train on. */
 const MOST_REJECTED = '50 %';
 
 /** The limits of a declaration that may have none. */

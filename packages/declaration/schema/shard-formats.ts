@@ -40,7 +40,7 @@ const declared = (name: string): DeclaredFormat | undefined =>
 export const isUnpacked = (packing: { readonly format?: unknown } | undefined): boolean =>
   typeof packing?.format === 'string' && declared(packing.format)?.takes === 'nothing';
 
-/** Of shards. */
+/** Every format but that of files that are not packed. */
 export const FORMAT_NAMES = ALL_NAMES.filter((format) => !isUnpacked({ format }));
 
 /** False as well for a name that is no format. */

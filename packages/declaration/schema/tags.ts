@@ -13,7 +13,7 @@ const CHARACTERS = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const ALLOWED = 'use letters, digits, spaces and _ . : / = + - @';
 /** AWS's limit of a resource. */
 const MOST_TAGS = 50;
-/** Of the pipeline, its owner, the run, the attempt, the job and the round of its hosts, and their name. */
+/** The service tags with pipeline, owner, run, attempt, job, round of the hosts, and name. */
 const OWN_TAGS = 7;
 const MOST_DECLARED = MOST_TAGS - OWN_TAGS;
 

@@ -24,7 +24,7 @@ interface SourceObject {
   readonly etag: string;
 }
 
-/** Of the objects of a source: a note with another one is of an earlier state. */
+/** Identifies the objects of a source. A note with another fingerprint describes an earlier state. */
 export function sourceFingerprint(objects: readonly SourceObject[]): string {
   const lines = objects
     .filter(({ name }) => belongsToSource(name))

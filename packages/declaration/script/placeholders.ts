@@ -19,7 +19,7 @@ export const shardsChannel = (split: string, declared: readonly string[]): strin
     ? `shards_${split}`
     : split;
 
-/** Of `packing: none`. */
+/** The channel of `packing: none`. */
 export const FILES_CHANNEL = 'training';
 /** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
 const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];

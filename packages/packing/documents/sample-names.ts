@@ -13,7 +13,7 @@ export type Naming = Partial<Pick<PackingSettings, 'innerSuffixes' | 'join'>>;
 
 type Join = NonNullable<PackingSettings['join']>;
 
-/** Of `masks/*_mask`: the folder with its slash, and the end of the name. */
+/** For `masks/*_mask`: the folder with its slash, and the end of the name. */
 interface JoinRule {
   readonly column: string;
   readonly folder: string;

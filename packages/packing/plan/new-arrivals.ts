@@ -221,7 +221,7 @@ export interface WholeSampleRules {
 
 /** A folder named like a sample may hold millions of objects. Of so many, the sealed ones stay where they are. */
 const MOST_HELD = 100_000;
-/** Of 300 bytes each. */
+/** Each takes 300 bytes. */
 const MOST_JOINED = 1_000_000;
 
 interface Held {

@@ -7,7 +7,7 @@ import type { ClassRow, SplitRows } from './report-document.ts';
 export interface MeasuredVersion {
   readonly classes: readonly ClassRow[];
   readonly arrivals: Pick<Manifest['arrivals'], 'objects' | 'rejected'>;
-  /** Of the rejected ones, those that are no loss: unchanged, deleted, retracted, ignored, or left out by balance. */
+  /** Rejected without a loss: unchanged, deleted, retracted, ignored, or left out by balance. */
   readonly known?: number | undefined;
   /** Samples of the generation, and those that have the bytes of another one with a different label. */
   readonly samples: number;

@@ -27,7 +27,7 @@ export interface SealedFile {
 }
 
 const COPIES_AT_ONCE = 32;
-/** Of one file, so that a terabyte is copied within a function's 15 minutes. */
+/** Per file. A terabyte is copied within a function's 15 minutes. */
 const PARTS_AT_ONCE = 16;
 /** S3 copies parts of up to 5 GiB. Smaller ones keep a failed copy short. */
 const PART_BYTES = 1024 ** 3;

@@ -226,7 +226,7 @@ async function deleteAll(
 
 const NO_COPIES = { objects: 0, bytes: 0, failures: [] };
 
-/** Of files that no version names any more. A run that is sealing may have copied what it is going to name. */
+/** Deletes copies that no version names; none while a run is unfinished, since its seal may name what it has copied. */
 async function deleteCopies(
   store: BlobStore,
   pipeline: string,

@@ -52,13 +52,13 @@ async function launched(manifest: Manifest) {
 it('a small dataset is downloaded', async () => {
   const { mode, text } = await launched(await packedManifest());
   expect(mode).toBe('File');
-  expect(text).toMatch(/shards: File: about 0 s to download/);
+  expect(text).toMatch(/data: File: about 0 s to download/);
 });
 
 it('one beyond the disk is streamed with figures', async () => {
   const { mode, text } = await launched(grown(await packedManifest(), 1e8));
   expect(mode).toBe('FastFile');
-  expect(text).toMatch(/shards: FastFile: \d+\.\d TB do not fit the \d+\.\d GB that a host has for them/);
+  expect(text).toMatch(/data: FastFile: \d+\.\d TB do not fit the \d+\.\d GB that a host has for them/);
 });
 
 it('one with a long repeated download is streamed', async () => {

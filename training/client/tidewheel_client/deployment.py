@@ -38,7 +38,7 @@ class Deployment:
     endpoint_url: str | None = None
     """Of a local region."""
     bucket: str = ""
-    """Of data and code; empty where a token is all that is known."""
+    """Contains data and code. Empty if only a token is known."""
     token: str | None = field(default=None, repr=False)
 
     def credentials(self) -> Any:

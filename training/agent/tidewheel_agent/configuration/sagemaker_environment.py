@@ -31,7 +31,7 @@ _DISTRIBUTIONS = (
     "sagemaker_pytorch_xla_multi_worker_enabled",
     "sagemaker_torch_distributed_enabled",
 )
-"""Of the SDK; a job of the service names its strategy."""
+"""The SDK sets these. A job of the service names its strategy."""
 _LONGEST_VARIABLE = 128 * 1024
 
 

@@ -2,8 +2,8 @@
 
 The formats: `tidewheel step=…` and a declared pattern; Hugging Face's Trainer ({'loss': …}) and
 lines of JSON, Keras, Lightning and other tqdm bars, XGBoost, LightGBM, CatBoost, timm, MMEngine,
-the scripts of pytorch/examples, and any line that names a position (epoch 3, iter 80) and a metric
-(loss 0.12). What takes several lines is in log_blocks.py.
+the scripts of pytorch/examples, and any line that names a position (epoch 3, iter 80, round 9)
+and a metric (loss 0.12). What takes several lines is in log_blocks.py.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _CATBOOST_VALUE = re.compile(r"\b(learn|test\d*|best): ([-+]?[\d.]+(?:[eE][-+]?\
 _AFTER_PREFIX = re.compile(r"[^{}]{0,120}[|:\]-]\s*(\{.*\})")
 _COUNT = r"(\d{1,3}(?:[,_]\d{3}){1,3}|\d{1,12})"
 _STEP = re.compile(
-    r"\b(?:global[_ ]?step|step|iter(?:ation|_num)?|num_updates)s?\b(?:\(train\))?\s*[=:#]?\s*\[?"
-    r"\s*" + _COUNT + r"(?:\s*/\s*" + _COUNT + r")?",
+    r"\b(?:global[_ ]?step|step|iter(?:ation|_num)?|round|num_updates)s?\b(?:\(train\))?"
+    r"\s*[=:#]?\s*\[?\s*" + _COUNT + r"(?:\s*/\s*" + _COUNT + r")?",
     re.IGNORECASE,
 )
 _EPISODE = re.compile(r"\bepisode\b\s*[=:#]?\s*\[?\s*" + _COUNT, re.IGNORECASE)

@@ -46,6 +46,7 @@ from tidewheel_agent.series.log_lines import LogLines
         ),
         # nanoGPT.
         ("iter 80: loss 2.31, time 20.00ms, mfu 3.00%", "step", 80, {"loss": 2.31}),
+        ("round 20: acc=0.9400", "step", 20, {"acc": 0.94}),
         (
             "step 100: train loss 2.3, val loss 2.4",
             "step",
