@@ -30,11 +30,11 @@ export interface UsefulWork {
  * A node counts with at least as many accelerators of the same kind (or, without any, as many vCPUs) as all nodes of an
  * attempt together. Its work is assumed to take as long in proportion to their number: an exchange without a network may
  * be faster, which is not credited. Prices are to each other as SageMaker's On-Demand list has them.
- * @returns undefined where no type could have done all attempts, or a price is not known
+ * @returns undefined where each attempt had one node, no type could have done all attempts, or a price is not known
  */
 export function bestSingleNode(work: readonly UsefulWork[]): SingleNode | undefined {
   const done = work.filter(({ seconds }) => seconds > 0);
-  if (done.length === 0) return undefined;
+  if (done.every(({ placement }) => placement.topology.nodes === 1)) return undefined;
   return catalogTypes()
     .flatMap((type) => singleNode(type, done) ?? [])
     .reduce<SingleNode | undefined>((best, each) => (best && best.usd <= each.usd ? best : each), undefined);
