@@ -86,7 +86,7 @@ async function eventProblems(s3, Bucket) {
 }
 
 const KEYS = { pk: 'HASH', sk: 'RANGE' };
-const INDEXES = ['open', 'list'];
+const INDEXES = ['open', 'list', 'begun'];
 
 async function tableProblems(dynamo, TableName) {
   const found = await dynamo.send(new DescribeTableCommand({ TableName })).catch((error) => error);
@@ -95,6 +95,12 @@ async function tableProblems(dynamo, TableName) {
   const isKeyed = KeySchema.length === 2 && KeySchema.every(({ AttributeName, KeyType }) => KEYS[AttributeName] === KeyType);
   const missing = INDEXES.filter((name) => !GlobalSecondaryIndexes.some(({ IndexName }) => IndexName === name));
   if (isKeyed && missing.length === 0) return [];
+  if (isKeyed && missing.length < INDEXES.length)
+    return missing.map(
+      (name) =>
+        `the table ${TableName} has no index ${name}, which this release needs: create it as serverless/storage.yml describes it ` +
+        '(aws dynamodb update-table --global-secondary-index-updates), and deploy once it is active',
+    );
   return [`the table ${TableName} is none of Tidewheel's: it needs the keys and indexes of serverless/storage.yml`];
 }
 

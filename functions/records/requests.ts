@@ -1,6 +1,12 @@
 /** What a person's request for a run, a stop or a retry means for the run's record. */
 import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
-import { FINISHED, type RunRecord, type RunRequest, type StopRequest } from './run-records.ts';
+import {
+  FINISHED,
+  type ListedRun,
+  type RunRecord,
+  type RunRequest,
+  type StopRequest,
+} from './run-records.ts';
 
 /** Of one run; a person repeats a call a few times at most. */
 const MOST_TOKENS = 20;
@@ -34,7 +40,7 @@ export const isChanged = ({ request }: Pick<RunRecord, 'request'>): boolean =>
   request !== undefined && (request.changed.length > 0 || request.again !== undefined);
 
 /** As its readers see it. */
-export const shownRun = ({ request, ...run }: RunRecord) => {
+export const shownRun = ({ request, ...run }: RunRecord | ListedRun) => {
   if (request === undefined) return run;
   const { parts: _parts, tokens: _tokens, ...shown } = request;
   return { ...run, request: shown };

@@ -6,7 +6,13 @@
 import { amount } from '@tidewheel/contract/document.ts';
 import { checkpointRepair, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
-import { pinned, pipelineSchema, runPartsSchema } from '@tidewheel/declaration/pipeline.ts';
+import {
+  deadlineHoursOf,
+  type Pipeline,
+  pinned,
+  pipelineSchema,
+  runPartsSchema,
+} from '@tidewheel/declaration/pipeline.ts';
 import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { changeSchema, readingSchema, speedSchema, verdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
@@ -163,6 +169,37 @@ export const runRecordSchema = z.object({
   expired: list(z.enum(EXPIRING)).optional().describe('What was deleted after its end.'),
 });
 export type RunRecord = Readonly<z.output<typeof runRecordSchema>>;
+
+/** What lists show of a run's declaration. */
+const listedSchema = z.object({
+  deadlineHours: z.number().optional(),
+  owner: z.string().optional(),
+  tags: z.record(z.string(), z.string()).readonly().optional(),
+});
+
+/** A run in the list of all runs, which holds neither its declaration nor its data. */
+export const listedRunSchema = runRecordSchema
+  .omit({
+    declaration: true,
+    generations: true,
+    rejected: true,
+    notifiedSince: true,
+    newestEventAt: true,
+    sealedAt: true,
+  })
+  .extend({ listed: listedSchema.optional() });
+export type ListedRun = Readonly<z.output<typeof listedRunSchema>>;
+
+export const listedRunOf = ({ declaration, ...run }: RunRecord): ListedRun =>
+  listedRunSchema.parse({ ...run, listed: listedOf(declaration) });
+
+/** Undefined before the close of its batch. */
+export const listedOf = (declaration: Pipeline | undefined): ListedRun['listed'] =>
+  declaration && {
+    deadlineHours: deadlineHoursOf(declaration.limits),
+    owner: declaration.owner,
+    tags: declaration.tags,
+  };
 
 export const jobLogSchema = z
   .object({

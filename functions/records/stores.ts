@@ -13,6 +13,7 @@ import type { ReopenChange, Requested } from './requests.ts';
 import type {
   AttemptRecord,
   Expiring,
+  ListedRun,
   RunRecord,
   RunRequest,
   RunStatus,
@@ -49,6 +50,28 @@ export interface PipelineStore {
   /** Changes nothing without a record. */
   setSwept(name: string, swept: Required<Pick<PipelineRecord, 'sweptAt' | 'sweptObjects'>>): Promise<void>;
 }
+
+export interface BegunQuery {
+  readonly limit: number;
+  /** Place of the last run of the page before. */
+  readonly before?: string | undefined;
+  /** Only runs that began at this time or later. */
+  readonly since?: string | undefined;
+  readonly statuses?: readonly RunStatus[] | undefined;
+  /** Probes too. */
+  readonly probes?: boolean | undefined;
+  readonly tell?: Tell | undefined;
+}
+
+export interface BegunPage {
+  readonly runs: ListedRun[];
+  /** Absent: there are no further ones. The place down to which all runs were looked at. */
+  readonly searchedTo?: string | undefined;
+}
+
+/** The place of a run in the order of all runs. */
+export const begunAtOf = ({ createdAt, runId }: Pick<RunRecord, 'createdAt' | 'runId'>): string =>
+  `${createdAt} ${runId}`;
 
 type RunChange = Partial<Omit<RunRecord, 'runId' | 'pipeline' | 'batch' | 'createdAt'>> & {
   readonly updatedAt: string;
@@ -91,6 +114,16 @@ export interface RunStore {
   list(pipeline: string, limit: number, before?: string, tell?: Tell): Promise<RunRecord[]>;
   /** The same of its probes, which `list` leaves out. */
   listProbes(pipeline: string, limit: number, before?: string, tell?: Tell): Promise<RunRecord[]>;
+  /**
+   * Runs of all pipelines, those of removed ones too, newest first; the index may lag by a moment. The look ends after a few
+   * reads, with `searchedTo`, where only a filter keeps the page from being full.
+   */
+  listBegun(wanted: BegunQuery): Promise<BegunPage>;
+  /**
+   * Brings runs of earlier releases into `listBegun`, so many reads at a time. Each call goes on where the last one ended.
+   * @returns whether all are there
+   */
+  indexBegun(reads: number): Promise<boolean>;
   /** Unfinished runs, probes too; the index may lag by a moment. */
   listOpen(tell?: Tell): Promise<RunRecord[]>;
   /** Finished runs with files that have not expired; the index may lag by a moment. */

@@ -92,6 +92,9 @@ export const writeObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere([
 export const useTable = (...actions: readonly ('GetItem' | 'PutItem' | 'UpdateItem' | 'Query')[]) =>
   statement('dynamodb', actions, [arnOf('Table'), sub('${Table.Arn}/index/*')]);
 
+/** For what no index has yet. */
+export const scanTable = statement('dynamodb', ['Scan'], [arnOf('Table')]);
+
 export const consume = (queue: string) =>
   statement('sqs', ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'], [arnOf(queue)]);
 

@@ -1,7 +1,8 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { FINISHED, type RunRecord } from '../../records/run-records.ts';
+import { FINISHED, type ListedRun } from '../../records/run-records.ts';
+import { type BegunPage, begunAtOf, type Stores, type Tell } from '../../records/stores.ts';
 import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/make-report.ts';
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
@@ -73,12 +74,7 @@ export const getMoney = defineOperation(
   async (deps, { query }) => {
     const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
     const { tell, said } = steppedOver();
-    const names = (await deps.pipelines.list({ tell })).map(({ name }) => name);
-    const ended = names.flatMap((name) => [
-      endedIn((limit, before) => deps.runs.list(name, limit, before, tell), month),
-      endedIn((limit, before) => deps.runs.listProbes(name, limit, before, tell), month),
-    ]);
-    const runs = (await Promise.all(ended)).flat();
+    const runs = await endedIn(deps, month, tell);
     const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
     const reports: RunReport[] = [];
     for (let first = 0; first < newest.length; first += AT_ONCE) {
@@ -105,25 +101,26 @@ function monthOf(month: string): Month {
   return { month, from: at(number - 1), to: at(number) };
 }
 
+/** Probes too. */
 async function endedIn(
-  list: (limit: number, before: string | undefined) => Promise<RunRecord[]>,
+  { runs }: Pick<Stores, 'runs'>,
   { from, to }: Month,
-): Promise<RunRecord[]> {
-  const earliest = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
-  const found: RunRecord[] = [];
-  let before: string | undefined;
-  for (;;) {
-    const page = await list(RUNS_A_PAGE, before);
+  tell: Tell,
+): Promise<ListedRun[]> {
+  const since = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
+  const found: ListedRun[] = [];
+  let before: string | undefined = to;
+  do {
+    const page: BegunPage = await runs.listBegun({ limit: RUNS_A_PAGE, before, since, probes: true, tell });
     found.push(
-      ...page.filter(
+      ...page.runs.filter(
         ({ status, updatedAt }) => FINISHED.includes(status) && updatedAt >= from && updatedAt < to,
       ),
     );
-    const last = page.at(-1);
-    if (last === undefined || page.length < RUNS_A_PAGE || last.createdAt < earliest) return found;
-    if (found.length > MOST_REPORTS) return found;
-    before = last.runId;
-  }
+    const last = page.runs.length < RUNS_A_PAGE ? undefined : page.runs.at(-1);
+    before = page.searchedTo ?? (last && begunAtOf(last));
+  } while (before !== undefined && found.length <= MOST_REPORTS);
+  return found;
 }
 
 function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isComplete' | 'unreadable'> {

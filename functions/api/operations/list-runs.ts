@@ -1,11 +1,12 @@
+import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { type RunRecord, type RunStatus, runStatusSchema } from '../../records/run-records.ts';
-import type { Stores, Tell } from '../../records/stores.ts';
+import { type ListedRun, listedRunOf, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { type BegunQuery, begunAtOf, type Stores } from '../../records/stores.ts';
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { pageQuery, readPage } from '../shared/paging.ts';
 import { moment } from '../shared/query-text.ts';
-import { runList, summaryOfRun } from '../shared/shown.ts';
+import { runList, summaryOf } from '../shared/shown.ts';
 
 /** Statuses with commas between them. */
 const statuses = z.string().transform((text, context) => {
@@ -17,7 +18,7 @@ const statuses = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Over all pipelines that are declared, or of one. */
+/** Of all pipelines, also those that were removed, or of one. */
 export const listRuns = defineOperation(
   {
     ...READS,
@@ -29,39 +30,31 @@ export const listRuns = defineOperation(
       status: statuses.optional().describe('Only runs of these statuses, with commas between them.'),
       since: moment.optional().describe('Only runs that began at this time or later.'),
     }),
-    answer: runList,
+    answer: runList.extend({
+      searchedTo: time
+        .optional()
+        .describe('All runs since then were looked at, and older ones were not: ask for the next page.'),
+    }),
   },
   async (deps, { query }) => {
+    let searchedTo: string | undefined;
     const page = await readPage('runs', query, {
       read: async ({ limit, after: before, tell }) => {
-        const names =
-          query.pipeline === undefined
-            ? (await deps.pipelines.list({ tell })).map(({ name }) => name)
-            : [query.pipeline];
-        const wanted = { ...query, limit, before, tell };
-        const each = await Promise.all(names.map((name) => newestOf(deps, name, wanted)));
-        return each.flat().toSorted((one, other) => (placeOf(one) < placeOf(other) ? 1 : -1));
+        const wanted = { limit, before, since: query.since, statuses: query.status, tell };
+        if (query.pipeline !== undefined) return newestOf(deps, query.pipeline, wanted);
+        const found = await deps.runs.listBegun(wanted);
+        searchedTo = found.searchedTo;
+        return found.runs;
       },
-      nameOf: placeOf,
-      show: summaryOfRun,
+      searchedTo: () => searchedTo,
+      nameOf: begunAtOf,
+      show: summaryOf,
     });
     if ('status' in page) return page;
     const { items, ...rest } = page;
-    return ok({ runs: items, ...rest });
+    return ok({ runs: items, ...rest, searchedTo: searchedTo?.split(' ')[0] });
   },
 );
-
-/** The name of a run in the order of all runs. */
-const placeOf = ({ createdAt, runId }: RunRecord): string => `${createdAt} ${runId}`;
-
-interface Wanted {
-  readonly limit: number;
-  /** Place of the last run of the page before. */
-  readonly before: string | undefined;
-  readonly status?: readonly RunStatus[] | undefined;
-  readonly since?: string | undefined;
-  readonly tell: Tell;
-}
 
 const READ_AT_ONCE = 100;
 
@@ -69,19 +62,21 @@ const READ_AT_ONCE = 100;
 async function newestOf(
   { runs }: Pick<Stores, 'runs'>,
   pipeline: string,
-  { limit, before, status, since, tell }: Wanted,
-): Promise<RunRecord[]> {
-  const found: RunRecord[] = [];
+  { limit, before, statuses, since, tell }: BegunQuery,
+): Promise<ListedRun[]> {
+  const found: ListedRun[] = [];
   const begin = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const isWanted = (run: RunRecord): boolean =>
-    (status === undefined || status.includes(run.status)) && (before === undefined || placeOf(run) < before);
+    (statuses === undefined || statuses.includes(run.status)) &&
+    (before === undefined || begunAtOf(run) < before);
   // Without a filter every run counts, so no more than asked for are read.
-  const atOnce = status === undefined && before === undefined ? Math.min(limit, READ_AT_ONCE) : READ_AT_ONCE;
+  const atOnce =
+    statuses === undefined && before === undefined ? Math.min(limit, READ_AT_ONCE) : READ_AT_ONCE;
   let after: string | undefined;
   do {
     const next = await runs.list(pipeline, atOnce, after, tell);
     const young = next.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
-    found.push(...young.filter(isWanted));
+    found.push(...young.filter(isWanted).map(listedRunOf));
     after = young.length === atOnce ? next.at(-1)?.runId : undefined;
   } while (after !== undefined && found.length < limit);
   return found.slice(0, limit);

@@ -51,6 +51,8 @@ interface Listed<Item, Shown> {
     readonly after: string | undefined;
     readonly tell: Tell;
   }) => Promise<readonly Item[]>;
+  /** The name down to which a search looked that was not done; a page of it may be short. */
+  readonly searchedTo?: () => string | undefined;
   /** The name of an item, by which the list is ordered. */
   readonly nameOf: (item: Item) => string;
   /** @returns undefined for an item that cannot be read */
@@ -61,7 +63,7 @@ interface Listed<Item, Shown> {
 export async function readPage<Item, Shown>(
   list: string,
   { limit, nextToken }: z.output<ReturnType<typeof pageQuery>>,
-  { read, nameOf, show }: Listed<Item, Shown>,
+  { read, searchedTo, nameOf, show }: Listed<Item, Shown>,
 ) {
   const [of, after] = nextToken ?? [list];
   if (of !== list) return problem(400, `nextToken is of ${of}, not of ${list}: ${REMEDY}`);
@@ -70,11 +72,12 @@ export async function readPage<Item, Shown>(
   const found = await read({ limit: limit + 1, after, tell });
   const named = found.slice(0, limit);
   const last = named.at(-1);
+  const next = found.length > limit && last !== undefined ? nameOf(last) : searchedTo?.();
   const shown = await Promise.all(named.map(async (item) => show(item, tell)));
   return {
     items: shown.filter((item) => item !== undefined),
     ...said(),
-    ...(found.length > limit && last !== undefined && { nextToken: tokenOf(list, nameOf(last)) }),
+    ...(next !== undefined && { nextToken: tokenOf(list, next) }),
   };
 }
 

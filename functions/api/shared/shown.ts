@@ -10,11 +10,14 @@ import {
   type AttemptRecord,
   attemptRecordSchema,
   diagnosisSchema,
+  type ListedRun,
+  listedRunOf,
+  listedRunSchema,
   type RunRecord,
   runRecordSchema,
   runRequestSchema,
 } from '../../records/run-records.ts';
-import { deadlineAt, ownership, ownershipOf } from '../../run/attempts/make-report.ts';
+import { deadlineOfListed, ownership } from '../../run/attempts/make-report.ts';
 import { nextToken, unreadable } from './paging.ts';
 
 export const placement = placementSchema.omit({ considered: true });
@@ -79,15 +82,17 @@ export const run = runRecordSchema.extend({
   declaration: writtenSchema.optional(),
 });
 
-export const runSummary = run
-  .omit({ declaration: true, generations: true, rejected: true, notifiedSince: true })
-  .extend({ deadlineAt: time.optional(), ...ownership });
+export const runSummary = listedRunSchema
+  .omit({ listed: true })
+  .extend({ request: run.shape.request, deadlineAt: time.optional(), ...ownership });
 
 export const runList = z.object({ runs: list(runSummary), unreadable, nextToken });
 
-export const summaryOfRun = (record: RunRecord) =>
+export const summaryOfRun = (record: RunRecord) => summaryOf(listedRunOf(record));
+
+export const summaryOf = (run: ListedRun) =>
   runSummary.parse({
-    ...shownRun(record),
-    deadlineAt: deadlineAt(record)?.toISOString(),
-    ...ownershipOf(record.declaration),
+    ...shownRun(run),
+    deadlineAt: deadlineOfListed(run)?.toISOString(),
+    ...run.listed,
   });

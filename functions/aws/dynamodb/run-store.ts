@@ -3,9 +3,16 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { notifiedSinceOf } from '../../records/batches.ts';
 import { reopened, requestToRecord, stopToRecord } from '../../records/requests.ts';
-import { FINISHED, type RunRecord, type RunRequest, runRecordSchema } from '../../records/run-records.ts';
+import {
+  FINISHED,
+  listedOf,
+  type RunRecord,
+  type RunRequest,
+  runRecordSchema,
+} from '../../records/run-records.ts';
 import { type Item, recordOf } from '../../records/stored-records.ts';
 import type { RunStore, Tell } from '../../records/stores.ts';
+import { begunIndex } from './begun.ts';
 import { pipelineKey } from './pipelines.ts';
 import { type Key, LIST_INDEX, OPEN_INDEX, type StoredTable, updateOf } from './table.ts';
 
@@ -28,7 +35,7 @@ function runAfter({ at, declaration, notified, request, source }: Close): Item {
   return {
     closedAt: at,
     updatedAt: at,
-    ...(declaration && { declaration, status: 'packing' }),
+    ...(declaration && { ...withListed({ declaration }), status: 'packing' }),
     ...(notifiedSince !== undefined && { notifiedSince }),
     ...(request && { request }),
     ...(source !== undefined && { source }),
@@ -98,6 +105,10 @@ const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 /** Probes are no runs of the pipeline's batches, so its list of runs does not hold them. */
 const probesKeyOf = (pipeline: string) => `PROBES#${pipeline}`;
 
+/** What lists show of the declaration is kept beside it. */
+const withListed = <Change extends Pick<RunRecord, 'declaration'>>(change: Change) =>
+  change.declaration === undefined ? change : { ...change, listed: listedOf(change.declaration) };
+
 async function runIn(table: StoredTable, runId: string): Promise<RunRecord | undefined> {
   const item = await table.get(runKey(runId));
   return item && recordOf(runRecordSchema, item);
@@ -109,21 +120,29 @@ async function knownIn(table: StoredTable, runId: string): Promise<RunRecord> {
   return run;
 }
 
+const create = async (table: StoredTable, run: RunRecord, indexed: Item): ReturnType<RunStore['create']> =>
+  table.create({
+    ...runKey(run.runId),
+    listKey: (run.probe === undefined ? listKeyOf : probesKeyOf)(run.pipeline),
+    ...indexed,
+    open: 'RUN',
+    ...withListed(run),
+  });
+
 export function runStore(table: StoredTable): RunStore {
   const get = (runId: string) => runIn(table, runId);
   const known = (runId: string) => knownIn(table, runId);
+  const { keysOf, ...begun } = begunIndex(table);
   return {
-    create: async (run) =>
-      table.create({
-        ...runKey(run.runId),
-        listKey: (run.probe === undefined ? listKeyOf : probesKeyOf)(run.pipeline),
-        open: 'RUN',
-        ...run,
-      }),
+    ...begun,
+    create: async (run) => create(table, run, await keysOf(run)),
     get,
     update: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
-      const item = await table.update(runKey(runId), { ...change, ...(finished && { open: 'KEPT' }) });
+      const item = await table.update(runKey(runId), {
+        ...withListed(change),
+        ...(finished && { open: 'KEPT' }),
+      });
       if (item === undefined) throw new RunNotFoundError(runId);
       return recordOf(runRecordSchema, item);
     },
@@ -134,7 +153,7 @@ export function runStore(table: StoredTable): RunStore {
     reopen: async ({ runId, status, execution }, change) => {
       const item = await table.update(
         runKey(runId),
-        { ...reopened(execution, change), open: 'RUN' },
+        { ...withListed(reopened(execution, change)), open: 'RUN' },
         { status, execution },
       );
       return item && recordOf(runRecordSchema, item);

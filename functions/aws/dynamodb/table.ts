@@ -1,4 +1,4 @@
-/** The DynamoDB calls of the stores, over items with `pk` and `sk` and two indexes. */
+/** The DynamoDB calls of the stores, over items with `pk` and `sk`. */
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import {
   type DynamoDBDocumentClient,
@@ -6,6 +6,10 @@ import {
   PutCommand,
   QueryCommand,
   type QueryCommandInput,
+  type QueryCommandOutput,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
@@ -24,6 +28,14 @@ export const OPEN_INDEX = 'open';
 /** Index of lists: `listKey` groups them (all pipelines, runs of a pipeline) and `sk` orders them. */
 export const LIST_INDEX = 'list';
 
+export type QueryInput = Omit<QueryCommandInput, 'TableName'>;
+
+export interface Page {
+  readonly items: readonly Item[];
+  /** The key of the last item that was read; absent at the end. */
+  readonly last: Item | undefined;
+}
+
 export interface StoredTable {
   get(key: Key): Promise<Item | undefined>;
   /** Writes unless an item of the key exists. */
@@ -38,7 +50,7 @@ export interface StoredTable {
   /** Steps over records that cannot be read, and names them. */
   query<Schema extends z.ZodType>(
     schema: Schema,
-    input: Omit<QueryCommandInput, 'TableName'>,
+    input: QueryInput,
     page?: { readonly limit?: number | undefined; readonly tell?: Tell | undefined },
   ): Promise<z.output<Schema>[]>;
   /**
@@ -50,6 +62,10 @@ export interface StoredTable {
     pk: string,
     prefix: string,
   ): Promise<z.output<Schema>[]>;
+  /** One read, of up to 1 MB. */
+  readPage(input: QueryInput): Promise<Page>;
+  /** The same of the whole table, in no order. */
+  scanPage(input: Omit<ScanCommandInput, 'TableName'>): Promise<Page>;
   transact(items: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<void>;
   readonly name: string;
 }
@@ -97,11 +113,18 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
       };
       return queryAll(dynamo, input, (item) => [recordOf(schema, item)]);
     },
+    readPage: async (input) => pageOf(await dynamo.send(new QueryCommand({ ...input, TableName: name }))),
+    scanPage: async (input) => pageOf(await dynamo.send(new ScanCommand({ ...input, TableName: name }))),
     transact: async (items) => {
       await dynamo.send(new TransactWriteCommand({ TransactItems: items }));
     },
   };
 }
+
+const pageOf = (answer: QueryCommandOutput | ScanCommandOutput): Page => ({
+  items: answer.Items ?? [],
+  last: answer.LastEvaluatedKey,
+});
 
 /** SET for values, REMOVE for undefined. Every name uses a placeholder, because some are reserved words. */
 export function updateOf(change: Item, expected: Item = {}) {

@@ -20,6 +20,8 @@ export const reconcile: FunctionDescription = {
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),
     ...allow.replaceHosts,
     ...allow.startRuns,
+    // Runs of an earlier release come into the list of all runs.
+    allow.scanTable,
     allow.stopExecutions,
     // Whether the checkpoints of a running attempt keep coming.
     allow.readObjects('*/runs/*/checkpoints/*'),

@@ -1,7 +1,7 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
 import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
@@ -25,7 +25,8 @@ import { advanced } from '../../records/progress.ts';
 import {
   type AttemptRecord,
   jobLogSchema,
-  type Retry,
+  type ListedRun,
+  listedOf,
   type RunRecord,
   rejectedSchema,
   retrySchema,
@@ -342,15 +343,19 @@ function interruptionsOf(attempts: readonly AttemptRecord[]): number {
 const newestProgress = (attempts: readonly AttemptRecord[]): Progress | undefined =>
   attempts.map(({ progressAfter }) => progressAfter).findLast((progress) => progress !== undefined);
 
-export function deadlineAt(run: {
-  readonly closedAt?: string | undefined;
-  readonly retry?: Retry | undefined;
-  readonly declaration?: Pipeline | undefined;
-}): Date | undefined {
-  if (run.closedAt === undefined || run.declaration === undefined) return undefined;
-  const hours = deadlineHoursOf(run.declaration.limits);
-  const from = run.retry?.at ?? run.closedAt;
-  return hours === undefined ? undefined : new Date(Date.parse(from) + hours * 3_600_000);
+export const deadlineAt = ({
+  declaration,
+  ...run
+}: Pick<ListedRun, 'closedAt' | 'retry'> & Pick<RunRecord, 'declaration'>): Date | undefined =>
+  deadlineOfListed({ ...run, listed: listedOf(declaration) });
+
+export function deadlineOfListed({
+  closedAt,
+  retry,
+  listed,
+}: Pick<ListedRun, 'closedAt' | 'retry' | 'listed'>): Date | undefined {
+  if (closedAt === undefined || listed?.deadlineHours === undefined) return undefined;
+  return new Date(Date.parse(retry?.at ?? closedAt) + listed.deadlineHours * 3_600_000);
 }
 
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {

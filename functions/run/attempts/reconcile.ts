@@ -82,6 +82,11 @@ export async function reconcile(
       ([name]) => `leftovers of ${name} jobs`,
       ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
     );
+  await each(
+    [deps.runs],
+    () => 'runs of an earlier release',
+    (runs) => runs.indexBegun(INDEX_READS),
+  );
   const resumed: string[] = [];
   const resume = async (run: RunRecord): Promise<void> => {
     if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
@@ -107,6 +112,9 @@ type Each = <T>(
 
 /** Slow items keep only their own lane. */
 const LANES = 8;
+
+/** 1 MB each: an upgrade is done in a few passes, and this one has time for the rest. */
+const INDEX_READS = 20;
 
 async function lookAt(deps: ReconcileDeps, attempt: AttemptRecord): Promise<void> {
   const observed = await refillAttempt(deps, attempt);

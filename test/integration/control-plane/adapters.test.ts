@@ -2,13 +2,16 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
-import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Stores } from '../../../functions/records/stores.ts';
+import { runStore } from '../../../functions/aws/dynamodb/run-store.ts';
+import { storedTable } from '../../../functions/aws/dynamodb/table.ts';
+import { documentClient } from '../../../functions/aws/shared/clients.ts';
+import type { RunStore, Stores, Tell } from '../../../functions/records/stores.ts';
 import { LARGE_DECISION } from '../../support/builders/large-decision.ts';
 import { pinnedSourceContract } from '../../support/builders/pinned-source.ts';
-import { AT, runOf } from '../../support/builders/records.ts';
+import { AT, runOf, secondsAfter } from '../../support/builders/records.ts';
 import { type ExecutionsGround, executionsContract } from '../../support/contracts/executions.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
 import { type SchedulesGround, schedulesContract } from '../../support/contracts/schedules.ts';
@@ -67,6 +70,73 @@ it('DynamoDB returns a decision larger than an item', async () => {
   const { stores } = standing();
   await stores.placements.put('large-000001', 1, LARGE_DECISION);
   expect(await stores.placements.list('large-000001')).toEqual([{ attempt: 1, decision: LARGE_DECISION }]);
+});
+
+describe('the list of all runs', () => {
+  const run = (batch: number) => runOf('begun-before', batch, { createdAt: secondsAfter(batch) });
+  const documents = () => documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? '')));
+  const idsIn = async (runs: Pick<RunStore, 'listBegun'>, tell?: Tell) =>
+    (await runs.listBegun({ limit: 20, tell })).runs.map(({ runId }) => runId.slice(-1)).join('');
+
+  it('takes in runs of an earlier release under kills', async () => {
+    const { url } = emulator ?? { url: '' };
+    const { runs } = await makeStores(url, 'earlier-release');
+    const dynamo = documents();
+    for (let batch = 1; batch <= 7; batch += 1) {
+      await runs.create(run(batch));
+      const [pk, REMOVE] = [`RUN#${run(batch).runId}`, 'REMOVE begunIn, begunAt, listed'];
+      const item = { TableName: 'earlier-release', Key: { pk, sk: 'RUN' } };
+      await dynamo.send(new UpdateCommand({ ...item, UpdateExpression: REMOVE }));
+    }
+    const table = storedTable(dynamo, 'earlier-release');
+    let writes = 0;
+    const cutShort = runStore({
+      ...table,
+      scanPage: (input) => table.scanPage({ ...input, Limit: 2 }),
+      update: (...change) => {
+        writes += 1;
+        if (writes % 3 === 0) throw new Error('the process was ended');
+        return table.update(...change);
+      },
+    });
+    expect(await idsIn(runs)).toBe('');
+    const said: string[] = [];
+    let isWhole = false;
+    for (let pass = 0; pass < 40 && !isWhole; pass += 1) {
+      isWhole = await cutShort.indexBegun(1).catch(() => false);
+      await idsIn(runs, ({ why }) => said.push(why));
+    }
+    expect(isWhole).toBe(true);
+    expect(said[0]).toMatch(/an earlier release are still being brought into this list/);
+    said.length = 0;
+    expect(await idsIn(runs, ({ why }) => said.push(why))).toBe('7654321');
+    expect(said).toEqual([]);
+    const [before] = [writes];
+    expect(await cutShort.indexBegun(1)).toBe(true);
+    expect(writes).toBe(before);
+  });
+
+  it('ends a search after five reads', async () => {
+    const { runs } = standing().stores;
+    const at = (year: number, month: number) => new Date(Date.UTC(year, month, 3)).toISOString();
+    for (let month = 0; month < 9; month += 1)
+      await runs.create(runOf('begun-long', month + 1, { createdAt: at(2010, month) }));
+    const wanted = { limit: 5, statuses: ['failed'], since: at(2009, 1) } as const;
+    const first = await runs.listBegun({ ...wanted, before: at(2011, 0) });
+    expect(first).toEqual({ runs: [], searchedTo: '2010-05-01T00:00:00.000Z' });
+    expect(await runs.listBegun({ ...wanted, before: first.searchedTo })).toEqual({ runs: [] });
+  });
+
+  it('says that its index is still being built', async () => {
+    const table = storedTable(documents(), 'contract-table');
+    const building = Object.assign(new Error('Cannot read from backfilling global secondary index: begun'), {
+      name: 'ValidationException',
+    });
+    const runs = runStore({ ...table, readPage: () => Promise.reject(building) });
+    const said: string[] = [];
+    expect(await runs.listBegun({ limit: 1, tell: ({ why }) => said.push(why) })).toEqual({ runs: [] });
+    expect(said[0]).toMatch(/the index of all runs is being built/);
+  });
 });
 
 describe('an item of another version', () => {

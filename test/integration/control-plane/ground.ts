@@ -1,7 +1,13 @@
 /** What the stack would have made, made by hand in an emulator: bucket, table, state machine, schedule group. */
 
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DynamoDBClient,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { CreateScheduleGroupCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import {
@@ -12,6 +18,8 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { parse } from 'yaml';
+import * as z from 'zod';
 import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
@@ -28,31 +36,20 @@ export async function makeObjectStore(url: string, bucket: string): Promise<Obje
   return s3ObjectStore(s3, bucket);
 }
 
-const index = (name: string, hash: string) => ({
-  IndexName: name,
-  KeySchema: [
-    { AttributeName: hash, KeyType: 'HASH' as const },
-    { AttributeName: 'pk', KeyType: 'RANGE' as const },
-  ],
-  Projection: { ProjectionType: 'ALL' as const },
-});
+/** The stack's own table, whose name alone is given by a test. */
+const { Table } = z
+  .object({ Resources: z.object({ Table: z.object({ Properties: z.custom<CreateTableCommandInput>() }) }) })
+  .parse(parse(readFileSync('serverless/storage.yml', 'utf8'), { logLevel: 'silent' })).Resources;
 
-/** Keys and indexes as in serverless/storage.yml. */
 export async function makeStores(url: string, table: string): Promise<Stores> {
   const dynamo = new DynamoDBClient(clientConfiguration(url));
   await dynamo.send(
     new CreateTableCommand({
       TableName: table,
-      BillingMode: 'PAY_PER_REQUEST',
-      AttributeDefinitions: ['pk', 'sk', 'open', 'listKey'].map((AttributeName) => ({
-        AttributeName,
-        AttributeType: 'S',
-      })),
-      KeySchema: [
-        { AttributeName: 'pk', KeyType: 'HASH' },
-        { AttributeName: 'sk', KeyType: 'RANGE' },
-      ],
-      GlobalSecondaryIndexes: [index('open', 'open'), index('list', 'listKey')],
+      BillingMode: Table.Properties.BillingMode,
+      AttributeDefinitions: Table.Properties.AttributeDefinitions,
+      KeySchema: Table.Properties.KeySchema,
+      GlobalSecondaryIndexes: Table.Properties.GlobalSecondaryIndexes,
     }),
   );
   await waitUntilTableExists(

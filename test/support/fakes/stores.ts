@@ -11,19 +11,21 @@ import { reopened, requestToRecord, stopToRecord } from '../../../functions/reco
 import {
   attemptRecordSchema,
   FINISHED,
+  listedRunOf,
   type RunRecord,
   runRecordSchema,
   type TimelineEntry,
 } from '../../../functions/records/run-records.ts';
 import type { Item } from '../../../functions/records/stored-records.ts';
-import type {
-  AttemptStore,
-  PipelineStore,
-  PlacementStore,
-  RunStore,
-  Stores,
-  TestObjectStore,
-  TimelineStore,
+import {
+  type AttemptStore,
+  begunAtOf,
+  type PipelineStore,
+  type PlacementStore,
+  type RunStore,
+  type Stores,
+  type TestObjectStore,
+  type TimelineStore,
 } from '../../../functions/records/stores.ts';
 import {
   hardwareStore,
@@ -225,6 +227,19 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
           .sort((a, b) => (b.probe?.number ?? 0) - (a.probe?.number ?? 0))
           .slice(0, limit),
       ),
+    listBegun: ({ limit, before, since, statuses, probes, tell }) =>
+      answer(() => ({
+        runs: runs
+          .list(tell)
+          .filter((run) => probes || run.probe === undefined)
+          .filter((run) => before === undefined || begunAtOf(run) < before)
+          .filter(({ createdAt }) => since === undefined || Date.parse(createdAt) >= Date.parse(since))
+          .filter(({ status }) => statuses?.includes(status) ?? true)
+          .sort((a, b) => (begunAtOf(a) < begunAtOf(b) ? 1 : -1))
+          .slice(0, limit)
+          .map((run) => stored(listedRunOf(run))),
+      })),
+    indexBegun: () => Promise.resolve(true),
     listOpen: (tell) => answer(() => runs.list(tell, open.keys())),
     listKept: (tell) => answer(() => runs.list(tell, kept.keys())),
     setExpired: async (runId, { expired, isComplete }) => {

@@ -155,7 +155,7 @@ describe('a pipeline whose record is of a newer version', () => {
       status: 200,
       body: { pipelines: [{ name: 'letters' }], unreadable: [why] },
     });
-    expect(await ask('GET /runs')).toMatchObject({ body: { runs: [{ runId: GOOD }], unreadable: [why] } });
+    expect(await ask('GET /runs')).toMatchObject({ body: { runs: [{ runId: GOOD }, { runId: BAD }] } });
     at.store.put(`${bucketKeys.incoming('letters')}a.png`, 'a');
     const done = await reconcile(at, { sweep: true });
     expect(done.failures).toEqual(expect.arrayContaining([why]));

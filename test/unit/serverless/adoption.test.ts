@@ -23,7 +23,7 @@ const ACCOUNT = '123456789012';
 const problems = (over: { kmsKey?: string } = {}) =>
   adoption.adoptionProblems({ region: 'us-east-1' }, { bucket: 'lake', table: 'records', ...over }, ACCOUNT);
 
-const INDEXES = [{ IndexName: 'open' }, { IndexName: 'list' }];
+const INDEXES = [{ IndexName: 'open' }, { IndexName: 'list' }, { IndexName: 'begun' }];
 const KEYS = [
   { AttributeName: 'pk', KeyType: 'HASH' as const },
   { AttributeName: 'sk', KeyType: 'RANGE' as const },
@@ -101,7 +101,9 @@ describe('a bucket and a table that exist', () => {
 
   it('are refused when the table lacks an index', async () => {
     describeTable(INDEXES.slice(1));
-    expect(await problems()).toEqual([expect.stringContaining('serverless/storage.yml')]);
+    expect(await problems()).toEqual([expect.stringMatching(/has no index open.*update-table/)]);
+    describeTable([]);
+    expect(await problems()).toEqual([expect.stringContaining("is none of Tidewheel's")]);
   });
 
   it('are refused when they are missing', async () => {

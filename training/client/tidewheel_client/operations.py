@@ -1386,6 +1386,16 @@ class ListProbesAnswerProbesItemSpeedSamplesPerSecond(TypedDict):
     high: float
 
 
+class _ListRunsAnswer(TypedDict):
+    runs: list[RunSummary]
+
+
+class ListRunsAnswer(_ListRunsAnswer, total=False):
+    unreadable: list[str]
+    nextToken: str
+    searchedTo: str
+
+
 class _Pipeline(TypedDict):
     name: str
     openBatch: int
@@ -2569,10 +2579,8 @@ class _RunSummary(TypedDict):
 
 class RunSummary(_RunSummary, total=False):
     probe: RunSummaryProbe
-    newestEventAt: str
     request: RunSummaryRequest
     closedAt: str
-    sealedAt: str
     generation: str
     source: str
     git: RunSummaryGit

@@ -1,9 +1,9 @@
 /** What every RunStore does; the close of a batch changes the pipeline as well. */
 
-import { runPartsOf } from '@tidewheel/declaration/pipeline.ts';
+import { deadlineHoursOf, runPartsOf } from '@tidewheel/declaration/pipeline.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { expect, it } from 'vitest';
-import type { Stores } from '../../../../functions/records/stores.ts';
+import type { BegunQuery, Stores } from '../../../../functions/records/stores.ts';
 import { AT, declarationOf, requestOf, runOf, secondsAfter } from '../../builders/records.ts';
 import { raced } from './raced.ts';
 
@@ -66,6 +66,44 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await before('run-older-000010', 2)).toEqual([9, 2]);
     expect(await before('run-older-000005', 10)).toEqual([2, 1]);
     expect(await before('run-older-000001', 10)).toEqual([]);
+  });
+
+  it('lists runs of all pipelines, newest first', async () => {
+    const { runs } = await open();
+    const day = (text: string) => ({ createdAt: `${text}T08:00:00.000Z` });
+    await runs.create(runOf('begun-b', 1, day('2019-12-31')));
+    await runs.create(runOf('begun-a', 1, day('2020-01-01')));
+    await runs.create(runOf('begun-a', 2, day('2020-03-05')));
+    await runs.create(runOf('begun-b', 2, { ...day('2020-03-05'), probe: { number: 1 } }));
+    const idsOf = async (wanted: Partial<BegunQuery>) =>
+      (await runs.listBegun({ limit: 10, since: '2019-12-01', before: '2020-03-09', ...wanted })).runs.map(
+        ({ runId }) => runId,
+      );
+    expect(await idsOf({})).toEqual(['begun-a-000002', 'begun-a-000001', 'begun-b-000001']);
+    expect(await idsOf({ probes: true, limit: 2 })).toEqual(['begun-b-000002', 'begun-a-000002']);
+    expect(await idsOf({ before: '2020-03-05T08:00:00.000Z begun-a-000002', limit: 1 })).toEqual([
+      'begun-a-000001',
+    ]);
+    expect(await idsOf({ since: '2020-01-01T09:00+01:00' })).toEqual(['begun-a-000002', 'begun-a-000001']);
+    await runs.update('begun-a-000001', { status: 'failed', updatedAt: LATER });
+    expect(await idsOf({ statuses: ['failed', 'stopped'] })).toEqual(['begun-a-000001']);
+  });
+
+  it("lists what a run's declaration says of it", async () => {
+    const { runs, pipelines } = await open();
+    const run = runOf('begun-said', 1, { createdAt: '2018-05-01T08:00:00.000Z' });
+    await pipelines.ensure('begun-said', { firstBatch: 1, at: AT });
+    await runs.create(run);
+    const listed = async () => (await runs.listBegun({ limit: 1, before: '2018-06' })).runs[0];
+    expect(await listed()).toEqual(run);
+    const declaration = { ...declarationOf('begun-said'), owner: 'ada' };
+    const closed = await runs.closeBatch(run, { at: LATER, declaration });
+    const { declaration: _, ...shown } = closed;
+    expect(await listed()).toEqual({
+      ...shown,
+      listed: { deadlineHours: deadlineHoursOf(declaration.limits), owner: 'ada' },
+    });
+    expect(await runs.get(run.runId)).toEqual(closed);
   });
 
   it('lists open runs until they are finished', async () => {
