@@ -21,6 +21,7 @@ from .families import hugging_face, orbax, skorch, tensorflow, torch_distributed
 from .families.found import Family, Found
 from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
+from .links import find_links, followed
 from .note import files_given, read_note
 from .quiet_files import FAMILY as UNKNOWN_FAMILY
 from .quiet_files import QUIET_SECONDS, ForeignFiles, unknown_sets
@@ -227,7 +228,7 @@ def newest_checkpoint(folder: Path, pattern: str, rules: CheckpointRules | None)
     """Its path relative to `folder`, or None where no checkpoint that counts has such a path.
 
     `pattern`: `*` stands for any characters of one name. Of TensorFlow's several files of one
-    checkpoint the prefix is compared, which is what its readers take.
+    checkpoint the prefix is compared, which is what its readers take. A link to one is one.
     """
     own = find_last_checkpoint(folder)
     if own is not None and _matches(own.name, pattern):
@@ -235,7 +236,11 @@ def newest_checkpoint(folder: Path, pattern: str, rules: CheckpointRules | None)
     checkpoints, _ = look_before_start(folder, rules)
     noted = read_note(folder).checkpoint
     found = furthest((f for f in checkpoints.whole if _matches(f.name, pattern)), noted)
-    return None if found is None else found.name
+    if found is not None:
+        return found.name
+    whole = {folder / each.name for each in checkpoints.whole}
+    links = (link for link in find_links(folder) if _matches(link, pattern))
+    return next((link for link in links if followed(folder, folder / link) in whole), None)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from .declared import remove
 from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
 from .kept.copier import GenerationKeeper
 from .kept.generation import KEPT_FOLDER, Generation
+from .links import note_links
 from .log_progress import LogProgress
 from .note import files_given, read_note
 from .save_duration import save_duration
@@ -78,7 +79,8 @@ class ProgressReporter:
         self._noted_generations: list[Generation] = []
         self._note: dict[str, object] = {}
         self._first_own: Checkpoint | None = None
-        self._next_look = 0.0
+        self._next_look = self._next_links = 0.0
+        self._links: Mapping[str, str] | None = None
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0
         """The step given to checkpoints whose own step is unknown."""
@@ -128,6 +130,7 @@ class ProgressReporter:
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
         newest = self._find()
+        self._note_links()
         self._remove_superseded()
         peer = self._peer_checkpoint() if self._leader and self._folder is not None else None
         if peer is not None and (newest is None or newest.step < peer.step):
@@ -149,6 +152,15 @@ class ProgressReporter:
             self._tell_guess(newest)
         self._keep_generation()
         return newest
+
+    def _note_links(self) -> None:
+        """After the look: a script turns its link once the checkpoint is whole."""
+        started = self._monotonic()
+        if self._folder is None or self._started_at is None or started < self._next_links:
+            return
+        self._links = note_links(self._folder, self._links)
+        ended = self._monotonic()
+        self._next_links = ended + (ended - started) / _SHARE_OF_TIME - 1.0
 
     def _remove_superseded(self) -> None:
         """Once after each look: what `training.checkpoint.keep` does not cover."""
