@@ -74,6 +74,8 @@ class FrameworkCheckpoints:
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
         """Those that are, and that count."""
+        self._passed_over: list[Found] = []
+        """Those that are and do not."""
         self.superseded: list[Found] = []
         """Those of the last look that `training.checkpoint.keep` does not cover."""
         self.rewrites = Rewrites()
@@ -93,15 +95,29 @@ class FrameworkCheckpoints:
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
+        self._passed_over = [each for each in found if not each.problem and each not in whole]
         self.rewrites.look(found, self._now())
         if self.first_new is None and self._foreign.started_at is not None:
             new = [each for each in whole if self._is_new(each)]
             first = min(new, key=lambda each: each.saved_at, default=None)
-            self.first_new = None if first is None else _checkpoint_of(first)
+            self.first_new = None if first is None else checkpoint_of(first)
         started = self._foreign.started_at is not None
         self.superseded = superseded_by(self._rules, whole) if started else []
         best = furthest(whole, noted)
-        return None if best is None else _checkpoint_of(best)
+        return None if best is None else checkpoint_of(best)
+
+    def uncounted(self) -> str:
+        """Of the last look: why its newest find is none, or what was there instead."""
+        if self.damaged:
+            worst = max(self.damaged, key=lambda each: each.saved_at)
+            return f"{worst.name} is not whole: {worst.problem}"
+        if self._passed_over:
+            last = max(self._passed_over, key=lambda each: each.saved_at)
+            why = "is a download, or was there before the run"
+            return f"{last.name} {'was still being written' if last.needs_quiet else why}"
+        names = (name for name, _ in look(self._folder).root.all_files())
+        name = next((name for name in names if not name.startswith(_OWN_FILES)), None)
+        return "no file was there" if name is None else f"{name} is of no known format"
 
     def _without_peers(self, found: Found) -> Found:
         """Names a missing file as damage, unless another host may have saved it just now."""
@@ -204,7 +220,7 @@ def _rank(found: Found, noted: str | None) -> tuple[int, int, int, bool, float]:
     return proof, unit, step, position is not None and found.name == noted, found.saved_at
 
 
-def _checkpoint_of(found: Found) -> Checkpoint:
+def checkpoint_of(found: Found) -> Checkpoint:
     position = found.position
     return Checkpoint(
         position.step if position else UNKNOWN_STEP,

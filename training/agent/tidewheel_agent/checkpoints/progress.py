@@ -17,7 +17,7 @@ from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
 from .checksums import Checksums
 from .declared import remove
-from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints, checkpoint_of
 from .kept.copier import GenerationKeeper
 from .kept.generation import KEPT_FOLDER, Generation
 from .links import note_links
@@ -126,6 +126,18 @@ class ProgressReporter:
         if self._first_own is not None:
             return self._first_own
         return self._frameworks.first_new if self._frameworks is not None else None
+
+    @property
+    def whole(self) -> list[Checkpoint]:
+        """All that count, where frameworks saved them."""
+        return (
+            [] if self._frameworks is None else [checkpoint_of(f) for f in self._frameworks.whole]
+        )
+
+    @property
+    def uncounted(self) -> str:
+        """Why nothing that is there counts."""
+        return "" if self._frameworks is None or self.newest else self._frameworks.uncounted()
 
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
@@ -262,7 +274,8 @@ class ProgressReporter:
             return checkpoint.training_seconds
         if self._started_at is None or checkpoint.step == self._earlier_step:
             return self._earlier_seconds
-        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at)
+        replayed = self._log_progress.replay_seconds
+        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at - replayed)
 
     def _note_of(self, checkpoint: Checkpoint) -> documents.ProgressNote:
         usage = self._usage_means()

@@ -100,9 +100,9 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
-    proof = open_resume_proof(job, progress.newest, prepared.repairs)
+    proof = open_resume_proof(job, progress, prepared.repairs, prepared.files.ended, log_progress)
     lines = LogLines(job.progress_pattern, _first_step(progress.newest) if resumes else 0.0)
-    series = open_series(job, log_progress.metrics, lines)
+    series = open_series(job, log_progress, lines)
     on_line = _line_reader(run, prepared, log_progress, series, proof)
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
