@@ -51,7 +51,10 @@ describe('a resumed attempt', () => {
 
   it.each([
     [
-      { read: [{ name: 'study.journal', bytes: 9 }], verdict: { ...beganAgain, kind: 'resumed', position: 41 } },
+      {
+        read: [{ name: 'study.journal', bytes: 9 }],
+        verdict: { ...beganAgain, kind: 'resumed', position: 41 },
+      },
       'went on at 41, from study.journal, which is not known as a checkpoint: name it in training.checkpoint',
     ],
     [
