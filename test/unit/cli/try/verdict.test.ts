@@ -267,6 +267,7 @@ describe('printed steps', () => {
     [['iter 20: loss 2', 'iter 30: loss 1', 'epoch 0'], { word: 'iter', first: 20, last: 30 }],
     [["{'epoch': 3, 'loss': 1}"], { word: 'epoch', first: 3, last: 3 }],
     [['Epoch: [0][ 10/1251]'], { word: 'epoch', first: 0, last: 0 }],
+    [['epochs=20, lr=0.1', '"steps": 900,', 'epoch 1 loss 2'], { word: 'epoch', first: 1, last: 1 }],
     [['nothing here', 'stepping 3'], undefined],
   ])('%j', (lines, steps) => {
     expect(seenIn(lines)).toEqual(steps);

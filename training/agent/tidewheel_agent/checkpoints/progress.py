@@ -91,7 +91,7 @@ class ProgressReporter:
         """Mean duration of a save, weighted towards the last ones; None before the first."""
         self.newest = self._find(is_first_look=True)
         if self.newest:
-            log(f"resumable from {self.newest.name}, step {self.newest.step}")
+            log(f"resumable from {self.newest.name}, {self.newest.unit} {self.newest.step}")
 
     def keep_before_start(self) -> None:
         """Call right before the script starts: it may overwrite what it resumes from at once."""
@@ -160,7 +160,7 @@ class ProgressReporter:
             self._send(newest)
         if is_new_step:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
-            log(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
+            log(f"checkpoint {newest.name} is complete: {newest.position}{total} is safe")
             self._tell_guess(newest)
         self._keep_generation()
         return newest
@@ -266,7 +266,9 @@ class ProgressReporter:
         version = (checkpoint.name, checkpoint.saved_at)
         if last is not None and (last.name, last.saved_at) == version:
             return last
-        self._counted_step = self._log_progress.step or self._counted_step + 1
+        # Ultralytics takes the epoch out of its files at the end: they are not behind the last one.
+        known = last.step if last is not None and last.unit != "saves" else 0
+        self._counted_step = self._log_progress.step or max(self._counted_step + 1, known)
         return replace(checkpoint, step=self._counted_step)
 
     def _training_seconds(self, checkpoint: Checkpoint) -> float:

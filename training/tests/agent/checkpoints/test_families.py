@@ -280,6 +280,16 @@ def test_downloaded_weights_are_no_checkpoints(tmp_path: Path, name: str) -> Non
     assert frameworks.find_last() is None
 
 
+def test_weights_with_a_word_for_the_epoch_are_no_download(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    for epoch in range(3):
+        torch.save({"w": torch.ones(3)}, tmp_path / f"resnet18_epoch_{epoch}.pth")
+    found = frameworks.find_last()
+    assert found is not None
+    assert (found.name, found.step, found.unit) == ("resnet18_epoch_2.pth", 2, "epoch")
+
+
 def test_an_unpacked_archive_keeps_its_old_time_and_does_not_count(tmp_path: Path) -> None:
     frameworks = FrameworkCheckpoints(tmp_path)
     frameworks.script_started(time.time())
