@@ -42,6 +42,7 @@ _FAMILIES: tuple[Family, ...] = (
     weights.find_lone_weights,
 )
 _OWN_FILES = ("tidewheel-",)
+_UNTRAINED_SECONDS = 120.0
 _UNITS = {"step": 2, "epoch": 1, "saves": 0}
 
 
@@ -70,6 +71,10 @@ class FrameworkCheckpoints:
         self._reader = FileReader()
         self._foreign = ForeignFiles(given or {})
         self._before: Mapping[str, FileState] = {}
+        self._awaits_step: Callable[[], bool] = lambda: False
+        self._is_awaiting = False
+        self._untrained: dict[str, tuple[Mapping[str, FileState], float]] = {}
+        """What was saved before the first step, and when it was seen."""
         self.damaged: list[Found] = []
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
@@ -84,14 +89,19 @@ class FrameworkCheckpoints:
         self.left_out = ""
         """What the last look did not reach."""
 
-    def script_started(self, unix_seconds: float) -> None:
+    def script_started(
+        self, unix_seconds: float, awaits_step: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`awaits_step`: whether it is known that the script has made no step yet."""
         self._foreign.started_at = unix_seconds
+        self._awaits_step = awaits_step
         self._before = dict(look(self._folder).root.all_files())
         self._reader.checks_everything = False
 
     def find_last(self, noted: str | None = None) -> Checkpoint | None:
         """The whole checkpoint that is furthest on, or None."""
         found = [self._without_peers(each) for each in self._find_all()]
+        self._is_awaiting = self._awaits_step()
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
@@ -133,7 +143,7 @@ class FrameworkCheckpoints:
         return any(self._before.get(name) != state for name, state in found.files.items())
 
     def _counts(self, found: Found, noted: str | None) -> bool:
-        if found.problem or self._foreign.holds(found, self._before):
+        if found.problem or self._foreign.holds(found, self._before) or self._is_untrained(found):
             return False
         if not found.needs_quiet or found.name == noted:
             return True
@@ -141,6 +151,22 @@ class FrameworkCheckpoints:
             return False
         # A save that a kill has cut off is quiet, too: what another attempt left proves nothing.
         return self._is_new(found) and self._now() - found.saved_at >= QUIET_SECONDS
+
+    def _is_untrained(self, found: Found) -> bool:
+        """Such as the model that a script writes before it trains. A loop whose steps nobody counts
+        shows by its time that it has some."""
+        if found.position is not None or not self._is_new(found):
+            return False
+        if self._is_awaiting:
+            known = self._untrained.get(found.name)
+            if known is None or known[0] != found.files:
+                known = self._untrained[found.name] = (found.files, self._now())
+            if self._now() - known[1] < _UNTRAINED_SECONDS:
+                return True
+            self._awaits_step = lambda: False
+            self._untrained.clear()
+        known = self._untrained.get(found.name)
+        return known is not None and known[0] == found.files
 
     def _find_all(self) -> Iterator[Found]:
         if self._rules is not None:

@@ -105,12 +105,13 @@ class ProgressReporter:
         unix_seconds: float,
         usage_means: Callable[[], dict[str, float]],
         take_pace: Callable[[], dict[str, float]] = dict,
+        awaits_step: Callable[[], bool] = lambda: False,
     ) -> None:
         """`usage_means`: how busy this host is; the service forecasts other topologies from it.
         `take_pace`: means since its last call."""
         self._started_at = unix_seconds
         if self._frameworks is not None:
-            self._frameworks.script_started(unix_seconds)
+            self._frameworks.script_started(unix_seconds, awaits_step)
         self._usage_means = usage_means
         self._take_pace = take_pace
 

@@ -290,6 +290,31 @@ def test_weights_with_a_word_for_the_epoch_are_no_download(tmp_path: Path) -> No
     assert (found.name, found.step, found.unit) == ("resnet18_epoch_2.pth", 2, "epoch")
 
 
+def test_a_model_from_before_the_first_step_is_none(tmp_path: Path) -> None:
+    now, steps = time.time(), 0
+    frameworks = FrameworkCheckpoints(tmp_path, now=lambda: now)
+    frameworks.script_started(now, lambda: steps == 0)
+    torch_file(tmp_path / "base.pt")
+    assert frameworks.find_last() is None
+    steps = 1
+    assert frameworks.find_last() is None
+    torch_file(tmp_path / "base.pt", more=1)
+    assert frameworks.find_last() is not None
+
+
+def test_a_loop_without_counted_steps_has_its_files_in_time(tmp_path: Path) -> None:
+    now = time.time()
+    frameworks = FrameworkCheckpoints(tmp_path, now=lambda: now)
+    frameworks.script_started(now, lambda: True)
+    torch_file(tmp_path / "model.pt")
+    assert frameworks.find_last() is None
+    torch_file(tmp_path / "step_3.pt")
+    assert frameworks.find_last() is not None
+    (tmp_path / "step_3.pt").unlink()
+    now += 121
+    assert frameworks.find_last() is not None
+
+
 def test_an_unpacked_archive_keeps_its_old_time_and_does_not_count(tmp_path: Path) -> None:
     frameworks = FrameworkCheckpoints(tmp_path)
     frameworks.script_started(time.time())
