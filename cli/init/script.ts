@@ -80,7 +80,10 @@ export function readScript(text: string): ScriptFacts {
     namesModelFolder: /\bSM_MODEL_DIR\b|\/opt\/ml\/model\b/.test(text),
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
-    saves: /\bsave\w*\(|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(text),
+    saves:
+      /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(
+        text,
+      ),
   };
 }
 

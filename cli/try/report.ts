@@ -32,8 +32,8 @@ const savedNothing = (phase: Phase): string =>
 
 const line = (title: string, text: string): string => `  ${title.padEnd(11)}${text}`;
 const seconds = (value: number | undefined): string => `${(value ?? 0).toFixed(1)} s`;
-const stepOf = ({ step, totalSteps }: Note): string =>
-  `step ${step}${totalSteps > 0 ? ` of ${totalSteps}` : ''}`;
+const stepOf = ({ step, totalSteps, unit }: Note): string =>
+  `${unit === 'saves' ? 'save' : (unit ?? 'step')} ${step}${totalSteps > 0 ? ` of ${totalSteps}` : ''}`;
 
 function started(program: string, phase: Phase): string {
   const end = phase.endedBy === 'itself' ? `, then ended by itself with ${phase.exitCode ?? 'a signal'}` : '';

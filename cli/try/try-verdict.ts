@@ -26,8 +26,8 @@ export interface TryFinding {
 const STARTS = 3;
 
 /** A save that a script names by no step is counted by the agent: its number then proves nothing. */
-const isCounted = (phase: Phase): boolean =>
-  phase.before === undefined && phase.saves > 0 && (phase.after?.step ?? 0) <= phase.saves;
+const isCounted = ({ firstNew, after, saves, before }: Phase): boolean =>
+  (firstNew ?? after)?.unit === 'saves' || (before === undefined && saves > 0 && (after?.step ?? 0) <= saves);
 
 function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
   const safe = phase.before;
@@ -36,7 +36,7 @@ function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
   if (phase.beganAgainAt !== undefined) return 'no';
   const printed = byPrintedSteps(first, previous, phase);
   if (printed !== undefined) return printed;
-  if (phase.firstNew === undefined || isCounted(first)) return 'unknown';
+  if (phase.firstNew === undefined || isCounted(first) || isCounted(phase)) return 'unknown';
   return phase.firstNew.step > safe.step ? 'yes' : 'no';
 }
 
@@ -84,7 +84,7 @@ function verdictOf(
   return restored.includes('unknown') ? 'restore not shown' : 'ready';
 }
 
-/** Each start has saved anew, and its number stayed. */
+/** Each start has saved again, and its number stayed. */
 const neverMoves = (phases: readonly Phase[]): boolean =>
   phases.every(({ firstNew, after }) => firstNew !== undefined && after?.step === phases[0]?.after?.step);
 

@@ -16,8 +16,8 @@ import { isFile, isFolder, readTraining, shardsIn } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
-import { speaksOfNoTorch } from '../try/source.ts';
 import { findingOf } from '../try/try-verdict.ts';
+import { speaksOfNoTorch } from '../try/without-torch.ts';
 import { proposedFor } from './init.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -50,7 +50,7 @@ export const resumeNote = {
     repairs: z.array(checkpointRepair).max(100),
     /** Absent while nothing shows it. */
     verdict: absent(resumeVerdict),
-    /** What was there at the start and the script has read, with its bytes then. */
+    /** Files that were there at the start and that the script has read, with their bytes then. */
     read: whereKnown(z.array(readFile).max(MOST_READ)),
     /** Until automatic checkpoints had gone through the saved steps again. */
     replaySeconds: whereKnown(amount),

@@ -348,7 +348,7 @@ function lostOf(outcome: AttemptOutcome, attempt: AttemptRecord, { restart, next
   return lost + (outcome.trainingSeconds - lost) * Math.max(0, again);
 }
 
-/** What was done again of an attempt whose files are unknown, by where the next one went on. */
+/** The share that was done again of an attempt whose files are unknown, by the position of the next one. */
 function shareByPositions({ resume }: AttemptRecord, next: AttemptRecord | undefined): number {
   const verdict = next?.resume?.verdict;
   const begun = resume?.verdict?.position ?? 0;

@@ -113,19 +113,19 @@ def _note_reads(folder: str, checkpoints: str) -> None:
     agent tells by it from which checkpoint the script goes on (resumes/resume_proof.py)."""
     roots = {os.path.abspath(checkpoints) + os.sep, os.path.realpath(checkpoints) + os.sep}
     notes = os.open(os.path.join(folder, _READS), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    told: set[str] = set()
+    noted: set[str] = set()
 
     def follow(event: str, arguments: tuple[object, ...]) -> None:
-        if event not in ("open", "sqlite3.connect") or len(told) >= _MOST_READS:
+        if event not in ("open", "sqlite3.connect") or len(noted) >= _MOST_READS:
             return
         path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDWR
         if not isinstance(path, (str, bytes)) or not isinstance(flags, int):
             return
         whole = os.path.abspath(os.fsdecode(path))
         is_read = flags & (os.O_WRONLY | os.O_TRUNC) == 0 and whole.startswith(tuple(roots))
-        if not is_read or whole in told or not os.path.isfile(whole):
+        if not is_read or whole in noted or not os.path.isfile(whole):
             return
-        told.add(whole)
+        noted.add(whole)
         name = os.path.relpath(os.path.realpath(whole), os.path.realpath(checkpoints))
         os.write(notes, os.fsencode(f"{name}\n"))
 

@@ -80,7 +80,7 @@ torch.save(netG.state_dict(), '%s/netG.pth' % opt.outf)
     ['last = get_last_checkpoint(args.output_dir)', 'checkpoints'],
     ['if args.resume: model.load_state_dict(torch.load(args.output_dir + "/last.pt"))', 'checkpoints'],
     ['model.load_state_dict(torch.load("pretrained.pt"))', 'model'],
-  ])('for all that is made outlive the host where it is read back: %s', (line, what) => {
+  ])('for what is read back outlive the host: %s', (line, what) => {
     const facts = readScript(`add_argument('--output_dir', default='out')\ntorch.save(m, "m.pt")\n${line}`);
     expect(facts.fills).toEqual([{ argument: '--output_dir', what, file: undefined }]);
     const text = declarationText(project({ facts }));

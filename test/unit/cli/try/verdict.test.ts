@@ -13,6 +13,7 @@ const note = (step: number, checkpoint = 'last.pt'): Note => ({
   checkpoint,
   updatedAt: `2026-01-01T00:00:${String(step % 60).padStart(2, '0')}Z`,
 });
+const saved = (step: number): Note => ({ ...note(step, 'study.db'), unit: 'saves' });
 const phaseOf = (over: Partial<Phase>): Phase => ({
   name: 'start',
   seconds: 10,
@@ -59,6 +60,8 @@ describe('whether a start restored', () => {
   it('does not follow from checkpoints that were counted', () => {
     const counted = phaseOf({ after: note(2), saves: 2 });
     expect(wasRestored(counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');
+    const missed = phaseOf({ after: saved(3), saves: 2 });
+    expect(wasRestored(missed, phaseOf({ before: saved(4), firstNew: saved(4) }))).toBe('unknown');
   });
 });
 
@@ -136,7 +139,7 @@ describe('a resumption', () => {
   const cost = tryCost('g5.xlarge', 'us-east-1', undefined);
   const reported = (...phases: Phase[]) => reportOf('train.py', phases, findingOf(phases), cost).join('\n');
 
-  it('that ends by itself with an error is told so', () => {
+  it('that ends with an error says so', () => {
     const crashed = phaseOf({
       before: note(112),
       atStrike: note(112),
@@ -153,7 +156,7 @@ describe('a resumption', () => {
     expect(text).not.toMatch(/began again|kill/);
   });
 
-  it('with a declared step that never moves is not ready', () => {
+  it('with a declared step that stands is not ready', () => {
     const still = (over: Partial<Phase>) => phaseOf({ after: note(0), firstNew: note(0), saves: 3, ...over });
     const phases = [
       still(printed(1, 120)),

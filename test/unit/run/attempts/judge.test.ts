@@ -115,7 +115,7 @@ describe('fruitless attempts', () => {
     });
   });
 
-  it('are not those whose positions go on beside a step that never moves', async () => {
+  it('are not those whose positions go on', async () => {
     const wentOn = (position: number): AttemptRecord => ({
       ...fruitless,
       resume: {

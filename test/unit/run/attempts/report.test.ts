@@ -233,7 +233,7 @@ describe('work done again', () => {
     expect(report({ attempts: [unsaved, completed] }).attempts[0]?.lostSeconds).toBe(1_000);
   });
 
-  it('by a replay is lost, too, in a completed attempt', () => {
+  it('by a replay is lost, completed or not', () => {
     const replayed = { ...completed, resume: { repairs: [], replaySeconds: 240 } };
     const made = report({ attempts: [interrupted, replayed] });
     expect(made.attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([250, 240]);

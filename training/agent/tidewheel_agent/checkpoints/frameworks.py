@@ -153,8 +153,8 @@ class FrameworkCheckpoints:
         return self._is_new(found) and self._now() - found.saved_at >= QUIET_SECONDS
 
     def _is_untrained(self, found: Found) -> bool:
-        """Such as the model that a script writes before it trains. A loop whose steps nobody counts
-        shows by its time that it has some."""
+        """Such as the model that a script writes before it trains. Time shows that a loop has steps
+        where no hook counts them."""
         if found.position is not None or not self._is_new(found):
             return False
         if self._is_awaiting:

@@ -209,7 +209,7 @@ open("checkpoints/written.pt", "wb").close()
 
 
 @pytest.mark.parametrize(
-    ("read", "told"),
+    ("read", "named"),
     [
         (["last.pt"], "last.pt"),
         (["best.pt", "last.pt"], "best.pt"),
@@ -217,7 +217,7 @@ open("checkpoints/written.pt", "wb").close()
         ([], "best.pt"),
     ],
 )
-def test_the_checkpoint_that_was_read_is_told(tmp_path: Path, read: list[str], told: str) -> None:
+def test_the_checkpoint_that_was_read_is_named(tmp_path: Path, read: list[str], named: str) -> None:
     folder = tmp_path / "checkpoints"
     folder.mkdir()
     for name in ("best.pt", "last.pt", "new.pt", "tidewheel-note.json"):
@@ -235,7 +235,7 @@ def test_the_checkpoint_that_was_read_is_told(tmp_path: Path, read: list[str], t
     proof = proof_of(tmp_path, LogProgress(), "best.pt", "last.pt")
     proof.saw_checkpoint(None)
     note = json.loads((tmp_path / "attempt-2.json").read_text())
-    assert note["checkpoint"]["name"] == told
+    assert note["checkpoint"]["name"] == named
     known = [name for name in read if name in ("best.pt", "last.pt")]
     assert [each["name"] for each in note.get("read") or []] == known
 
