@@ -42,7 +42,7 @@ function wasRestored(first: Phase, previous: Phase, phase: Phase): Restored {
 
 /** Undefined where the steps that the starts printed do not show it. */
 function byPrintedSteps(first: Phase, previous: Phase, phase: Phase): 'yes' | 'no' | undefined {
-  const [begun, earlier, now] = [first.printed, previous.printed, phase.printed];
+  const [begun, earlier, now] = [first.printed, previous.printed ?? first.printed, phase.printed];
   if (!begun || !earlier || begun.word !== now?.word || earlier.last <= begun.first) return undefined;
   return now.first > begun.first ? 'yes' : 'no';
 }

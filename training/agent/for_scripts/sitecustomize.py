@@ -230,12 +230,8 @@ if os.environ.get("TIDEWHEEL_ENDED_DIR"):
     _note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
 
 if os.environ.get("TIDEWHEEL_ENDED_DIR") and os.environ.get("TIDEWHEEL_CHECKPOINT_DIR"):
-    _hook(
-        "what is read is not noted",
-        lambda: _note_reads(
-            os.environ["TIDEWHEEL_ENDED_DIR"], os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
-        ),
-    )
+    _folders = os.environ["TIDEWHEEL_ENDED_DIR"], os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
+    _hook("what is read is not noted", functools.partial(_note_reads, *_folders))
 
 _after_imports = _AfterImports()
 # First: the hooks that measure count what a resumed script does, and not its replay.

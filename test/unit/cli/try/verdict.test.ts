@@ -57,6 +57,12 @@ describe('whether a start restored', () => {
     expect(wasRestored(first, phase)).toBe(restored);
   });
 
+  it('follows from the first start where the second printed nothing', () => {
+    const silent = phaseOf({ before: note(40), after: note(40), endedBy: 'kill' });
+    const again = phaseOf({ before: note(40), firstNew: note(60), ...printed(1, 60) });
+    expect(findingOf([first, silent, again]).restored).toEqual(['unknown', 'no']);
+  });
+
   it('does not follow from checkpoints that were counted', () => {
     const counted = phaseOf({ after: note(2), saves: 2 });
     expect(wasRestored(counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');

@@ -27,16 +27,16 @@ def find_links(folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for parent, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(_OWN)]
-        for path in (Path(parent, name) for name in (*folders, *files)):
-            if len(found) < _MOST and path.is_symlink() and leads_inside(path, root):
+        for path in (os.path.join(parent, name) for name in (*folders, *files)):
+            if len(found) < _MOST and os.path.islink(path) and leads_inside(path, root):
                 target = os.readlink(path)
                 if os.path.isabs(target):
                     target = f"/{os.path.relpath(os.path.realpath(target), root)}"
-                found[path.relative_to(root).as_posix()] = target
+                found[os.path.relpath(path, root)] = target
     return found
 
 
-def leads_inside(path: Path, root: str) -> bool:
+def leads_inside(path: str | Path, root: str) -> bool:
     """`root`: without links. A link to the folder itself leads nowhere inside."""
     return os.path.realpath(path).startswith(f"{root}{os.sep}")
 
@@ -101,9 +101,9 @@ def followed(folder: Path, path: Path) -> Path:
 
 
 def links_to(folder: Path, names: Collection[str]) -> Iterator[Path]:
-    """Those that lead to one of these files, or to a folder of one."""
+    """Those that lead to one of these, into it, or to a folder of one."""
     root = os.path.realpath(folder)
     for link in find_links(folder):
-        place = os.path.relpath(os.path.realpath(folder / link), root)
-        if any(name == place or name.startswith(f"{place}/") for name in names):
+        place = f"{os.path.relpath(os.path.realpath(folder / link), root)}/"
+        if any(f"{name}/".startswith(place) or place.startswith(f"{name}/") for name in names):
             yield folder / link

@@ -91,7 +91,8 @@ class ProgressReporter:
         """Mean duration of a save, weighted towards the last ones; None before the first."""
         self.newest = self._find(is_first_look=True)
         if self.newest:
-            log(f"resumable from {self.newest.name}, {self.newest.unit} {self.newest.step}")
+            known = "" if self.newest.unit == "saves" else f", {self.newest.position}"
+            log(f"resumable from {self.newest.name}{known}")
 
     def keep_before_start(self) -> None:
         """Call right before the script starts: it may overwrite what it resumes from at once."""
@@ -131,14 +132,13 @@ class ProgressReporter:
     @property
     def whole(self) -> list[Checkpoint]:
         """All that count, where frameworks saved them."""
-        return (
-            [] if self._frameworks is None else [checkpoint_of(f) for f in self._frameworks.whole]
-        )
+        return [checkpoint_of(f) for f in self._frameworks.whole] if self._frameworks else []
 
     @property
     def uncounted(self) -> str:
         """Why nothing that is there counts."""
-        return "" if self._frameworks is None or self.newest else self._frameworks.uncounted()
+        is_open = self.newest is None and not self._is_automatic
+        return self._frameworks.uncounted() if self._frameworks is not None and is_open else ""
 
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""

@@ -79,7 +79,7 @@ class _Walk:
                 found.folders[entry.name] = self.folder(path / entry.name, below, depth + 1)
             else:
                 self._count += 1
-                is_alias = entry.is_symlink() and leads_inside(Path(entry.path), self._root)
+                is_alias = entry.is_symlink() and leads_inside(entry.path, self._root)
                 state = None if is_alias else _state(entry)
                 if state is not None:
                     found.files[entry.name] = state

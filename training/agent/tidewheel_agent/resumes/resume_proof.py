@@ -34,6 +34,7 @@ from ..trackers.resume_point import OWN_NAMES, read_resume_point
 
 READS = "reads"
 """As in for_scripts/sitecustomize.py."""
+_MOST_READ = 100
 _SOURCE = "log"
 _CLOCK_SECONDS = 1.0
 
@@ -206,9 +207,8 @@ class ResumeProof:
         """Of what was there."""
         with contextlib.suppress(OSError):
             text = (self._reads / READS).read_text(encoding="utf-8", errors="replace")
-            return [
-                name for name in dict.fromkeys(text.splitlines()) if name in self._resumed.sizes
-            ]
+            names = dict.fromkeys(text.splitlines())
+            return [name for name in names if name in self._resumed.sizes][:_MOST_READ]
         return []
 
     def _loaded(self) -> Checkpoint | None:

@@ -46,7 +46,7 @@ _KERAS_EPOCH = re.compile(r"Epoch (\d{1,9})/(\d{1,9})\s*$")
 _BAR = re.compile(r"\d%\|")
 _NOT_FINITE = re.compile(r"(?<=: )(-?)(nan|inf)(?=[,}])")
 _KERAS_LINE = re.compile(r"(\d{1,9})/(\d{1,9})\s.*?\b(?:step|ETA)\b(.*)$")
-_PADDLE_LINE = re.compile(r"step\s+(\d{1,9})/(\d{1,9})\s(.*)$")
+_PADDLE_LINE = re.compile(r"step\s+(\d{1,9})/(\d{1,9})\s(?=.*\dm?s/step)(.*)$")
 
 
 class LogLines:
