@@ -4,7 +4,7 @@ import type { DataFacts } from './data.ts';
 import { asTable, asText, type Table } from './job.ts';
 import { layoutLines } from './layout-notes.ts';
 import type { DeclaredJob } from './parts.ts';
-import type { ScriptFacts } from './script.ts';
+import { OUTPUT, type ScriptFacts } from './script.ts';
 import { inline, oneLine, word } from './yaml-text.ts';
 
 export interface Project {
@@ -245,13 +245,14 @@ function channelLines(project: Project): string[] {
 
 function savingOf({ name, facts }: Project): string[] {
   const leavesModel = facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
+  const isKept = facts.fills.some(({ argument, what }) => what === 'checkpoints' && OUTPUT.test(argument));
   return [
-    ...(leavesModel
+    ...(leavesModel || isKept
       ? []
       : [
           `  workingDirectory: '\${checkpoints}'   # no argument for the model was found: files are saved where it runs`,
-          `  model: none   # they stay in ${name}/runs/RUN/checkpoints/`,
         ]),
+    ...(leavesModel ? [] : [`  model: none   # they stay in ${name}/runs/RUN/checkpoints/`]),
     ...resumeOf(facts),
     ...(facts.fills.some(({ what }) => what === 'checkpoints') || !facts.saves
       ? []

@@ -42,6 +42,8 @@ const NAMES = /^\s*["'](-{0,2}[\w-]+)["'](?:\s*,\s*["'](--[\w-]+)["'])?/;
 const PLACE = /^[^-]|[-_]?(dir|path|root|folder)$/;
 const DEFAULT = /default\s*=\s*(?:["']([^"']*)["']|([-\w.]+))/;
 
+/** Arguments for whatever a script makes. */
+export const OUTPUT = /^-*(out|output)([-_](dir|path|folder))?$/;
 const KINDS: readonly (readonly [Fill['what'], RegExp])[] = [
   ['resume', /^(resume|resume[-_]from([-_]checkpoint)?)$/],
   ['checkpoints', /^(checkpoints?|ckpt|save)([-_](dir|path|folder))?$/],
@@ -49,8 +51,22 @@ const KINDS: readonly (readonly [Fill['what'], RegExp])[] = [
   ['data', /^(data|dataset|images?|train|training|input)([-_]?(dir|path|root|folder|data))?$/],
 ];
 
+const RESUMES =
+  /get_last_checkpoint|resume_from_checkpoint|find_latest_checkpoint|latest_checkpoint\(|start_epoch|resum(e|ing)\b|BackupAndRestore/i;
+const LOADS = /\bload\w*\(|\brestore\w*\(|get_last_checkpoint|BackupAndRestore/;
+
+/** Without a folder for checkpoints, the one for what it makes has to outlive the host. */
+function keptWhereReadBack(args: readonly Argument[], text: string): readonly Argument[] {
+  const readsBack = RESUMES.test(text) && LOADS.test(text);
+  if (!readsBack || args.some(({ what }) => what === 'checkpoints')) return args;
+  return args.map((each) =>
+    each.what === 'model' && OUTPUT.test(each.argument) ? { ...each, what: 'checkpoints' } : each,
+  );
+}
+
 export function readScript(text: string): ScriptFacts {
-  const args = onePlaceForData([...text.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside)));
+  const found = [...text.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside));
+  const args = keptWhereReadBack(onePlaceForData(found), text);
   return {
     framework: FRAMEWORKS.find(([, modules]) => modules.test(text))?.[0] ?? 'pytorch',
     strategy: strategyOf(text),
@@ -64,7 +80,10 @@ export function readScript(text: string): ScriptFacts {
     namesModelFolder: /\bSM_MODEL_DIR\b|\/opt\/ml\/model\b/.test(text),
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
-    saves: /\bsave\w*\(|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(text),
+    saves:
+      /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|safetensors|Trainer\(|Checkpoint/.test(
+        text,
+      ),
   };
 }
 

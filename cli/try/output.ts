@@ -63,8 +63,9 @@ interface PrintedSteps {
   readonly last: number;
 }
 
+/** `epochs=20` is a setting, unless a loss follows. */
 const PRINTED =
-  /(?<![a-z])(global_step|step|iteration|iter|it|epoch)s?["']?\s*[:=#]?\s*[[(]?\s*(\d{1,12})(?![\d.]*%)/i;
+  /(?<![a-z])(global_step|step|iteration|iter|it|epoch)(?:s(?!["']?\s*[:=](?!.*loss)))?["']?\s*[:=#]?\s*[[(]?\s*(\d{1,12})(?![\d.]*%)/i;
 
 /** @param pattern the declared one, with a group named step */
 function stepReader(pattern?: string): { read(line: string): void; seen(): PrintedSteps | undefined } {

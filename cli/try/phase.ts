@@ -11,7 +11,7 @@ import { startOnMachine, type Trial, type TrialHost } from './host.ts';
 import { type Output, outputReader } from './output.ts';
 
 /** The agent's note of the newest complete checkpoint. */
-export type Note = Pick<ProgressNote, 'step' | 'totalSteps' | 'checkpoint' | 'updatedAt'>;
+export type Note = Pick<ProgressNote, 'step' | 'totalSteps' | 'checkpoint' | 'updatedAt' | 'unit'>;
 
 export interface Phase extends Output {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The ten lines about a trial. Pure. */
 import type { Cost } from './cost.ts';
 import type { Note, Phase } from './phase.ts';
-import type { Restored, TryFinding } from './try-verdict.ts';
+import { hasFailed, type Restored, type TryFinding } from './try-verdict.ts';
 
 export function reportOf(
   program: string,
@@ -32,8 +32,8 @@ const savedNothing = (phase: Phase): string =>
 
 const line = (title: string, text: string): string => `  ${title.padEnd(11)}${text}`;
 const seconds = (value: number | undefined): string => `${(value ?? 0).toFixed(1)} s`;
-const stepOf = ({ step, totalSteps }: Note): string =>
-  `step ${step}${totalSteps > 0 ? ` of ${totalSteps}` : ''}`;
+const stepOf = ({ step, totalSteps, unit }: Note): string =>
+  `${unit === 'saves' ? 'save' : (unit ?? 'step')} ${step}${totalSteps > 0 ? ` of ${totalSteps}` : ''}`;
 
 function started(program: string, phase: Phase): string {
   const end = phase.endedBy === 'itself' ? `, then ended by itself with ${phase.exitCode ?? 'a signal'}` : '';
@@ -63,6 +63,8 @@ function warned({ atStrike, after, exitCode, leftAfterSeconds }: Phase): string 
 
 function resumed(phase: Phase, restored: Restored | undefined): string {
   const from = phase.before === undefined ? '' : ` ${stepOf(phase.before)}`;
+  if (hasFailed(phase))
+    return `from${from}: ended by itself with ${phase.exitCode ?? 'a signal'} after ${seconds(phase.seconds)}`;
   const first = phase.printed ? `${phase.printed.word} ${phase.printed.first}` : undefined;
   if (restored === 'yes')
     return `continued from${from}${first === undefined ? '' : ` (first printed ${first})`}`;
@@ -85,12 +87,14 @@ function lost(phases: readonly Phase[], restored: readonly Restored[]): string {
   const warning = isNew
     ? 'what followed its last save'
     : `${seconds((first.sinceSaveSeconds ?? 0) + (first.leftAfterSeconds ?? 0))} of work`;
-  return `at the warning ${warning}; at the kill ${seconds(second?.sinceSaveSeconds)} of work`;
+  return second?.endedBy === 'kill'
+    ? `at the warning ${warning}; at the kill ${seconds(second.sinceSaveSeconds)} of work`
+    : `at the warning ${warning}`;
 }
 
 const failures = (phases: readonly Phase[]): readonly string[] =>
   phases
-    .filter(({ endedBy, exitCode }) => endedBy === 'itself' && exitCode !== 0)
+    .filter(hasFailed)
     .map(({ name, failure, exitCode }) => `${name}: ${causeOf(failure) || `exit code ${exitCode}`}`);
 
 /** Without a traceback the last lines that were printed say it. */

@@ -17,6 +17,7 @@ import type { Trial } from '../try/host.ts';
 import { type Phase, playPhase } from '../try/phase.ts';
 import { reportOf } from '../try/report.ts';
 import { findingOf } from '../try/try-verdict.ts';
+import { speaksOfNoTorch } from '../try/without-torch.ts';
 import { proposedFor } from './init.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -177,7 +178,11 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     await writeAgent(root, trial.agentFile);
     const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
     if (values.log !== undefined) await writeFile(typed(values.log), logOf(phases));
-    return tell(phases, trial, { ...values, instanceType: values['instance-type'] ?? instanceType });
+    const isWithoutTorch = await speaksOfNoTorch(source);
+    return tell(phases, trial, isWithoutTorch, {
+      ...values,
+      instanceType: values['instance-type'] ?? instanceType,
+    });
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -186,9 +191,13 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
 function tell(
   phases: readonly Phase[],
   { training }: Trial,
+  isWithoutTorch: boolean,
   { instanceType, region, json }: { instanceType: string; region: string; json: boolean },
 ): number {
-  const finding = findingOf(phases);
+  const finding = findingOf(phases, {
+    namesFiles: typeof training.checkpoint === 'object' && training.checkpoint.pattern !== undefined,
+    isWithoutTorch,
+  });
   const cost = tryCost(instanceType, region, phases[0]);
   const program = entryPointOf(training) ?? 'the command';
   if (json) say(JSON.stringify({ ...finding, cost, phases: phases.map(withoutLines) }, undefined, 2));

@@ -4,7 +4,7 @@
  */
 
 import { amount } from '@tidewheel/contract/document.ts';
-import { checkpointRepair, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
+import { checkpointRepair, readFile, resumedCheckpoint, resumeVerdict } from '@tidewheel/contract/resume.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import {
   deadlineHoursOf,
@@ -34,6 +34,9 @@ const resume = z
     repairs: list(checkpointRepair.extend({ step: amount.optional() })),
     /** Absent while nothing shows it. */
     verdict: resumeVerdict.optional(),
+    read: list(readFile).optional(),
+    replaySeconds: seconds.optional(),
+    uncounted: z.string().optional(),
   })
   .describe('How the script went on from what earlier attempts had saved.');
 export type Resume = Readonly<z.output<typeof resume>>;

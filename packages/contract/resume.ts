@@ -5,10 +5,13 @@
  * Errors: none. `runs/resume.ts` reads it, and the bench of scripts.
  */
 import * as z from 'zod';
-import { absent, amount, type HostDocument, whereKnown } from './document.ts';
+import { absent, amount, count, type HostDocument, whereKnown } from './document.ts';
 import { progressUnit } from './progress.ts';
 
 const text = z.string().max(500);
+
+const MOST_READ = 100;
+export const readFile = z.object({ name: text, bytes: count });
 
 export const resumedCheckpoint = z.object({
   name: text,
@@ -32,6 +35,8 @@ export const resumeVerdict = z.object({
   position: z.number().min(-1e100).max(1e100),
   /** In the unit of the checkpoint that was there; 0 is the beginning. */
   beganAt: amount,
+  /** The last that the attempt before had printed. */
+  stood: amount.optional(),
 });
 
 export const resumeNote = {
@@ -45,5 +50,11 @@ export const resumeNote = {
     repairs: z.array(checkpointRepair).max(100),
     /** Absent while nothing shows it. */
     verdict: absent(resumeVerdict),
+    /** Files that were there at the start and that the script has read, with their bytes then. */
+    read: whereKnown(z.array(readFile).max(MOST_READ)),
+    /** Until automatic checkpoints had gone through the saved steps again. */
+    replaySeconds: whereKnown(amount),
+    /** Why nothing that was there counted as a checkpoint. */
+    uncounted: whereKnown(text),
   }),
 } satisfies HostDocument;

@@ -259,17 +259,22 @@ function judge(attempts: readonly AttemptRecord[]): Judgement {
 }
 
 /**
- * Work that later attempts can build on. A script that began again has left behind what was saved before it. One whose
- * files are unknown shows by where it goes on that the attempt before it had saved something.
+ * Work that later attempts can build on. A script that began again has left behind what was saved before it. Where no
+ * checkpoint proves it, two witnesses show that the attempt before had saved something: positions that go on further,
+ * and files that have grown and are read again.
  */
 const isFruitful = (attempt: AttemptRecord, previous: AttemptRecord | undefined): boolean =>
   (advanced(attempt.progressBefore, attempt.progressAfter) && !startedOver(attempt)) ||
   wentFurther(attempt.resume, previous?.resume);
 
-const wentFurther = (resume: Resume | undefined, earlier: Resume | undefined): boolean =>
-  resume?.verdict?.kind === 'resumed' &&
-  resume.checkpoint === undefined &&
-  resume.verdict.position > (earlier?.verdict?.position ?? Number.NEGATIVE_INFINITY);
+function wentFurther(resume: Resume | undefined, earlier: Resume | undefined): boolean {
+  if (resume === undefined || resume.verdict?.kind === 'beganAgain') return false;
+  const { verdict, read = [] } = resume;
+  const isFurther =
+    verdict !== undefined && verdict.position > (earlier?.verdict?.position ?? Number.NEGATIVE_INFINITY);
+  const before = new Map(earlier?.read?.map(({ name, bytes }) => [name, bytes]));
+  return isFurther || read.some(({ name, bytes }) => bytes > (before.get(name) ?? 0));
+}
 
 const atTimeLimit = (last: AttemptRecord, previous: AttemptRecord | undefined): Judgement =>
   isFruitful(last, previous)

@@ -188,7 +188,7 @@ export function makeReport(input: ReportInput): RunReport {
     attempt.outcome
       ? [
           reportAttempt(attempt, attempt.outcome, {
-            restart: restartAfter(input.attempts, index),
+            later: laterThan(input.attempts, index),
             all: measured,
           }),
         ]
@@ -224,7 +224,7 @@ export function makeReport(input: ReportInput): RunReport {
     onDemandNode: bestSingleNode(
       input.attempts.map((attempt, index) => ({
         placement: attempt.placement,
-        seconds: secondsWithoutLoss(attempt, restartAfter(input.attempts, index)),
+        seconds: secondsWithoutLoss(attempt, laterThan(input.attempts, index)),
       })),
     ),
     ...savedOf({ costUsd, onDemandUsd }),
@@ -242,7 +242,7 @@ export const metricsOf = ({ run, attempts, series = [] }: Pick<ReportInput, 'run
 function reportAttempt(
   attempt: AttemptRecord,
   outcome: AttemptOutcome,
-  { restart, all }: { readonly restart: number; readonly all: readonly AttemptRecord[] },
+  { later, all }: { readonly later: Later; readonly all: readonly AttemptRecord[] },
 ): AttemptReport {
   const { placement } = attempt;
   return {
@@ -256,7 +256,7 @@ function reportAttempt(
     toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
     trainingSeconds: outcome.trainingSeconds,
     billableSeconds: outcome.billableSeconds,
-    lostSeconds: round(lostSecondsOf(attempt, outcome, restart), 1),
+    lostSeconds: round(lostSecondsOf(attempt, outcome, later), 1),
     costUsd: attemptCost(attempt),
     speed: attempt.diagnosis?.speed,
     applied: broughtBy(attempt, all),
@@ -267,9 +267,17 @@ function reportAttempt(
 
 const fromStepOf = (attempt: AttemptRecord): number => beganAt(attempt) ?? attempt.progressBefore?.step ?? 0;
 
-/** The lowest step from which a later attempt went on: what lies past it had to be done again. */
-const restartAfter = (attempts: readonly AttemptRecord[], index: number): number =>
-  Math.min(...attempts.slice(index + 1).map((later) => restartOf(later)));
+/** How attempts went on after this one. */
+interface Later {
+  /** The lowest step from which one did: what lies past it had to be done again. */
+  readonly restart: number;
+  readonly next: AttemptRecord | undefined;
+}
+
+const laterThan = (attempts: readonly AttemptRecord[], index: number): Later => ({
+  restart: Math.min(...attempts.slice(index + 1).map((later) => restartOf(later))),
+  next: attempts[index + 1],
+});
 
 function restartOf(attempt: AttemptRecord): number {
   if (startedOver(attempt)) return beganAt(attempt) ?? 0;
@@ -279,7 +287,7 @@ function restartOf(attempt: AttemptRecord): number {
 
 /** What the ended attempts would have cost on On-Demand instances of the same types, where Spot loses nothing. */
 export const endedOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
-  sum(attempts.map((attempt, index) => onDemandCost(attempt, restartAfter(attempts, index))));
+  sum(attempts.map((attempt, index) => onDemandCost(attempt, laterThan(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
 export function lostTraining(attempts: readonly AttemptRecord[]): {
@@ -289,38 +297,47 @@ export function lostTraining(attempts: readonly AttemptRecord[]): {
   const each = attempts.flatMap((attempt, index) => {
     const { outcome } = attempt;
     if (outcome === undefined || outcome.trainingSeconds <= 0) return [];
-    const seconds = lostSecondsOf(attempt, outcome, restartAfter(attempts, index));
+    const seconds = lostSecondsOf(attempt, outcome, laterThan(attempts, index));
     return [{ seconds, usd: (attemptCost(attempt) * seconds) / outcome.trainingSeconds }];
   });
   return { seconds: sum(each.map(({ seconds }) => seconds)), usd: sum(each.map(({ usd }) => usd)) };
 }
 
-function onDemandCost(attempt: AttemptRecord, restart: number): number {
+function onDemandCost(attempt: AttemptRecord, later: Later): number {
   if (attempt.placement.pool.purchaseOption === 'on-demand') return attemptCost(attempt);
-  const seconds = secondsWithoutLoss(attempt, restart);
+  const seconds = secondsWithoutLoss(attempt, later);
   return hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
 }
 
 /** Training of an attempt as On-Demand would have had it: its script fails, or is stopped, there too. */
-function secondsWithoutLoss(attempt: AttemptRecord, restart: number): number {
+function secondsWithoutLoss(attempt: AttemptRecord, later: Later): number {
   const { outcome, recall } = attempt;
   if (outcome === undefined) return 0;
   const isSpotsLoss =
     outcome.kind === 'interrupted' ||
     outcome.kind === 'capacity' ||
     ['capacity', 'deadline', 'spot'].includes(recall?.cause ?? '');
-  const lost = isSpotsLoss ? lostSecondsOf(attempt, outcome, restart) : 0;
+  const lost = isSpotsLoss ? lostSecondsOf(attempt, outcome, later) : replaySecondsOf(attempt);
   return Math.max(0, outcome.trainingSeconds - lost);
 }
 
+const replaySecondsOf = ({ resume }: AttemptRecord): number => resume?.replaySeconds ?? 0;
+
 /**
- * Time from the last complete checkpoint to the end of an attempt that did not complete, and the time of the steps that
- * a later attempt did again.
+ * Time from the last complete checkpoint to the end of an attempt that did not complete, the time of the steps that
+ * a later attempt did again, and of those that automatic checkpoints replayed.
  */
-function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, restart: number): number {
-  if (outcome.kind === 'completed') return 0;
+function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, later: Later): number {
+  const replayed = Math.min(outcome.trainingSeconds, replaySecondsOf(attempt));
+  if (outcome.kind === 'completed') return replayed;
+  const trained = outcome.trainingSeconds - replayed;
+  return replayed + lostOf({ ...outcome, trainingSeconds: trained }, attempt, later);
+}
+
+function lostOf(outcome: AttemptOutcome, attempt: AttemptRecord, { restart, next }: Later): number {
   const saved = attempt.progressAfter;
-  if (saved === undefined || !advanced(attempt.progressBefore, saved)) return outcome.trainingSeconds;
+  if (saved === undefined || !advanced(attempt.progressBefore, saved))
+    return outcome.trainingSeconds * shareByPositions(attempt, next);
   const unsaved =
     outcome.endedAt === undefined
       ? 0
@@ -329,6 +346,14 @@ function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, restart:
   const from = fromStepOf(attempt);
   const again = saved.step > from ? (saved.step - Math.max(from, restart)) / (saved.step - from) : 0;
   return lost + (outcome.trainingSeconds - lost) * Math.max(0, again);
+}
+
+/** The share that was done again of an attempt whose files are unknown, by the position of the next one. */
+function shareByPositions({ resume }: AttemptRecord, next: AttemptRecord | undefined): number {
+  const verdict = next?.resume?.verdict;
+  const begun = resume?.verdict?.position ?? 0;
+  if (verdict?.kind !== 'resumed' || verdict.stood === undefined || verdict.stood <= begun) return 1;
+  return Math.min(1, Math.max(0, verdict.stood - verdict.position) / (verdict.stood - begun));
 }
 
 /** Restarts inside jobs, or 1 for an interrupted job without a restart. */

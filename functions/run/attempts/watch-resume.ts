@@ -13,6 +13,7 @@ export async function watchResume(
   deps: Omit<WatchDeps, 'notifier'>,
   attempt: AttemptRecord,
 ): Promise<AttemptRecord> {
+  // The end may show more of what it read.
   const isSettled = attempt.resume?.verdict !== undefined && attempt.outcome === undefined;
   const resume = isSettled ? undefined : await readResume(deps.store, attempt);
   if (resume === undefined) return attempt;
@@ -43,7 +44,9 @@ async function readResume(
   { pipeline, runId, attempt }: Pick<AttemptRecord, 'pipeline' | 'runId' | 'attempt'>,
 ): Promise<Resume | undefined> {
   const note = valueOf(await readNote(store, bucketKeys.resume(pipeline, runId, attempt), resumeNote));
-  return note && { checkpoint: note.checkpoint, repairs: note.repairs, verdict: note.verdict };
+  if (note === undefined) return undefined;
+  const { startedAt: _, ...resume } = note;
+  return resume;
 }
 
 /** Where an attempt began that did not go on from its checkpoint. */
@@ -55,12 +58,16 @@ export const startedOver = ({ resume }: Pick<AttemptRecord, 'resume'>): boolean 
   resume?.verdict?.kind === 'beganAgain' && resume.checkpoint !== undefined;
 
 /** A sentence on the timeline; undefined while nothing is known. */
-function describeResume(attempt: number, { checkpoint, verdict }: Resume): string | undefined {
+function describeResume(attempt: number, resume: Resume): string | undefined {
+  const { checkpoint, verdict, replaySeconds, uncounted, read: [file] = [] } = resume;
+  if (checkpoint !== undefined && replaySeconds !== undefined)
+    return `attempt ${attempt} went on from ${checkpoint.name}, after ${Math.round(replaySeconds)} s in which its earlier steps were replayed`;
   if (verdict === undefined) return undefined;
-  if (checkpoint === undefined)
-    return verdict.kind === 'resumed'
-      ? `attempt ${attempt} went on at ${verdict.position}, from files that are not known as a checkpoint: name them in training.checkpoint`
-      : undefined;
+  if (checkpoint === undefined) {
+    if (verdict.kind === 'resumed')
+      return `attempt ${attempt} went on at ${verdict.position}, from ${file === undefined ? 'files that are' : `${file.name}, which is`} not known as a checkpoint: name it in training.checkpoint`;
+    return `attempt ${attempt} began again at ${verdict.position}: no checkpoint counted${uncounted === undefined ? '' : ` (${uncounted})`}`;
+  }
   const word = checkpoint.unit === 'epoch' ? 'epoch' : 'step';
   if (verdict.kind === 'resumed') return `attempt ${attempt} went on from ${checkpoint.name}`;
   const there = checkpoint.unit === 'saves' ? checkpoint.name : `${word} ${checkpoint.step}`;

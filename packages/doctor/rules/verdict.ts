@@ -184,7 +184,9 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'workers':
       return workersText(change.workers, lines);
     case 'load-in-workers':
-      return `${change.line ?? 'reading in the loop'}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
+      return change.line === undefined
+        ? `what the framework reads in the loop: in ${change.workers} workers, by its own parameter (num_workers, workers)`
+        : `${change.line}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
     case 'pause-less':
       return `what stops the steps now and then (validation, logging, saving${change.line === undefined ? '' : `; ${change.line}`}): half as often`;
     case 'compress-exchange':

@@ -19,6 +19,13 @@ describe('work in the loop', () => {
     expect(top?.remedy?.text).toContain(LINE);
   });
 
+  it('of a framework has no line, and a parameter', () => {
+    const [work] = diagnose(evidenceOf([{ workers: 0, hostWork: { share: 0.6, line: null } }]));
+    expect(work?.remedy?.text).toBe(
+      'what the framework reads in the loop: in 2 workers, by its own parameter (num_workers, workers)',
+    );
+  });
+
   it('leaves the rest of the step', () => {
     // 0.12 of 0.2 s are host work, which two workers do in 0.06 s; the rest is 0.08 s.
     expect(top?.gain.seconds.expected).toBeCloseTo(10_000 * 0.12, 0);

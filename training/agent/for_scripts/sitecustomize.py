@@ -1,13 +1,15 @@
 """Python imports this at its start, since the agent puts the folder first on PYTHONPATH.
 
-It notes when the program has ended well. It installs the hooks once the program imports what they
-hook: those of automatic checkpoints, those that measure, and those that keep W&B's newest rows. The
-next `sitecustomize` on the path, which this one hides, runs as before.
+It notes which checkpoints are read, and when the program has ended well. It installs the hooks once
+the program imports what they hook: those of automatic checkpoints, those that measure, and those
+that keep W&B's newest rows. The next `sitecustomize` on the path, which this one hides, runs as
+before.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import importlib.abc
 import os
@@ -102,6 +104,38 @@ def _measure() -> None:
         _after_imports.call(name, install)
 
 
+_READS = "reads"
+_MOST_READS = 100
+
+
+def _note_reads(folder: str, checkpoints: str) -> None:
+    """Appends the name of each file of the checkpoint folder that the script opens to read it. The
+    agent tells by it from which checkpoint the script goes on (resumes/resume_proof.py)."""
+    roots = {os.path.abspath(checkpoints) + os.sep, os.path.realpath(checkpoints) + os.sep}
+    notes = os.open(os.path.join(folder, _READS), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    noted: set[str] = set()
+
+    def follow(event: str, arguments: tuple[object, ...]) -> None:
+        if event not in ("open", "sqlite3.connect") or len(noted) >= _MOST_READS:
+            return
+        path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDWR
+        if not isinstance(path, (str, bytes)) or not isinstance(flags, int):
+            return
+        whole = os.path.abspath(os.fsdecode(path))
+        is_read = flags & (os.O_WRONLY | os.O_TRUNC) == 0 and whole.startswith(tuple(roots))
+        if not is_read or whole in noted or not os.path.isfile(whole):
+            return
+        noted.add(whole)
+        name = os.path.relpath(os.path.realpath(whole), os.path.realpath(checkpoints))
+        os.write(notes, os.fsencode(f"{name}\n"))
+
+    def guarded(event: str, arguments: tuple[object, ...]) -> None:
+        with contextlib.suppress(Exception):  # The script comes first.
+            follow(event, arguments)
+
+    sys.addaudithook(guarded)
+
+
 _PEERS_SECONDS = 60.0
 
 
@@ -194,6 +228,10 @@ def _run_hidden_one() -> None:
 
 if os.environ.get("TIDEWHEEL_ENDED_DIR"):
     _note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
+
+if os.environ.get("TIDEWHEEL_ENDED_DIR") and os.environ.get("TIDEWHEEL_CHECKPOINT_DIR"):
+    _folders = os.environ["TIDEWHEEL_ENDED_DIR"], os.environ["TIDEWHEEL_CHECKPOINT_DIR"]
+    _hook("what is read is not noted", functools.partial(_note_reads, *_folders))
 
 _after_imports = _AfterImports()
 # First: the hooks that measure count what a resumed script does, and not its replay.

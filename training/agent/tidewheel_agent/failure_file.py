@@ -25,6 +25,7 @@ def describe_signal(code: int) -> str:
 
 
 REASON_CHARACTERS = 1024
+_LONGEST_CAUSE = 500
 _LAST_LINES = 12
 _RANK = re.compile(r"^\[rank(\d+)\]")
 _RANK_PREFIX = re.compile(r"^\[(?:rank|default|algo-|\d)[^\]]{0,40}\]:? ?")
@@ -55,6 +56,16 @@ _FOLLOWS = (-signal.SIGABRT, -signal.SIGTERM)
 """NCCL aborts a rank that has lost another one, and torchrun ends the rest by SIGTERM."""
 
 
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_REMEDIES = {
+    "Weights only load failed": (
+        'training.environment: { TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD: "1" } has PyTorch 2.6 and later '
+        "load checkpoints of your own as before"
+    ),
+}
+"""By what a message says: the one line that helps."""
+
+
 class LogTail:
     """The end of the script's output, to explain a failure with."""
 
@@ -62,7 +73,7 @@ class LogTail:
         self._lines: deque[str] = deque(maxlen=lines)
 
     def add(self, line: str) -> None:
-        self._lines.append(line[:500])
+        self._lines.append(_ANSI.sub("", line)[:500])
 
     def traceback(self) -> list[str]:
         """The first traceback that is no echo of another process's end; else the first one.
@@ -140,7 +151,8 @@ def failure_text(summary: str, tail: LogTail) -> str:
     traceback = tail.traceback()
     if not traceback:
         return _with_lines(summary, tail.last_lines(_LAST_LINES))
-    head = f"{summary}: {traceback[-1]}"
+    remedies = [text for words, text in _REMEDIES.items() if words in traceback[-1]]
+    head = "; ".join([f"{summary}: {traceback[-1][:_LONGEST_CAUSE]}", *remedies])
     room = REASON_CHARACTERS - len(head) - 2
     whole = "\n".join(traceback)
     shown = whole if len(whole) <= room else "…" + whole[len(whole) - max(0, room - 1) :]

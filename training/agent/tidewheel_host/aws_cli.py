@@ -158,13 +158,17 @@ class AwsCli:
         arguments = ("--recursive", "--only-show-errors", uri, str(folder))
         self._run("s3", "cp", *arguments, *filters, may_stop=True)
 
-    def sync_up(self, folder: Path, uri: str, exclude: Iterable[str] = ()) -> None:
-        """Uploads the folder except the files in `exclude`.
+    def sync_up(
+        self, folder: Path, uri: str, exclude: Iterable[str] = (), links: Iterable[str] = ()
+    ) -> None:
+        """Uploads the folder except the files in `exclude`, and `links`, which it would follow.
 
         It deletes nothing, because all hosts of the run share the prefix.
         """
         if folder.is_dir():
-            skip = _filters("--exclude", sorted(exclude))
+            skip = _filters("--exclude", sorted({*exclude, *links}))
+            for link in links:
+                skip += ["--exclude", f"{glob.escape(link)}/*"]
             self._run("s3", "sync", "--only-show-errors", str(folder), uri, *skip)
 
     def create_log_stream(self, group: str, stream: str) -> None:

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidewheel_agent.checkpoints.links import find_links
+
 from .aws_cli import AwsCli, AwsCliError
 from .container import HostJob, model_uri
 
@@ -37,11 +39,11 @@ class CheckpointSync:
         return cls(aws, folder, uri, _states(folder))
 
     def upload(self) -> None:
-        self.aws.sync_up(self.folder, self.uri, self._unchanged())
+        self.aws.sync_up(self.folder, self.uri, self._unchanged(), find_links(self.folder))
 
     def missing(self) -> list[str]:
         """This host's files that are not in the bucket with all their bytes."""
-        unchanged = self._unchanged()
+        unchanged = self._unchanged() | find_links(self.folder).keys()
         return [n for n in self.aws.missing(self.folder, self.uri) if n not in unchanged]
 
     def _unchanged(self) -> set[str]:

@@ -86,6 +86,9 @@ class _AttemptResume(TypedDict):
 class AttemptResume(_AttemptResume, total=False):
     checkpoint: AttemptResumeCheckpoint
     verdict: AttemptResumeVerdict
+    read: list[AttemptResumeReadItem]
+    replaySeconds: float
+    uncounted: str
 
 
 class _AttemptResumeCheckpoint(TypedDict):
@@ -108,11 +111,20 @@ class AttemptResumeRepairsItem(_AttemptResumeRepairsItem, total=False):
     step: float
 
 
-class AttemptResumeVerdict(TypedDict):
+class _AttemptResumeVerdict(TypedDict):
     kind: Literal["resumed", "beganAgain"]
     evidence: Literal["log", "checkpoint"]
     position: float
     beganAt: float
+
+
+class AttemptResumeVerdict(_AttemptResumeVerdict, total=False):
+    stood: float
+
+
+class AttemptResumeReadItem(TypedDict):
+    name: str
+    bytes: int
 
 
 class AttemptRecall(TypedDict):

@@ -66,7 +66,7 @@ class Looker:
             del frame
             if line is not None:
                 values[HOST_WORK] += 1.0
-                if line in self._lines or len(self._lines) < _MOST_LINES:
+                if line and (line in self._lines or len(self._lines) < _MOST_LINES):
                     self._lines[line] += 1
         if self._lines and monotonic() - self._written_at > _WRITE_SECONDS:
             self._written_at = monotonic()

@@ -101,8 +101,9 @@ def _is_host(place: str, module: str) -> bool:
 
 
 def host_work(frame: FrameType | None, places: Places) -> str | None:
-    """The script's line that has the host work, as `train.py:12 load`; None where it computes."""
-    is_host = False
+    """The script's line that has the host work, as `train.py:12 load`; empty where a framework has
+    it, whose call the script cannot move; None where it computes."""
+    is_host = is_of_framework = False
     for _ in range(_DEEPEST):
         if frame is None:
             return None
@@ -115,7 +116,8 @@ def host_work(frame: FrameType | None, places: Places) -> str | None:
             if not is_host and place in ("script", "package"):
                 return None
         if is_host and place == "script":
-            return _line_of(frame)
+            return "" if is_of_framework else _line_of(frame)
+        is_of_framework |= is_host and place == "package" and not host
         frame = frame.f_back
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import weakref
 from _thread import get_ident
@@ -29,6 +30,8 @@ def install(meter: Meter) -> None:
     _install_loader(meter)
     _install_workers(meter)
     _install_steps(meter)
+    # The agent knows by it that steps will be counted, before there is one.
+    open(os.path.join(meter.folder, f"{os.getpid()}.counts"), "w").close()
     save = timed(meter, SAVE, torch.save)
     # Pickle finds the function by its own module.
     for module in (torch.serialization, torch):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
 
 from tidewheel_agent.failure_file import LogTail, failure_text, write_failure
 from tidewheel_agent.log import redact
@@ -165,3 +170,16 @@ def test_credentials_in_urls_are_hidden() -> None:
     assert redact("get https://user:pass@host/x and http://tok@h") == (
         "get https://***@host/x and http://***@h"
     )
+
+
+def test_a_checkpoint_that_pytorch_refuses_gets_the_line_that_helps(tmp_path: Path) -> None:
+    torch.save({"arguments": SimpleNamespace(lr=1)}, tmp_path / "last.pt")
+    with pytest.raises(pickle.UnpicklingError) as refusal:
+        torch.load(tmp_path / "last.pt", weights_only=True)
+    lines = [f"_pickle.UnpicklingError: \x1b[1m{refusal.value}"]
+    text = failure_text(
+        "train.py ended", tail_of("\n".join(["Traceback (most recent call last):", *lines]))
+    )
+    assert 'TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD: "1"' in text.splitlines()[0]
+    assert "\x1b" not in text
+    assert len(text) <= 1025

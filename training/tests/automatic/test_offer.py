@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tidewheel_agent.automatic.watch import Offer
+from tidewheel_agent.automatic.watch import Offer, without_refused_hooks
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
 from tidewheel_agent.supervision.script_source import read_source
 
@@ -70,3 +71,32 @@ def test_only_a_plain_loop_of_pytorch_can_be_saved(
 ) -> None:
     (tmp_path / "train.py").write_text(source)
     assert read_source(tmp_path).has_plain_loop == suits
+
+
+@pytest.mark.parametrize(
+    ("files", "other"),
+    [
+        ({"train.py": "import jax\nimport orbax.checkpoint\n"}, "jax"),
+        ({"train.py": "from sklearn import svm\n"}, "sklearn"),
+        ({"train.py": "import jax\nimport torch\n"}, None),
+        ({"train.py": "import tensorflow\n", "requirements.txt": "torch==2.9\n"}, None),
+        ({"train.py": "from package.main import run\n"}, None),
+    ],
+)
+def test_a_script_of_another_framework_is_told_at_once(
+    files: dict[str, str], other: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code, notes = tmp_path / "code", tmp_path / "checkpoints"
+    for folder in (code, notes):
+        folder.mkdir()
+    for name, text in files.items():
+        (code / name).write_text(text)
+    job = SimpleNamespace(checkpoint_dir=notes, code_dir=code, is_leader=True, agent_parameters={})
+    given = {"TIDEWHEEL_AUTOMATIC_DIR": "x", "PATH": "y"}
+    kept = without_refused_hooks(job, given)  # type: ignore[arg-type]
+    assert ("TIDEWHEEL_AUTOMATIC_DIR" in kept) == (other is None)
+    if other is not None:
+        reason = f"they need PyTorch, and the script imports {other}"
+        assert f"automatic checkpoints are off in this run: {reason}" in capfd.readouterr().out
+        note = json.loads((notes / "tidewheel-automatic.json").read_text())
+        assert note["trial"]["result"] == "refused"

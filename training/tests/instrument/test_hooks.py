@@ -9,7 +9,9 @@ import pytest
 
 from hooked_programs import hooked, output
 from hosts import TRAINING, free_ports
+from tidewheel_agent.agent_path import AGENT
 from tidewheel_agent.evidence.cells import (
+    awaits_first_step,
     forward_line,
     read_counts,
     removed_hook,
@@ -40,6 +42,27 @@ def test_a_loop_without_a_framework_says_its_steps(tmp_path: Path) -> None:
     assert (trainer.workers, trainer.batch_size) == (0, 32)
     durations = step_seconds(tmp_path / "cells", trainer.pid, 2, 12)
     assert min(durations) >= 0.01
+
+
+FIRST_STEP = """
+import os, pathlib, sys
+import torch
+sys.path.append(AGENT)
+from tidewheel_agent.evidence.cells import awaits_first_step
+cells = pathlib.Path(os.environ["TIDEWHEEL_INSTRUMENT_DIR"])
+print(awaits_first_step(cells), flush=True)
+weight = torch.ones(1, requires_grad=True)
+optimizer = torch.optim.SGD([weight])
+weight.sum().backward()
+optimizer.step()
+print(awaits_first_step(cells), flush=True)
+"""
+
+
+def test_the_first_step_is_awaited_until_it_comes(tmp_path: Path) -> None:
+    program = FIRST_STEP.replace("AGENT", repr(str(AGENT)))
+    assert hooked(tmp_path / "cells", "-c", program).split() == ["True", "False"]
+    assert not awaits_first_step(tmp_path / "cells")
 
 
 def test_a_slow_dataset_shows_as_waiting(tmp_path: Path) -> None:

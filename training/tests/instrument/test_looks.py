@@ -91,3 +91,14 @@ def test_a_copy_from_an_accelerator_counts_as_computing(look: Look) -> None:
         "np.array((5, Loss().item)[0])  # as np.array(loss.item())\n"
     )
     assert look("train.py", source) is None
+
+
+def test_a_call_of_a_framework_is_no_line_that_can_move(look: Look, tmp_path: Path) -> None:
+    framework = tmp_path / "site-packages" / "framework_of_a_test"
+    framework.mkdir(parents=True)
+    (framework / "__init__.py").write_text(
+        "import queue\ndef train():\n    queue.Queue().get(timeout=5)\n"
+    )
+    path = f"import sys; sys.path.insert(0, {str(framework.parent)!r})\n"
+    source = f"{path}import framework_of_a_test\nframework_of_a_test.train()\n"
+    assert look("train.py", source) == ""

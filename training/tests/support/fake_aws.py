@@ -42,7 +42,9 @@ def files_below(prefix: str) -> dict[str, Path]:
     """Files by relative name: in S3 those whose key has the prefix, else those in the folder."""
     path = local(prefix)
     base = path if path.is_dir() else path.parent
-    found = {str(f.relative_to(base)): f for f in base.rglob("*") if f.is_file()}
+    # It follows links, as the AWS CLI does.
+    walked = os.walk(base, followlinks=True)
+    found = {os.path.relpath(f, base): f for w, _, n in walked for f in map(Path(w).joinpath, n)}
     return {name: file for name, file in found.items() if not file.name.startswith(".")}
 
 

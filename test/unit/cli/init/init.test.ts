@@ -76,6 +76,19 @@ torch.save(netG.state_dict(), '%s/netG.pth' % opt.outf)
     expect(toDo(project({ facts }))).toEqual(['train.py requires --dataset: add it to arguments']);
   });
 
+  it.each([
+    ['last = get_last_checkpoint(args.output_dir)', 'checkpoints'],
+    ['if args.resume: model.load_state_dict(torch.load(args.output_dir + "/last.pt"))', 'checkpoints'],
+    ['model.load_state_dict(torch.load("pretrained.pt"))', 'model'],
+  ])('for what is read back outlive the host: %s', (line, what) => {
+    const facts = readScript(`add_argument('--output_dir', default='out')\ntorch.save(m, "m.pt")\n${line}`);
+    expect(facts.fills).toEqual([{ argument: '--output_dir', what, file: undefined }]);
+    const text = declarationText(project({ facts }));
+    expect(text).toContain(`'\${${what}}'`);
+    expect(text.includes('model: none')).toBe(what === 'checkpoints');
+    expect(text).not.toContain('workingDirectory');
+  });
+
   it('with choices are words', () => {
     expect(readScript(`add_argument('--dataset', choices=['a', 'b'], default='a')`)).toMatchObject({
       fills: [],

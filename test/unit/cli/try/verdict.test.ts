@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { tryCost } from '../../../../cli/try/cost.ts';
 import { outputReader } from '../../../../cli/try/output.ts';
 import type { Note, Phase } from '../../../../cli/try/phase.ts';
+import { reportOf } from '../../../../cli/try/report.ts';
 import { findingOf } from '../../../../cli/try/try-verdict.ts';
 
 const wasRestored = (first: Phase, second: Phase) => findingOf([first, second]).restored[0];
@@ -11,6 +13,7 @@ const note = (step: number, checkpoint = 'last.pt'): Note => ({
   checkpoint,
   updatedAt: `2026-01-01T00:00:${String(step % 60).padStart(2, '0')}Z`,
 });
+const saved = (step: number): Note => ({ ...note(step, 'study.db'), unit: 'saves' });
 const phaseOf = (over: Partial<Phase>): Phase => ({
   name: 'start',
   seconds: 10,
@@ -54,9 +57,17 @@ describe('whether a start restored', () => {
     expect(wasRestored(first, phase)).toBe(restored);
   });
 
+  it('follows from the first start where the second printed nothing', () => {
+    const silent = phaseOf({ before: note(40), after: note(40), endedBy: 'kill' });
+    const again = phaseOf({ before: note(40), firstNew: note(60), ...printed(1, 60) });
+    expect(findingOf([first, silent, again]).restored).toEqual(['unknown', 'no']);
+  });
+
   it('does not follow from checkpoints that were counted', () => {
     const counted = phaseOf({ after: note(2), saves: 2 });
     expect(wasRestored(counted, phaseOf({ before: note(2), firstNew: note(3) }))).toBe('unknown');
+    const missed = phaseOf({ after: saved(3), saves: 2 });
+    expect(wasRestored(missed, phaseOf({ before: saved(4), firstNew: saved(4) }))).toBe('unknown');
   });
 });
 
@@ -79,6 +90,8 @@ describe('the line to change', () => {
 
   it('names the files that are no known checkpoint', () => {
     expect(remedyOf(phaseOf({ checkpointFiles: ['round-12.model'] }))).toContain("pattern: 'round-*.model'");
+    const inFolder = remedyOf(phaseOf({ checkpointFiles: ['out/checkpoint-100/random_states_0.pkl'] }));
+    expect(inFolder).toContain("pattern: 'out/checkpoint-*'");
   });
 
   it('names the folder that the script saves to', () => {
@@ -111,6 +124,55 @@ describe('the line to change', () => {
 
   it('offers to save for a script that does not', () => {
     expect(findingOf([phaseOf({})]).remedy).toBe('training.checkpoint: automatic');
+  });
+});
+
+describe('a script without PyTorch', () => {
+  const script = { namesFiles: false, isWithoutTorch: true };
+  const again = phaseOf({ before: note(40), after: note(40), endedBy: 'kill', ...printed(1, 20) });
+
+  it.each([[[phaseOf({})]], [[phaseOf({ otherFiles: ['out/ckpt.npz'] })]], [[first, again, again]]])(
+    'gets no remedy of PyTorch',
+    (phases) => {
+      const { remedy } = findingOf(phases, script);
+      expect(remedy).not.toContain('automatic');
+      expect(remedy).not.toBe('');
+    },
+  );
+});
+
+describe('a resumption', () => {
+  const cost = tryCost('g5.xlarge', 'us-east-1', undefined);
+  const reported = (...phases: Phase[]) => reportOf('train.py', phases, findingOf(phases), cost).join('\n');
+
+  it('that ends with an error says so', () => {
+    const crashed = phaseOf({
+      before: note(112),
+      atStrike: note(112),
+      after: note(112),
+      endedBy: 'itself',
+      exitCode: 1,
+      seconds: 40.7,
+      sinceSaveSeconds: 40.7,
+      failure: 'train.py ended with exit code 1',
+      ...printed(1, 1),
+    });
+    const text = reported(first, crashed);
+    expect(text).toContain('resumed    from step 112: ended by itself with 1 after 40.7 s');
+    expect(text).not.toMatch(/began again|kill/);
+  });
+
+  it('with a declared step that stands is not ready', () => {
+    const still = (over: Partial<Phase>) => phaseOf({ after: note(0), firstNew: note(0), saves: 3, ...over });
+    const phases = [
+      still(printed(1, 120)),
+      still({ before: note(0), endedBy: 'kill', ...printed(101, 220) }),
+      still({ before: note(0), endedBy: 'kill', ...printed(201, 320) }),
+    ];
+    expect(findingOf(phases).verdict).toBe('ready');
+    const { verdict, remedy } = findingOf(phases, { namesFiles: true, isWithoutTorch: false });
+    expect(verdict).toBe('the declared step does not move');
+    expect(remedy).toContain('it stayed 0');
   });
 });
 
@@ -214,6 +276,7 @@ describe('printed steps', () => {
     [['iter 20: loss 2', 'iter 30: loss 1', 'epoch 0'], { word: 'iter', first: 20, last: 30 }],
     [["{'epoch': 3, 'loss': 1}"], { word: 'epoch', first: 3, last: 3 }],
     [['Epoch: [0][ 10/1251]'], { word: 'epoch', first: 0, last: 0 }],
+    [['epochs=20, lr=0.1', '"steps": 900,', 'epoch 1 loss 2'], { word: 'epoch', first: 1, last: 1 }],
     [['nothing here', 'stepping 3'], undefined],
   ])('%j', (lines, steps) => {
     expect(seenIn(lines)).toEqual(steps);

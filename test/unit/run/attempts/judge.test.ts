@@ -115,6 +115,34 @@ describe('fruitless attempts', () => {
     });
   });
 
+  it('are not those whose positions go on', async () => {
+    const wentOn = (position: number): AttemptRecord => ({
+      ...fruitless,
+      resume: {
+        checkpoint: { name: 'random_states_0.pkl', step: 0 },
+        repairs: [],
+        verdict: { kind: 'resumed', evidence: 'log', position, beganAt: 0 },
+      },
+    });
+    expect(await judged([fruitless, wentOn(30), wentOn(60), wentOn(90)])).toMatchObject({ kind: 'place' });
+    expect(await judged([fruitless, wentOn(30), wentOn(30), wentOn(30), wentOn(30)])).toMatchObject({
+      kind: 'failed',
+    });
+  });
+
+  it('are not those that read again what has grown', async () => {
+    const read = (bytes: number, over: Partial<Resume> = {}): AttemptRecord => ({
+      ...fruitless,
+      resume: { repairs: [], read: [{ name: 'study.journal', bytes }], ...over },
+    });
+    expect(await judged([fruitless, read(100), read(200), read(300)])).toMatchObject({ kind: 'place' });
+    expect(await judged([fruitless, read(100), read(100), read(100), read(100)])).toMatchObject({
+      kind: 'failed',
+    });
+    const again = { verdict: { kind: 'beganAgain', evidence: 'log', position: 0, beganAt: 0 } } as const;
+    expect(await judged([fruitless, read(100, again), read(200, again)])).toMatchObject({ kind: 'failed' });
+  });
+
   it('count whatever took them away', async () => {
     expect(await judged([ended('serviceError', [5, 5]), fruitless, ended('serviceError')])).toMatchObject({
       kind: 'failed',

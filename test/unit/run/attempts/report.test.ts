@@ -225,6 +225,22 @@ describe('work done again', () => {
     expect(made.onDemandUsd).toBeCloseTo((1_200 / 3_600) * 2 * 3, 6);
   });
 
+  it('is counted by positions where the files are unknown', () => {
+    const unsaved = { ...interrupted, progressAfter: undefined };
+    const verdict = { kind: 'resumed', evidence: 'log', position: 95, beganAt: 0, stood: 100 } as const;
+    const next = { ...completed, resume: { repairs: [], verdict } };
+    expect(report({ attempts: [unsaved, next] }).attempts[0]?.lostSeconds).toBe(50);
+    expect(report({ attempts: [unsaved, completed] }).attempts[0]?.lostSeconds).toBe(1_000);
+  });
+
+  it('by a replay is lost, completed or not', () => {
+    const replayed = { ...completed, resume: { repairs: [], replaySeconds: 240 } };
+    const made = report({ attempts: [interrupted, replayed] });
+    expect(made.attempts.map(({ lostSeconds }) => lostSeconds)).toEqual([250, 240]);
+    const without = report({ attempts: [interrupted, completed] });
+    expect(made.onDemandUsd).toBeLessThan(without.onDemandUsd);
+  });
+
   it('is lost in part behind a restored checkpoint', () => {
     const repairs = [{ name: 'ckpt.pt', problem: 'cut off', instead: 'its copy', step: 10 }];
     const back = { ...completed, resume: { checkpoint: { name: 'ckpt.pt', step: 10 }, repairs } };

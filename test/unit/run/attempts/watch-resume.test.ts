@@ -49,6 +49,28 @@ describe('a resumed attempt', () => {
     expect(await texts()).toEqual(['attempt 2 went on from epoch=1-step=20.ckpt']);
   });
 
+  it.each([
+    [
+      {
+        read: [{ name: 'study.journal', bytes: 9 }],
+        verdict: { ...beganAgain, kind: 'resumed', position: 41 },
+      },
+      'went on at 41, from study.journal, which is not known as a checkpoint: name it in training.checkpoint',
+    ],
+    [
+      { verdict: beganAgain, uncounted: 'model-last is not whole: lookups.bin is cut off' },
+      'began again at 1: no checkpoint counted (model-last is not whole: lookups.bin is cut off)',
+    ],
+    [
+      { checkpoint, replaySeconds: 247.6 },
+      'went on from epoch=1-step=20.ckpt, after 248 s in which its earlier steps were replayed',
+    ],
+  ])('tells what was seen: %j', async (seen, text) => {
+    const { watch, texts } = await world({ ...note, checkpoint: null, ...seen });
+    await watch();
+    expect(await texts()).toEqual([`attempt 2 ${text}`]);
+  });
+
   it('names damaged checkpoints and their replacement', async () => {
     const repair = { name: 'ckpt.pt', problem: 'ckpt.pt is cut off', instead: 'its copy', step: 10 };
     const { watch, texts } = await world({ ...note, checkpoint: null, repairs: [repair] });

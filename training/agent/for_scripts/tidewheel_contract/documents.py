@@ -356,6 +356,13 @@ class ResumeNoteVerdict:
     evidence: Literal["log", "checkpoint"]
     position: float
     began_at: float
+    stood: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeNoteRead:
+    name: str
+    bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -367,6 +374,9 @@ class ResumeNote(Document):
     checkpoint: ResumeNoteCheckpoint | None = None
     repairs: list[ResumeNoteRepair]
     verdict: ResumeNoteVerdict | None = None
+    read: list[ResumeNoteRead] | None = None
+    replay_seconds: float | None = None
+    uncounted: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -448,6 +458,7 @@ NAMES = {
     "save_seconds": "saveSeconds",
     "updated_at": "updatedAt",
     "began_at": "beganAt",
+    "replay_seconds": "replaySeconds",
     "saved_at": "savedAt",
     "resumed_from": "resumedFrom",
     "samples_per_step": "samplesPerStep",

@@ -11,7 +11,7 @@ from tidewheel_contract import documents
 from tidewheel_contract.reading import path_in
 from tidewheel_contract.trial import FAILED_RESUME, read_exchanged
 
-from ..checkpoints.kept.repair import SET_ASIDE_FOLDER
+from ..checkpoints.kept.pointers import SET_ASIDE_FOLDER
 from ..checkpoints.note import read_note
 from ..files import change_document, read_document, write_atomically
 from ..log import log

@@ -26,7 +26,7 @@ from ..log import log
 from ..strategies.ddp import with_master_port
 from ..strategies.launch import Launch
 from ..supervision.script import Script
-from ..supervision.script_source import ScriptSource
+from ..supervision.script_source import ScriptSource, read_source
 from ..trackers.identity import run_identity
 from .note import (
     add_to_automatic,
@@ -86,11 +86,19 @@ class AutomaticWatch:
 
 
 def without_refused_hooks(job: Job, environment: dict[str, str]) -> dict[str, str]:
-    """Takes the hooks away from a script for which this run has found that they fail."""
+    """Takes the hooks away from a script for which this run has found that they fail, and from one
+    of another framework than PyTorch."""
     folder = job.checkpoint_dir
     if folder is None or "TIDEWHEEL_AUTOMATIC_DIR" not in environment:
         return environment
     reason = reason_without_hooks(folder)
+    if reason is None and (other := read_source(job.code_dir).other_framework) is not None:
+        reason = f"they need PyTorch, and the script imports {other}"
+        identity = run_identity(job)
+        attempt = identity.attempt if identity else 1
+        trial = AutomaticNoteTrial(attempt=attempt, result="refused", reason=reason)
+        if job.is_leader:
+            add_to_automatic(folder, trial=trial)
     if reason is None:
         return environment
     log(f"automatic checkpoints are off in this run: {reason}")

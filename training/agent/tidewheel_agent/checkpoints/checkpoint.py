@@ -43,6 +43,12 @@ class Checkpoint:
     files: dict[str, int] = field(default_factory=dict)
     """Bytes of each file, by its path relative to the checkpoint folder."""
 
+    @property
+    def position(self) -> str:
+        """In words. A number of saves says nothing of steps."""
+        is_counted = self.unit == "saves"
+        return f"{self.name}, save {self.step}," if is_counted else f"{self.unit} {self.step}"
+
     def holds_state_after(self, at: float) -> bool:
         """Whether the training was so far at `at`, in Unix seconds, or later."""
         return (self.saved_at if self.taken_at is None else self.taken_at) > at

@@ -16,6 +16,7 @@ from ..log import log
 from .families.found import Found
 from .formats.files import FileReader
 from .formats.step_names import Position
+from .links import followed
 from .tree import Folder, look
 
 FAMILY = "declared"
@@ -26,7 +27,8 @@ def find_declared(top: Path, rules: CheckpointRules, reader: FileReader) -> Iter
     """What the pattern finds. A file of a known format must be whole, another one quiet."""
     root = look(rules.folder).root
     folders = {each.name: each for each in _folders_below(root)}
-    for path in sorted(rules.folder.glob(rules.pattern or "*")):
+    matching = rules.folder.glob(rules.pattern or "*")
+    for path in sorted({followed(rules.folder, path) for path in matching}):
         inside = path.relative_to(rules.folder).as_posix()
         name = path.relative_to(top).as_posix()
         parent = folders.get("" if "/" not in inside else inside.rpartition("/")[0], root)

@@ -21,6 +21,7 @@ from .families import hugging_face, orbax, skorch, tensorflow, torch_distributed
 from .families.found import Family, Found
 from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
+from .links import find_links, followed
 from .note import files_given, read_note
 from .quiet_files import FAMILY as UNKNOWN_FAMILY
 from .quiet_files import QUIET_SECONDS, ForeignFiles, unknown_sets
@@ -41,6 +42,7 @@ _FAMILIES: tuple[Family, ...] = (
     weights.find_lone_weights,
 )
 _OWN_FILES = ("tidewheel-",)
+_UNTRAINED_SECONDS = 120.0
 _UNITS = {"step": 2, "epoch": 1, "saves": 0}
 
 
@@ -69,10 +71,16 @@ class FrameworkCheckpoints:
         self._reader = FileReader()
         self._foreign = ForeignFiles(given or {})
         self._before: Mapping[str, FileState] = {}
+        self._awaits_step: Callable[[], bool] = lambda: False
+        self._is_awaiting = False
+        self._untrained: dict[str, tuple[Mapping[str, FileState], float]] = {}
+        """What was saved before the first step, and when it was seen."""
         self.damaged: list[Found] = []
         """The checkpoints of the last look that are not whole."""
         self.whole: list[Found] = []
         """Those that are, and that count."""
+        self._passed_over: list[Found] = []
+        """Those that are and do not."""
         self.superseded: list[Found] = []
         """Those of the last look that `training.checkpoint.keep` does not cover."""
         self.rewrites = Rewrites()
@@ -81,26 +89,45 @@ class FrameworkCheckpoints:
         self.left_out = ""
         """What the last look did not reach."""
 
-    def script_started(self, unix_seconds: float) -> None:
+    def script_started(
+        self, unix_seconds: float, awaits_step: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`awaits_step`: whether it is known that the script has made no step yet."""
         self._foreign.started_at = unix_seconds
+        self._awaits_step = awaits_step
         self._before = dict(look(self._folder).root.all_files())
         self._reader.checks_everything = False
 
     def find_last(self, noted: str | None = None) -> Checkpoint | None:
         """The whole checkpoint that is furthest on, or None."""
         found = [self._without_peers(each) for each in self._find_all()]
+        self._is_awaiting = self._awaits_step()
         self.damaged = [each for each in found if each.problem]
         whole = [each for each in found if self._counts(each, noted)]
         self.whole = whole
+        self._passed_over = [each for each in found if not each.problem and each not in whole]
         self.rewrites.look(found, self._now())
         if self.first_new is None and self._foreign.started_at is not None:
             new = [each for each in whole if self._is_new(each)]
             first = min(new, key=lambda each: each.saved_at, default=None)
-            self.first_new = None if first is None else _checkpoint_of(first)
+            self.first_new = None if first is None else checkpoint_of(first)
         started = self._foreign.started_at is not None
         self.superseded = superseded_by(self._rules, whole) if started else []
         best = furthest(whole, noted)
-        return None if best is None else _checkpoint_of(best)
+        return None if best is None else checkpoint_of(best)
+
+    def uncounted(self) -> str:
+        """Of the last look: why its newest find is none, or what was there instead."""
+        if self.damaged:
+            worst = max(self.damaged, key=lambda each: each.saved_at)
+            return f"{worst.name} is not whole: {worst.problem}"
+        if self._passed_over:
+            last = max(self._passed_over, key=lambda each: each.saved_at)
+            why = "is a download, or was there before the run"
+            return f"{last.name} {'was still being written' if last.needs_quiet else why}"
+        names = (name for name, _ in look(self._folder).root.all_files())
+        name = next((name for name in names if not name.startswith(_OWN_FILES)), None)
+        return "no file was there" if name is None else f"{name} is of no known format"
 
     def _without_peers(self, found: Found) -> Found:
         """Names a missing file as damage, unless another host may have saved it just now."""
@@ -116,7 +143,7 @@ class FrameworkCheckpoints:
         return any(self._before.get(name) != state for name, state in found.files.items())
 
     def _counts(self, found: Found, noted: str | None) -> bool:
-        if found.problem or self._foreign.holds(found, self._before):
+        if found.problem or self._foreign.holds(found, self._before) or self._is_untrained(found):
             return False
         if not found.needs_quiet or found.name == noted:
             return True
@@ -124,6 +151,22 @@ class FrameworkCheckpoints:
             return False
         # A save that a kill has cut off is quiet, too: what another attempt left proves nothing.
         return self._is_new(found) and self._now() - found.saved_at >= QUIET_SECONDS
+
+    def _is_untrained(self, found: Found) -> bool:
+        """Such as the model that a script writes before it trains. Time shows that a loop has steps
+        where no hook counts them."""
+        if found.position is not None or not self._is_new(found):
+            return False
+        if self._is_awaiting:
+            known = self._untrained.get(found.name)
+            if known is None or known[0] != found.files:
+                known = self._untrained[found.name] = (found.files, self._now())
+            if self._now() - known[1] < _UNTRAINED_SECONDS:
+                return True
+            self._awaits_step = lambda: False
+            self._untrained.clear()
+        known = self._untrained.get(found.name)
+        return known is not None and known[0] == found.files
 
     def _find_all(self) -> Iterator[Found]:
         if self._rules is not None:
@@ -203,7 +246,7 @@ def _rank(found: Found, noted: str | None) -> tuple[int, int, int, bool, float]:
     return proof, unit, step, position is not None and found.name == noted, found.saved_at
 
 
-def _checkpoint_of(found: Found) -> Checkpoint:
+def checkpoint_of(found: Found) -> Checkpoint:
     position = found.position
     return Checkpoint(
         position.step if position else UNKNOWN_STEP,
@@ -227,7 +270,7 @@ def newest_checkpoint(folder: Path, pattern: str, rules: CheckpointRules | None)
     """Its path relative to `folder`, or None where no checkpoint that counts has such a path.
 
     `pattern`: `*` stands for any characters of one name. Of TensorFlow's several files of one
-    checkpoint the prefix is compared, which is what its readers take.
+    checkpoint the prefix is compared, which is what its readers take. A link to one is one.
     """
     own = find_last_checkpoint(folder)
     if own is not None and _matches(own.name, pattern):
@@ -235,7 +278,11 @@ def newest_checkpoint(folder: Path, pattern: str, rules: CheckpointRules | None)
     checkpoints, _ = look_before_start(folder, rules)
     noted = read_note(folder).checkpoint
     found = furthest((f for f in checkpoints.whole if _matches(f.name, pattern)), noted)
-    return None if found is None else found.name
+    if found is not None:
+        return found.name
+    whole = {folder / each.name for each in checkpoints.whole}
+    links = (link for link in find_links(folder) if _matches(link, pattern))
+    return next((link for link in links if followed(folder, folder / link) in whole), None)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from dataclasses import dataclass, field
 
 from ..declared_pattern import DeclaredPattern
@@ -12,6 +13,8 @@ _LONGEST_LINE = 2000
 _TIDEWHEEL_LINE = re.compile(
     r"(?:^|\s)tidewheel ((?:[A-Za-z_][A-Za-z0-9_.-]{0,63}=\S{1,40}(?:\s+|$))+)"
 )
+
+_REPLAY = re.compile(r"(?:\S+ )?tidewheel: (?:(resuming: steps 1 to )|restored after step )\d+")
 
 
 @dataclass
@@ -26,11 +29,31 @@ class LogProgress:
     step: int | None = None
     total: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    replays_since: float = 0.0
+    """Unix seconds at which automatic checkpoints began to go through the saved steps again; 0.0
+    before. `replayed_until`: when they had; infinite on the way."""
+    replayed_until: float = 0.0
     save_seconds: float | None = None
     """How long the last save held up training, from scripts that use `tidewheel.saving`."""
 
+    @property
+    def replay_seconds(self) -> float:
+        return min(time.time(), self.replayed_until) - self.replays_since
+
+    @property
+    def is_replaying(self) -> bool:
+        return math.isinf(self.replayed_until)
+
+    def is_of_replay(self, at: float) -> bool:
+        return self.replays_since <= at <= self.replayed_until
+
     def read_line(self, line: str) -> None:
         line = line[:_LONGEST_LINE]
+        if (hooks := _REPLAY.match(line)) and hooks[1]:
+            self.replays_since = self.replays_since or time.time()
+            self.replayed_until = math.inf
+        elif hooks:
+            self.replayed_until = time.time()
         match = _TIDEWHEEL_LINE.search(line)
         if match:
             self._read_pairs(dict(pair.split("=", 1) for pair in match[1].split()))

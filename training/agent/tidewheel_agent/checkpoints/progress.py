@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from ..log import iso, iso_now, log
 from .checkpoint import Checkpoint, find_last_checkpoint
 from .checksums import Checksums
 from .declared import remove
-from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from .frameworks import UNKNOWN_STEP, FrameworkCheckpoints, checkpoint_of
 from .kept.copier import GenerationKeeper
 from .kept.generation import KEPT_FOLDER, Generation
+from .links import note_links
 from .log_progress import LogProgress
 from .note import files_given, read_note
 from .save_duration import save_duration
@@ -78,7 +79,8 @@ class ProgressReporter:
         self._noted_generations: list[Generation] = []
         self._note: dict[str, object] = {}
         self._first_own: Checkpoint | None = None
-        self._next_look = 0.0
+        self._next_look = self._next_links = 0.0
+        self._links: Mapping[str, str] | None = None
         self._told: set[str] = set()
         self._counted_step = self._earlier_step or 0
         """The step given to checkpoints whose own step is unknown."""
@@ -89,7 +91,8 @@ class ProgressReporter:
         """Mean duration of a save, weighted towards the last ones; None before the first."""
         self.newest = self._find(is_first_look=True)
         if self.newest:
-            log(f"resumable from {self.newest.name}, step {self.newest.step}")
+            known = "" if self.newest.unit == "saves" else f", {self.newest.position}"
+            log(f"resumable from {self.newest.name}{known}")
 
     def keep_before_start(self) -> None:
         """Call right before the script starts: it may overwrite what it resumes from at once."""
@@ -103,12 +106,13 @@ class ProgressReporter:
         unix_seconds: float,
         usage_means: Callable[[], dict[str, float]],
         take_pace: Callable[[], dict[str, float]] = dict,
+        awaits_step: Callable[[], bool] = lambda: False,
     ) -> None:
         """`usage_means`: how busy this host is; the service forecasts other topologies from it.
         `take_pace`: means since its last call."""
         self._started_at = unix_seconds
         if self._frameworks is not None:
-            self._frameworks.script_started(unix_seconds)
+            self._frameworks.script_started(unix_seconds, awaits_step)
         self._usage_means = usage_means
         self._take_pace = take_pace
 
@@ -125,9 +129,21 @@ class ProgressReporter:
             return self._first_own
         return self._frameworks.first_new if self._frameworks is not None else None
 
+    @property
+    def whole(self) -> list[Checkpoint]:
+        """All that count, where frameworks saved them."""
+        return [checkpoint_of(f) for f in self._frameworks.whole] if self._frameworks else []
+
+    @property
+    def uncounted(self) -> str:
+        """Why nothing that is there counts."""
+        is_open = self.newest is None and not self._is_automatic
+        return self._frameworks.uncounted() if self._frameworks is not None and is_open else ""
+
     def check(self) -> Checkpoint | None:
         """Looks for a new complete checkpoint and reports it; returns the newest one known."""
         newest = self._find()
+        self._note_links()
         self._remove_superseded()
         peer = self._peer_checkpoint() if self._leader and self._folder is not None else None
         if peer is not None and (newest is None or newest.step < peer.step):
@@ -145,10 +161,19 @@ class ProgressReporter:
             self._send(newest)
         if is_new_step:
             total = f" of {newest.total_steps}" if newest.total_steps else ""
-            log(f"checkpoint {newest.name} is complete: step {newest.step}{total} is safe")
+            log(f"checkpoint {newest.name} is complete: {newest.position}{total} is safe")
             self._tell_guess(newest)
         self._keep_generation()
         return newest
+
+    def _note_links(self) -> None:
+        """After the look: a script turns its link once the checkpoint is whole."""
+        started = self._monotonic()
+        if self._folder is None or self._started_at is None or started < self._next_links:
+            return
+        self._links = note_links(self._folder, self._links)
+        ended = self._monotonic()
+        self._next_links = ended + (ended - started) / _SHARE_OF_TIME - 1.0
 
     def _remove_superseded(self) -> None:
         """Once after each look: what `training.checkpoint.keep` does not cover."""
@@ -242,7 +267,9 @@ class ProgressReporter:
         version = (checkpoint.name, checkpoint.saved_at)
         if last is not None and (last.name, last.saved_at) == version:
             return last
-        self._counted_step = self._log_progress.step or self._counted_step + 1
+        # Ultralytics takes the epoch out of its files at the end: they are not behind the last one.
+        known = last.step if last is not None and last.unit != "saves" else 0
+        self._counted_step = self._log_progress.step or max(self._counted_step + 1, known)
         return replace(checkpoint, step=self._counted_step)
 
     def _training_seconds(self, checkpoint: Checkpoint) -> float:
@@ -250,7 +277,8 @@ class ProgressReporter:
             return checkpoint.training_seconds
         if self._started_at is None or checkpoint.step == self._earlier_step:
             return self._earlier_seconds
-        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at)
+        replayed = self._log_progress.replay_seconds
+        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at - replayed)
 
     def _note_of(self, checkpoint: Checkpoint) -> documents.ProgressNote:
         usage = self._usage_means()

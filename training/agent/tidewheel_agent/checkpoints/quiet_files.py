@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from .families.found import Found
 from .formats.files import FileState
-from .formats.step_names import position_in_name
+from .formats.step_names import explicit_position, position_in_name
 from .tree import Folder
 
 QUIET_SECONDS = 10.0
@@ -94,7 +94,8 @@ class ForeignFiles:
         if _CACHE.search(found.name):
             return True
         base = found.name.rpartition("/")[2]
-        if not found.is_weights_only:
+        # No release has a word for the step in its name.
+        if not found.is_weights_only or explicit_position(base) is not None:
             return False
         if not _HASH_IN_NAME.search(base) and not _RELEASED.fullmatch(base):
             return False

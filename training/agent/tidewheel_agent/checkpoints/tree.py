@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .formats.files import FileState
+from .links import leads_inside
 
 _DEEPEST = 16
 _MOST_FILES = 100_000
@@ -49,7 +50,7 @@ class Tree:
 
 
 def look(path: Path) -> Tree:
-    """Skips temporary folders and the agent's own, and does not follow links to folders."""
+    """Skips temporary folders, the agent's own, and links to folders and within the folder."""
     walk = _Walk(path)
     root = walk.folder(path, "", 0)
     return Tree(root, walk.left_out)
@@ -58,6 +59,7 @@ def look(path: Path) -> Tree:
 class _Walk:
     def __init__(self, top: Path) -> None:
         self._top = top
+        self._root = os.path.realpath(top)
         self._count = 0
         self.left_out = ""
 
@@ -77,7 +79,8 @@ class _Walk:
                 found.folders[entry.name] = self.folder(path / entry.name, below, depth + 1)
             else:
                 self._count += 1
-                state = _state(entry)
+                is_alias = entry.is_symlink() and leads_inside(entry.path, self._root)
+                state = None if is_alias else _state(entry)
                 if state is not None:
                     found.files[entry.name] = state
         return found

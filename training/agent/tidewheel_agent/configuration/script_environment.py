@@ -40,7 +40,8 @@ class ScriptFiles:
     instrument: Path
     """A folder, in which the script's processes count where their time goes."""
     ended: Path
-    """A folder, in which each process of the script notes that its code has ended well."""
+    """A folder, in which each process of the script notes what it has read of the checkpoints, and
+    that its code has ended well."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:

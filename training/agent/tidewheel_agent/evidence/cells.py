@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import struct
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -164,6 +165,14 @@ def remove_ended(folder: Path, counts: list[ProcessCounts]) -> None:
 
 def is_alive(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}")
+
+
+def awaits_first_step(folder: Path) -> bool:
+    """A process whose steps are counted is alive, and none has made one."""
+    pids = [int(path.stem) for path in folder.glob("*.counts")]
+    if not any(map(is_alive, pids)) or removed_hook(folder) is not None:
+        return False
+    return not any(each.steps for each in read_counts(folder, time.monotonic()))
 
 
 def removed_hook(folder: Path) -> dict[str, str] | None:

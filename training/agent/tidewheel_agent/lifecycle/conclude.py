@@ -93,7 +93,7 @@ def _remember_signal(job: Job, end: ScriptEnd) -> None:
 
 def _what_is_safe(job: Job, end: ScriptEnd) -> str:
     if end.newest:
-        return f"step {end.newest.step} is safe"
+        return f"{end.newest.position} is safe"
     # The leader saves, so another host's empty folder proves nothing.
     return "no complete checkpoint" if job.is_leader else f"see {job.leader}"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..automatic.watch import without_refused_hooks
 from ..checkpoints.frameworks import newest_checkpoint
 from ..checkpoints.kept.repair import Repair, repair
+from ..checkpoints.links import make_links_again
 from ..configuration.job import Job
 from ..configuration.placeholders import checkpoint_patterns
 from ..configuration.script_environment import ScriptFiles, script_environment
@@ -108,13 +109,14 @@ def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool])
 
 
 def _replace_damaged(job: Job) -> tuple[Repair, ...]:
-    """A checkpoint that a kill has cut off gives way to the last whole one.
+    """Links are made again; a checkpoint that a kill has cut off gives way to the last whole one.
 
     Whatever lies in the folder, it must not keep a training from starting.
     """
     if job.checkpoint_dir is None:
         return ()
     try:
+        make_links_again(job.checkpoint_dir)
         return tuple(repair(job.checkpoint_dir, job.checkpoint_rules, leads=job.is_leader))
     except Exception as error:
         log(f"cannot look for damaged checkpoints: {error!r}")

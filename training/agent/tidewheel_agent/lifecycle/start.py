@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tidewheel_contract.documents import HangNote
@@ -20,6 +21,7 @@ from ..checkpoints.progress import ProgressReporter
 from ..checkpoints.stall_watch import StallWatch
 from ..configuration.job import Job
 from ..configuration.settings import ConfigurationError
+from ..evidence.cells import awaits_first_step
 from ..evidence.point import Place
 from ..evidence.recorder import EvidenceRecorder, Start
 from ..log import log
@@ -100,9 +102,9 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         peer_checkpoint=lambda: run.gang.state.peer_checkpoint,
         send=run.gang.send_checkpoint,
     )
-    proof = open_resume_proof(job, progress.newest, prepared.repairs)
+    proof = open_resume_proof(job, progress, prepared.repairs, prepared.files.ended, log_progress)
     lines = LogLines(job.progress_pattern, _first_step(progress.newest) if resumes else 0.0)
-    series = open_series(job, log_progress.metrics, lines)
+    series = open_series(job, log_progress, lines)
     on_line = _line_reader(run, prepared, log_progress, series, proof)
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
@@ -112,7 +114,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     started_at = time.time()
     evidence = _record_evidence(run, prepared)
     usage = _record_usage(run, prepared, script, evidence)
-    progress.script_started(started_at, usage.means, evidence.pace_of_note.take)
+    awaits_step = partial(awaits_first_step, prepared.files.instrument)
+    progress.script_started(started_at, usage.means, evidence.pace_of_note.take, awaits_step)
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None

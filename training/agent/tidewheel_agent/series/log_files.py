@@ -128,10 +128,15 @@ class LogFiles:
         self._files: dict[Path, tuple[str, LogFile]] = {}
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="series")
-        self._read(lambda source, point: None)
+        self._lock = threading.Lock()
+        self.pass_over()
 
     def start(self) -> None:
         self._thread.start()
+
+    def pass_over(self) -> None:
+        """What the files have gained since the last look is no point."""
+        self._read(lambda source, point: None)
 
     def close(self) -> None:
         """Reads what has come since the last look."""
@@ -145,6 +150,10 @@ class LogFiles:
             self._read(self._add)
 
     def _read(self, add: Callable[[str, Point], object]) -> None:
+        with self._lock:
+            self._read_alone(add)
+
+    def _read_alone(self, add: Callable[[str, Point], object]) -> None:
         try:
             for path in _find(self._folders):
                 if path not in self._files and len(self._files) < _MOST_FILES:

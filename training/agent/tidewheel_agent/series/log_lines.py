@@ -28,7 +28,9 @@ _CATBOOST_VALUE = re.compile(r"\b(learn|test\d*|best): ([-+]?[\d.]+(?:[eE][-+]?\
 _AFTER_PREFIX = re.compile(r"[^{}]{0,120}[|:\]-]\s*(\{.*\})")
 _COUNT = r"(\d{1,3}(?:[,_]\d{3}){1,3}|\d{1,12})"
 _STEP = re.compile(
-    r"\b(?:global[_ ]?step|step|iter(?:ation|_num)?|round|num_updates)s?\b(?:\(train\))?"
+    # `steps=1000` is a setting, unless a loss follows.
+    r"\b(?:global[_ ]?step|step|iter(?:ation|_num)?|round|num_updates)"
+    r"(?:s(?!\s*=(?!.*loss)))?\b(?:\(train\))?"
     r"\s*[=:#]?\s*\[?\s*" + _COUNT + r"(?:\s*/\s*" + _COUNT + r")?",
     re.IGNORECASE,
 )
@@ -44,6 +46,7 @@ _KERAS_EPOCH = re.compile(r"Epoch (\d{1,9})/(\d{1,9})\s*$")
 _BAR = re.compile(r"\d%\|")
 _NOT_FINITE = re.compile(r"(?<=: )(-?)(nan|inf)(?=[,}])")
 _KERAS_LINE = re.compile(r"(\d{1,9})/(\d{1,9})\s.*?\b(?:step|ETA)\b(.*)$")
+_PADDLE_LINE = re.compile(r"step\s+(\d{1,9})/(\d{1,9})\s(?=.*\dm?s/step)(.*)$")
 
 
 class LogLines:
@@ -101,7 +104,7 @@ class LogLines:
             self._keras_epoch = int(match[1])
             self._blocks.read(line)
             return None
-        match = _KERAS_LINE.match(line)
+        match = _KERAS_LINE.match(line) or _PADDLE_LINE.match(line)
         if match is None or self._keras_epoch is None or int(match[2]) == 0:
             return None
         values = metrics_in(match[3])

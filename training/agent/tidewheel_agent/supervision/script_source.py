@@ -21,6 +21,14 @@ _OTHER_LOOPS = re.compile(
     rb"|init_process_group",
     re.MULTILINE,
 )
+_WITHOUT_TORCH = re.compile(
+    rb"^\s*(?:import|from)\s+(jax|flax|tensorflow|keras|sklearn|xgboost|lightgbm|catboost|paddle)\b",
+    re.MULTILINE,
+)
+_OF_TORCH = re.compile(
+    rb"torch|lightning|transformers|accelerate|diffusers|ultralytics|fastai|stable.baselines|spacy"
+    rb"|mmengine|timm"
+)
 _LARGEST_FILE = 4 * 1024 * 1024
 _MOST_FILES = 5000
 
@@ -35,13 +43,16 @@ class ScriptSource:
     pytorch/loops/training_epoch_loop.py, on_advance_end)."""
     has_plain_loop: bool = False
     """A training loop of plain PyTorch, which `training.checkpoint: automatic` can save."""
+    other_framework: str | None = None
+    """What it imports where nothing in it, requirements included, speaks of PyTorch."""
 
 
 def read_source(folder: Path) -> ScriptSource:
     """A source that cannot be read may ask for anything."""
     try:
         asks = uses_lightning = saves = False
-        uses_torch = has_loop = has_other = False
+        uses_torch = has_loop = has_other = speaks_of_torch = False
+        frameworks: set[str] = set()
         for _, text in texts_of(folder):
             asks = asks or bool(_ASKS.search(text))
             uses_lightning = uses_lightning or bool(_LIGHTNING.search(text))
@@ -49,8 +60,11 @@ def read_source(folder: Path) -> ScriptSource:
             uses_torch = uses_torch or bool(_TORCH.search(text))
             has_loop = has_loop or bool(_LOOP.search(text))
             has_other = has_other or bool(_OTHER_LOOPS.search(text))
+            frameworks.update(name.decode() for name in _WITHOUT_TORCH.findall(text))
+            speaks_of_torch = speaks_of_torch or bool(_OF_TORCH.search(text))
         is_plain = uses_torch and has_loop and not has_other and not asks
-        return ScriptSource(asks, uses_lightning and not saves and not asks, is_plain)
+        other = None if speaks_of_torch else min(frameworks, default=None)
+        return ScriptSource(asks, uses_lightning and not saves and not asks, is_plain, other)
     except OSError:
         return ScriptSource(may_ask=True)
 

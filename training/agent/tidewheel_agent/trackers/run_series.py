@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import MutableMapping
+import time
 
 from tidewheel_contract.documents import SeriesStartResumedFrom
 
+from ..checkpoints.log_progress import LogProgress
 from ..configuration.job import Job
 from ..series.log_files import LogFiles
 from ..series.log_lines import LogLines
@@ -18,18 +19,20 @@ from .resume_point import read_resume_point
 
 
 class RunSeries:
-    """`newest`: gets each new value by its name, for the progress note."""
+    """`log_progress`: its metrics get each new value by its name, for the progress note."""
 
     def __init__(
         self,
         recorder: SeriesRecorder,
         job: Job,
-        newest: MutableMapping[str, float],
+        log_progress: LogProgress,
         lines: LogLines,
     ) -> None:
         self._recorder = recorder
         self._lines = lines
-        self._newest = newest
+        self._newest = log_progress.metrics
+        self._progress = log_progress
+        self._is_replaying = False
         assert job.checkpoint_dir is not None
         self._model = job.base / "model"
         folders = (job.checkpoint_dir, job.code_dir, job.base / "output" / "data")
@@ -37,12 +40,17 @@ class RunSeries:
         self._files.start()
 
     def read(self, line: str) -> Point | None:
+        was_replaying, self._is_replaying = self._is_replaying, self._progress.is_replaying
+        if was_replaying and not self._is_replaying:
+            self._files.pass_over()
         point = self._lines.read(line)
         if point is not None:
             self.add("log", point)
         return point
 
     def add(self, source: str, point: Point) -> None:
+        if source != "log" and self._progress.is_of_replay(point.at or time.time()):
+            return  # An attempt has measured it.
         for name, value in self._recorder.add(source, point).items():
             if math.isfinite(value):
                 self._newest[name] = value
@@ -59,7 +67,7 @@ class RunSeries:
         self._recorder.close()
 
 
-def open_series(job: Job, newest: MutableMapping[str, float], lines: LogLines) -> RunSeries | None:
+def open_series(job: Job, log_progress: LogProgress, lines: LogLines) -> RunSeries | None:
     """None on the hosts that do not lead, and for a job that keeps nothing."""
     if job.checkpoint_dir is None or not job.is_leader:
         return None
@@ -70,4 +78,4 @@ def open_series(job: Job, newest: MutableMapping[str, float], lines: LogLines) -
         resumed_from = SeriesStartResumedFrom(step=resume.step, saved_at=saved_at)
     attempt = identity.attempt if identity else 1
     recorder = SeriesRecorder(job.checkpoint_dir, attempt, resumed_from)
-    return RunSeries(recorder, job, newest, lines)
+    return RunSeries(recorder, job, log_progress, lines)

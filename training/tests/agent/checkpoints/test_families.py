@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sqlite3
 import struct
 import time
 import zipfile
@@ -18,7 +19,10 @@ import torch
 import torch.distributed.checkpoint
 
 from checkpoint_files import cut, find, safetensors_file, torch_file, trainer
+from cluster import wait_until
 from tidewheel_agent.checkpoints.frameworks import UNKNOWN_STEP, FrameworkCheckpoints
+from tidewheel_agent.checkpoints.kept.generation import read_generations
+from tidewheel_agent.checkpoints.kept.repair import repair
 from tidewheel_agent.checkpoints.log_progress import LogProgress
 from tidewheel_agent.checkpoints.progress import ProgressReporter
 
@@ -276,6 +280,41 @@ def test_downloaded_weights_are_no_checkpoints(tmp_path: Path, name: str) -> Non
     assert frameworks.find_last() is None
 
 
+def test_weights_with_a_word_for_the_epoch_are_no_download(tmp_path: Path) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time())
+    for epoch in range(3):
+        torch.save({"w": torch.ones(3)}, tmp_path / f"resnet18_epoch_{epoch}.pth")
+    found = frameworks.find_last()
+    assert found is not None
+    assert (found.name, found.step, found.unit) == ("resnet18_epoch_2.pth", 2, "epoch")
+
+
+def test_a_model_from_before_the_first_step_is_none(tmp_path: Path) -> None:
+    now, steps = time.time(), 0
+    frameworks = FrameworkCheckpoints(tmp_path, now=lambda: now)
+    frameworks.script_started(now, lambda: steps == 0)
+    torch_file(tmp_path / "base.pt")
+    assert frameworks.find_last() is None
+    steps = 1
+    assert frameworks.find_last() is None
+    torch_file(tmp_path / "base.pt", more=1)
+    assert frameworks.find_last() is not None
+
+
+def test_a_loop_without_counted_steps_has_its_files_in_time(tmp_path: Path) -> None:
+    now = time.time()
+    frameworks = FrameworkCheckpoints(tmp_path, now=lambda: now)
+    frameworks.script_started(now, lambda: True)
+    torch_file(tmp_path / "model.pt")
+    assert frameworks.find_last() is None
+    torch_file(tmp_path / "step_3.pt")
+    assert frameworks.find_last() is not None
+    (tmp_path / "step_3.pt").unlink()
+    now += 121
+    assert frameworks.find_last() is not None
+
+
 def test_an_unpacked_archive_keeps_its_old_time_and_does_not_count(tmp_path: Path) -> None:
     frameworks = FrameworkCheckpoints(tmp_path)
     frameworks.script_started(time.time())
@@ -311,3 +350,76 @@ def test_what_a_look_leaves_out_is_said(tmp_path: Path, capfd: pytest.CaptureFix
     tmp_path.joinpath(*["x"] * 18).mkdir(parents=True)
     ProgressReporter(tmp_path, leader=True, log_progress=LogProgress()).check()
     assert capfd.readouterr().out.count("not looked at for checkpoints") == 1
+
+
+def study(path: Path, trials: int) -> sqlite3.Connection:
+    """As Optuna's RDBStorage: a commit for each trial."""
+    database = sqlite3.connect(path)
+    database.execute("create table if not exists trials (number integer, text text)")
+    for number in range(trials):
+        database.execute("insert into trials values (?, ?)", (number, "x" * 3000))
+        database.commit()
+    return database
+
+
+def test_a_database_counts_between_its_transactions(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    database = study(path, 4)
+    assert find(tmp_path) is not None
+    database.execute("pragma cache_size = 1")
+    database.executemany("insert into trials values (?, ?)", [(9, "y" * 9000)] * 40)
+    assert problems(tmp_path) == ["study.db has a transaction that is not finished"]
+    database.rollback()
+    assert find(tmp_path) is not None
+    cut(path)
+    assert "bytes" in problems(tmp_path)[0]
+
+
+def test_each_transaction_of_a_database_is_new_work(tmp_path: Path) -> None:
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    reporter.script_started(time.time(), dict)
+    steps = []
+    for number in range(3):
+        study(tmp_path / "study.db", 1).close()
+        os.utime(tmp_path / "study.db", (time.time() + number,) * 2)
+        newest = reporter.check()
+        assert newest is not None
+        steps.append(newest.step)
+    assert steps == [1, 2, 3]
+
+
+def problems(folder: Path) -> list[str]:
+    checkpoints = FrameworkCheckpoints(folder)
+    checkpoints.find_last()
+    return [found.problem for found in checkpoints.damaged]
+
+
+def test_a_database_comes_back_without_what_lay_beside_it(tmp_path: Path) -> None:
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    reporter.script_started(time.time(), dict)
+    study(tmp_path / "study.db", 3).close()
+    wait_until(
+        lambda: reporter.check() is not None and bool(read_generations(tmp_path)), 10, "kept"
+    )
+    # A journal of an earlier transaction, which the bucket has kept: SQLite would roll it back.
+    (tmp_path / "study.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504))
+    assert [each.name for each in repair(tmp_path, None, leads=True)] == ["study.db"]
+    assert not (tmp_path / "study.db-journal").exists()
+    rows = sqlite3.connect(tmp_path / "study.db").execute("select count(*) from trials").fetchone()
+    assert rows == (3,)
+
+
+@pytest.mark.parametrize("name", ["lookups.bin", "vocab/strings.pt", "model.tar"])
+def test_a_suffix_alone_damages_nothing(tmp_path: Path, name: str) -> None:
+    frameworks = FrameworkCheckpoints(tmp_path)
+    frameworks.script_started(time.time() - 60)
+    for each in ("model-last/ner/model", f"model-last/{name}"):
+        path = tmp_path / each
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\x81\xa1x\x01" if each.endswith(name) else b"weights" * 99)
+        os.utime(path, (time.time() - 20,) * 2)
+    found = frameworks.find_last()
+    assert frameworks.damaged == []
+    assert found is not None and (found.name, found.is_weak) == ("model-last", True)
+    path.write_bytes(b"")
+    assert frameworks.find_last() is None

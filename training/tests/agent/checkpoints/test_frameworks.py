@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,21 @@ def test_checkpoints_without_a_step_still_prove_work(tmp_path: Path) -> None:
     again = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
     again.check()
     assert read_step(tmp_path)[0] == 500
+
+
+def test_a_file_without_its_epoch_is_not_behind_the_last_one(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As Ultralytics does once its training has ended."""
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    reporter.script_started(time.time(), dict)
+    torch_file(tmp_path / "weights/last.pt", epoch=19)
+    reporter.check()
+    torch_file(tmp_path / "weights/last.pt", epoch=-1, best=True)
+    newest = reporter.check()
+    assert newest is not None and (newest.step, newest.unit) == (19, "saves")
+    assert read_step(tmp_path)[0] == 19
+    assert "complete: epoch 19 is safe" in capfd.readouterr().out
 
 
 def test_a_pattern_reads_other_scripts_lines() -> None:

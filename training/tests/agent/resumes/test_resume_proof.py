@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cluster import running, wait_until
 from sagemaker_host import make_host
+from tidewheel_agent.agent_path import FOR_SCRIPTS
 from tidewheel_agent.checkpoints.checkpoint import Checkpoint
-from tidewheel_agent.resumes.resume_proof import Earlier, by_checkpoint, by_position, read_earlier
+from tidewheel_agent.checkpoints.frameworks import FrameworkCheckpoints
+from tidewheel_agent.checkpoints.log_progress import LogProgress
+from tidewheel_agent.resumes.resume_proof import (
+    Earlier,
+    Resumed,
+    ResumeProof,
+    by_checkpoint,
+    by_position,
+    read_earlier,
+)
+from tidewheel_agent.series.log_lines import LogLines
+from tidewheel_agent.series.recorder import SeriesRecorder
+from tidewheel_agent.trackers.run_series import RunSeries
 
 SCRIPT = """
 import os, pathlib, pickle, time
@@ -117,6 +135,14 @@ def test_steps_that_count_something_else_tell_nothing() -> None:
     assert by_position(0, "step", of_an_epoch, checkpoint(40)) is None
 
 
+def test_positions_that_go_on_tell_beside_a_number_that_never_moves() -> None:
+    known = {"step": Earlier(1, 120, 12, 120)}
+    verdict = by_position(101, "step", known, checkpoint(0))
+    assert verdict is not None and (verdict.kind, verdict.stood) == ("resumed", 120)
+    assert by_position(1, "step", known, checkpoint(0)) is None
+    assert by_position(0, "step", {"step": Earlier(0, 490, 200, 490)}, checkpoint(1500)) is None
+
+
 def test_a_script_whose_files_nobody_knows_resumes_by_its_positions() -> None:
     verdict = by_position(81, "step", {"step": Earlier(0, 90, 9)}, None)
     assert verdict is not None and verdict.kind == "resumed"
@@ -159,6 +185,97 @@ def test_earlier_positions_end_where_the_checkpoint_was_saved(tmp_path: Path) ->
     ]
     text = "\n".join(json.dumps(line) for line in lines)
     (folder / "attempt-1.jsonl").write_text(text + '\n{"source": "lo')
-    assert read_earlier(tmp_path, 10.0) == {"step": Earlier(5, 10, 2)}
-    assert read_earlier(tmp_path, None) == {"step": Earlier(5, 20, 4)}
+    assert read_earlier(tmp_path, 10.0) == {"step": Earlier(5, 10, 2, 20)}
+    assert read_earlier(tmp_path, None) == {"step": Earlier(5, 20, 4, 20)}
     assert read_earlier(tmp_path / "none", None) == {}
+
+
+def proof_of(folder: Path, log_progress: LogProgress, *names: str) -> ResumeProof:
+    """Of a start with several whole checkpoints, the first of which is taken for the newest."""
+    whole = [
+        Checkpoint(step, name, None, None, saved_at=step, files={name: step})
+        for step, name in enumerate(names, start=1)
+    ]
+    resumed = Resumed(whole[0], (), {}, None, whole, {name: 9 for name in names})
+    return ResumeProof(folder / "attempt-2.json", resumed, folder, log_progress)
+
+
+READER = """
+import sys
+for name in sys.argv[1:]:
+    open(f"checkpoints/{name}", "rb").read()
+open("checkpoints/written.pt", "wb").close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "named"),
+    [
+        (["last.pt"], "last.pt"),
+        (["best.pt", "last.pt"], "best.pt"),
+        (["link/other.pt", "new.pt"], "best.pt"),
+        ([], "best.pt"),
+    ],
+)
+def test_the_checkpoint_that_was_read_is_named(tmp_path: Path, read: list[str], named: str) -> None:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    for name in ("best.pt", "last.pt", "new.pt", "tidewheel-note.json"):
+        (folder / name).touch()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "other.pt").touch()
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    environment = {
+        "PYTHONPATH": str(FOR_SCRIPTS),
+        "TIDEWHEEL_ENDED_DIR": str(tmp_path),
+        "TIDEWHEEL_CHECKPOINT_DIR": str(folder),
+    }
+    argv = [sys.executable, "-c", READER, *read]
+    subprocess.run(argv, cwd=tmp_path, env=environment, check=True)
+    proof = proof_of(tmp_path, LogProgress(), "best.pt", "last.pt")
+    proof.saw_checkpoint(None)
+    note = json.loads((tmp_path / "attempt-2.json").read_text())
+    assert note["checkpoint"]["name"] == named
+    known = [name for name in read if name in ("best.pt", "last.pt")]
+    assert [each["name"] for each in note.get("read") or []] == known
+
+
+def test_a_replay_is_timed_and_its_points_are_none(tmp_path: Path) -> None:
+    base = make_host(tmp_path / "ml", script="")
+    log = LogProgress()
+    job = SimpleNamespace(checkpoint_dir=base / "checkpoints", base=base, code_dir=tmp_path)
+    recorder = SeriesRecorder(base / "checkpoints", 2, None)
+    series = RunSeries(recorder, job, log, LogLines())  # type: ignore[arg-type]
+    table = base / "checkpoints" / "progress.csv"
+
+    def read(line: str) -> None:
+        log.read_line(line)
+        series.read(line)
+
+    read("tidewheel: resuming: steps 1 to 40 are done and are not repeated")
+    table.write_text("step,reward\n10,1.5\n")
+    assert log.is_replaying
+    time.sleep(0.05)
+    read("tidewheel: restored after step 40: training goes on")
+    assert not log.is_replaying and 0.05 <= log.replay_seconds < 5
+    table.write_text("step,reward\n10,1.5\n50,3.5\n")
+    os.utime(table, (time.time() + 1,) * 2)
+    series.close()
+    points = [json.loads(line) for line in recorder._path.read_text().splitlines()][1:]
+    assert [point["position"] for point in points] == [50]
+    proof = proof_of(tmp_path, log, "best.pt")
+    assert json.loads((tmp_path / "attempt-2.json").read_text())["replaySeconds"] >= 0
+    assert proof.verdict is None
+
+
+def test_what_did_not_count_is_named(tmp_path: Path) -> None:
+    def uncounted() -> str:
+        frameworks = FrameworkCheckpoints(tmp_path)
+        frameworks.find_last()
+        return frameworks.uncounted()
+
+    assert uncounted() == "no file was there"
+    (tmp_path / "notes.log").touch()
+    assert uncounted() == "notes.log is of no known format"
+    (tmp_path / "last.pt").touch()
+    assert uncounted().startswith("last.pt is not whole: last.pt has neither the head")

@@ -165,6 +165,30 @@ def test_keras_names_the_epoch_on_a_line_of_its_own() -> None:
     assert end is not None and (end.position, end.values) == (3, {"loss": 0.2, "val_loss": 0.001})
 
 
+def test_paddle_counts_its_steps_anew_in_each_epoch() -> None:
+    lines = LogLines()
+    read = ["Epoch 1/15", "step  20/128 [===>....] - loss: 0.9 - acc: 0.5 - 9ms/step"]
+    read += ["step 128/128 [=======] - loss: 0.5 - acc: 0.7 - 9ms/step", "Epoch 2/15"]
+    read += ["step  64/128 [===>....] - loss: 0.4 - acc: 0.8 - 9ms/step"]
+    points = [point for line in read if (point := lines.read(line)) is not None]
+    assert [point.position for point in points] == [0.15625, 1, 1.5]
+    assert points[-1].values == {"loss": 0.4, "acc": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("line", "position"),
+    [
+        ("Namespace(epochs=20, steps=1000, lr=0.1)", None),
+        ("engine/trainer: epochs=20, iters=5, lr0=0.01, momentum=0.9", None),
+        ("steps=1000 loss=0.1", 1000),
+        ("step=10, lr=0.1, loss=0.3", 10),
+    ],
+)
+def test_a_setting_is_no_position(line: str, position: float | None) -> None:
+    point = LogLines().read(line)
+    assert (point.position if point else None) == position
+
+
 @pytest.mark.parametrize(
     ("text", "position", "values"),
     [

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .inert_pickle import read_pickle_file
+from .sqlite import SQLITE_HEAD, read_sqlite
 from .step_names import Reading
 from .torch_files import read_legacy, read_zip
 from .tree_models import read_lightgbm, read_ubjson, read_xgboost_json
@@ -52,7 +53,8 @@ def read_hdf5(path: Path) -> Reading:
 _MOST_KNOWN = 20_000
 _SHARE_OF_TIME = 0.02
 """Of the agent's time that checksums of files may take while the script trains."""
-_NEED_A_HEAD = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".t7", ".npz", ".keras")
+_TORCH = (".pt", ".pth", ".ckpt", ".bin", ".tar", ".t7")
+_ALWAYS_ZIPS = (".npz", ".keras")
 _READERS: dict[str, Callable[[Path], Reading | None]] = {
     ".safetensors": read_safetensors,
     **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
@@ -103,10 +105,14 @@ class FileReader:
             legacy = read_legacy(path)
             if legacy is not None:
                 return legacy
+        if head == SQLITE_HEAD:
+            return read_sqlite(path)
         suffix = ".h5" if head[:8] == b"\x89HDF\r\n\x1a\n" else path.suffix.lower()
         if suffix in _READERS:
             return _READERS[suffix](path)
-        if suffix in _NEED_A_HEAD:
+        # A name is no proof of a format: spaCy's `.bin` is MessagePack. A kill leaves no bytes, or
+        # zeros.
+        if suffix in _ALWAYS_ZIPS or (suffix in _TORCH and not head.strip(b"\0")):
             return Reading(f"{path.name} has neither the head of a zip nor of a pickle")
         return None
 

@@ -22,13 +22,13 @@ from ...log import log
 from ..checkpoint import find_last_checkpoint
 from ..families.found import Found
 from ..formats.files import FileState
+from ..formats.sqlite import BESIDE_SQLITE
 from ..formats.step_names import position_in_name
 from ..frameworks import FrameworkCheckpoints, look_before_start
 from ..note import read_note
 from ..tree import Folder, look
 from .generation import KEPT_FOLDER, Generation, copy_file, is_intact, read_generations, sha256_of
-
-SET_ASIDE_FOLDER = "tidewheel-set-aside"
+from .pointers import SET_ASIDE_FOLDER, turn_pointers
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def _set_aside_newer(view: _View, damaged: Iterable[Found]) -> list[Repair]:
     for found in damaged:
         if last is None or not _counts_steps(found) or found.position is None:
             continue
-        if found.position.step > last and _set_aside(view, found.files):
-            name = next(f.name for f in view.whole if f.position and f.position.step == last)
+        name = next(f.name for f in view.whole if f.position and f.position.step == last)
+        if found.position.step > last and _set_aside(view, found.files, found.name, name):
             done.append(Repair(found.name, found.problem, f"{name}, step {last}", last))
     return done
 
@@ -174,7 +174,8 @@ def _set_aside_begun(view: _View) -> Repair | None:
     last = max(steps, key=_step_of_found, default=None)
     after = -1 if last is None else _step_of_found(last)
     newer = [f for f in view.begun if f.files and _step_of_found(f) > after]
-    if not newer or not all(_set_aside(view, found.files) for found in newer):
+    instead = None if last is None else last.name
+    if not newer or not all(_set_aside(view, f.files, f.name, instead) for f in newer):
         return None
     furthest = max(newer, key=_step_of_found).name
     if last is None:
@@ -201,7 +202,7 @@ def _set_aside_furthest(view: _View) -> Repair | None:
     if len(steps) < 2 or _step_of_found(steps[-2]) == _step_of_found(steps[-1]):
         return None
     last, before = steps[-1], steps[-2]
-    if not _set_aside(view, last.files):
+    if not _set_aside(view, last.files, last.name, before.name):
         return None
     return Repair(last.name, "", before.name, _step_of_found(before))
 
@@ -210,14 +211,17 @@ def _set_aside_first(view: _View) -> Repair | None:
     """The run's first save was cut off, before any checkpoint was whole."""
     if view.whole or not view.damaged:
         return None
-    if not all(_set_aside(view, found.files) for found in view.damaged):
+    if not all(_set_aside(view, found.files, found.name) for found in view.damaged):
         return None
     return Repair(view.damaged[0].name, "", "the beginning", None)
 
 
 def _put_back(view: _View, generation: Generation, names: Iterable[str]) -> bool:
-    names = [name for name in names if not _is_same(view, generation, name)]
-    if not _set_aside(view, {n: view.files[n] for n in names if n in view.files}):
+    named = [*names]
+    names = [name for name in named if not _is_same(view, generation, name)]
+    # What a database has beside itself belongs to the state that goes.
+    beside = [f"{name}{ending}" for name in named for ending in BESIDE_SQLITE]
+    if not _set_aside(view, [name for name in [*names, *beside] if name in view.files]):
         return False
     try:
         for name in names:
@@ -242,13 +246,18 @@ def _is_same(view: _View, generation: Generation, name: str) -> bool:
     return False
 
 
-def _set_aside(view: _View, files: Iterable[str]) -> bool:
+def _set_aside(
+    view: _View, files: Iterable[str], name: str = "", instead: str | None = None
+) -> bool:
+    """`name`: of the checkpoint, where none comes in its place; `instead`: the one to which then
+    points what has pointed to it. Without one such a pointer goes, too: it would lead nowhere."""
     try:
-        for name in files:
-            target = view.folder / SET_ASIDE_FOLDER / name
+        pointers = set(turn_pointers(view.folder, view.whole, name, instead)) if name else set()
+        for each in (file for file in files if file not in pointers):
+            target = view.folder / SET_ASIDE_FOLDER / each
             target.parent.mkdir(parents=True, exist_ok=True)
-            (view.folder / name).replace(target)
-            _remove_empty(view.folder, (view.folder / name).parent)
+            (view.folder / each).replace(target)
+            _remove_empty(view.folder, (view.folder / each).parent)
     except OSError as error:
         log(f"a damaged checkpoint cannot be set aside: {error}")
         return False
