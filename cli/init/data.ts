@@ -8,6 +8,8 @@ export interface DataFacts {
   /** Relative to the project's folder, with slashes. */
   readonly folder: string;
   readonly files: number;
+  /** Of all files in the folder; undefined where their sizes were not asked for. */
+  readonly bytes?: number;
   readonly kind: 'images' | 'files' | 'text';
   /** The suffixes of most files, with their dots. */
   readonly suffixes: readonly string[];
@@ -93,5 +95,6 @@ export async function withLayout(
 ): Promise<DataFacts> {
   const found = await describeLayout(store, data.isUnknown === true ? undefined : data.suffixes, files);
   const remedies = [...besideData(beside, data.folder), ...found.remedies];
-  return { ...data, labels: found.classes, layout: { ...found, remedies } };
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return { ...data, bytes, labels: found.classes, layout: { ...found, remedies } };
 }

@@ -1,5 +1,6 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
+import { stringify } from 'yaml';
 import type { DataFacts } from './data.ts';
 import { asTable, asText, type Table } from './job.ts';
 import { layoutLines } from './layout-notes.ts';
@@ -39,8 +40,17 @@ const section = (table: Table): string[] =>
             `  ${name}:`,
             ...Object.entries(asTable(value)).map(([key, each]) => `    ${word(key)}: ${inline(each)}`),
           ]
-        : [`  ${name}: ${inline(value)}${HINTS[name] === undefined ? '' : `   # ${HINTS[name]}`}`],
+        : isScript(value)
+          ? stringify({ [name]: value }, { lineWidth: 0 })
+              .trimEnd()
+              .split('\n')
+              .map((line) => (line === '' ? '' : `  ${line}`))
+          : [`  ${name}: ${inline(value)}${HINTS[name] === undefined ? '' : `   # ${HINTS[name]}`}`],
   );
+
+/** Lines of a shell. */
+const isScript = (value: unknown): boolean =>
+  Array.isArray(value) && value.some((each) => typeof each === 'string' && each.includes('\n'));
 
 const HINTS: Readonly<Record<string, string>> = {
   instanceTypes: 'interchangeable; three or more find capacity best',
@@ -136,6 +146,10 @@ function packing(project: Project): string[] {
   ];
 }
 
+const FEW_FILES = 1_000;
+/** A quarter of a shard: what a shard saves is requests for small files. */
+const LARGE_BYTES = 64e6;
+
 const TABLES = ['.csv', '.tsv', '.parquet', '.jsonl', '.ndjson', '.arrow', '.feather'];
 
 /** A sentence's beginning; undefined where shards read faster. */
@@ -145,7 +159,9 @@ function whyUnpacked(project: Project): string | undefined {
   if (data === undefined || facts.readsShards) return undefined;
   const isTable =
     data.suffixes.length > 0 && data.suffixes.every((suffix) => TABLES.includes(suffix.toLowerCase()));
-  return isTable ? 'Tables are read as files' : undefined;
+  if (isTable) return 'Tables are read as files';
+  const isLarge = data.files <= FEW_FILES && (data.bytes ?? 0) >= LARGE_BYTES * data.files;
+  return isLarge ? 'Few large files gain nothing in shards' : undefined;
 }
 
 /** It gets a channel of files. */

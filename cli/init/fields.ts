@@ -45,6 +45,12 @@ export function fieldLine(path: string, value: unknown): Line | undefined {
   return own(entry, String(value)) ?? entry['otherwise'];
 }
 
+/** Where a declaration has the first of the fields below a path. */
+export function placeOf(path: string): string {
+  const below = Object.entries(tables.fields).find(([at]) => at.startsWith(`${path}.`))?.[1] ?? {};
+  return (isLine(below) ? below : below['otherwise'])?.ours ?? 'what it has';
+}
+
 /** Tables of free names, which are one value. */
 const WHOLE = ['Environment', 'HyperParameters'];
 

@@ -1,10 +1,11 @@
-/** Finds the script or notebook that starts a SageMaker job, and the code that it sends. */
+/** Finds the script, notebook or task that starts a job, and the code that it sends. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import type { Surroundings } from '../command/context.ts';
 import type { FoundJob } from './job.ts';
-import { jobOfCall, type LaunchCall, mayLaunch, readLaunch } from './launch.ts';
+import { isStarted, jobOfCall, mayLaunch, readLaunch } from './launch.ts';
+import { mayBeTask, readTasks } from './skypilot.ts';
 
 /** `init` reads the text of at most so many files. */
 const MOST_FILES = 200;
@@ -18,10 +19,15 @@ interface Folder {
 /** Those that start jobs train nothing themselves. */
 export async function launchersIn({ folder, names }: Folder): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const name of names.filter((each) => /\.(py|ipynb)$/.test(each)).slice(0, MOST_FILES))
-    if (mayLaunch(await readFile(path.join(folder, name), 'utf8'))) found.push(name);
+  for (const name of names.filter((each) => LAUNCHERS.test(each)).slice(0, MOST_FILES)) {
+    const isOne = isTask(name) ? mayBeTask : mayLaunch;
+    if (isOne(await readFile(path.join(folder, name), 'utf8'))) found.push(name);
+  }
   return found;
 }
+
+const LAUNCHERS = /\.(py|ipynb|ya?ml)$/;
+const isTask = (name: string): boolean => /\.ya?ml$/.test(name);
 
 export interface FoundLaunch {
   readonly file: string;
@@ -34,31 +40,51 @@ export interface FoundLaunch {
  * @throws UsageError where a person has to say which is meant
  */
 export async function findLaunch(
-  { folder }: Folder,
+  { folder, names }: Folder,
   files: readonly string[],
   wanted: string | undefined,
   surroundings: Pick<Surroundings, 'environment' | 'clone'>,
 ): Promise<FoundLaunch | undefined> {
   const [, file = wanted, line] = /^(.+):([\w, ]+)$/.exec(wanted ?? '') ?? [];
-  const calls: { readonly name: string; readonly call: LaunchCall }[] = [];
+  const jobs: Found[] = [];
   for (const name of file === undefined ? files : [path.posix.normalize(file)])
-    for (const call of await readLaunch(path.join(folder, name), surroundings)) calls.push({ name, call });
-  const started = calls.filter(({ call }) =>
-    call.methods.some(({ $call }) => $call !== 'set_hyperparameters'),
-  );
-  const meant = (started.length > 0 ? started : calls).filter(
-    ({ call }) => line === undefined || call.line.replace(/^line /, '') === line,
+    jobs.push(...(await jobsIn(path.join(folder, name), name, names, surroundings)));
+  const started = jobs.filter((each) => each.isStarted);
+  const meant = (started.length > 0 ? started : jobs).filter(
+    (each) => line === undefined || each.line === line,
   );
   const [only, other] = meant;
   if (other !== undefined) {
-    const places = meant.slice(0, 5).map(({ name, call }) => `${name}:${call.line.replace(/^line /, '')}`);
-    throw new UsageError([
-      `several SageMaker jobs are started: name one with --launch ${places.join(', or ')}`,
-    ]);
+    const places = meant.slice(0, 5).map((each) => `${each.name}:${each.line}`);
+    throw new UsageError([`several jobs are started: name one with --launch ${places.join(', or ')}`]);
   }
-  if (only !== undefined) return { file: only.name, job: jobOfCall(only.call, only.name) };
+  if (only !== undefined) return { file: only.name, job: only.job };
   if (wanted === undefined) return undefined;
-  throw new UsageError([`--launch is "${wanted}": no estimator of the SageMaker SDK is made there`]);
+  throw new UsageError([`--launch is "${wanted}": no job is started there`]);
+}
+
+interface Found {
+  readonly name: string;
+  /** Its number, or where in a notebook. */
+  readonly line: string;
+  readonly isStarted: boolean;
+  readonly job: FoundJob;
+}
+
+async function jobsIn(
+  file: string,
+  name: string,
+  names: readonly string[],
+  surroundings: Pick<Surroundings, 'environment' | 'clone'>,
+): Promise<readonly Found[]> {
+  const found = isTask(name)
+    ? (await readTasks(file, name, names)).map((task) => ({ ...task, isStarted: true }))
+    : (await readLaunch(file, surroundings)).map((call) => ({
+        line: call.line,
+        isStarted: isStarted(call),
+        job: jobOfCall(call, name),
+      }));
+  return found.map((each) => ({ ...each, name, line: each.line.replace(/^line /, '') }));
 }
 
 interface Code {
@@ -72,7 +98,9 @@ interface Code {
 
 /** The SDK looks from where the launcher was started: its own folder, or the project's. */
 export function codeOf(job: FoundJob, file: string, names: readonly string[]): Code {
-  const { source, entryPoint } = job;
+  const { entryPoint } = job;
+  // Of an archive in S3 the launcher knows no folder.
+  const source = job.source?.startsWith('s3://') === true ? undefined : job.source;
   const at = source === undefined ? path.posix.dirname(entryPoint ?? '') : source;
   const script = source === undefined ? path.posix.basename(entryPoint ?? '') : (entryPoint ?? '');
   const isThere = (place: string): boolean => names.some((name) => name.startsWith(`${place}/`));

@@ -114,6 +114,10 @@ function declared(
     return { ...better(ours, why), written: { s3: `incoming/${below}` } };
   }
   const uri = asText(s3Of(channel)['S3Uri']);
+  if (uri !== undefined && /^s3:\/\/[^/]+\/?$/.test(uri)) {
+    const whole = 'a channel is a prefix, and no whole bucket: name one';
+    return { verdict: 'unread', ours, why: whole, written: { s3: `incoming/${name}/` } };
+  }
   if (uri?.startsWith('s3://') === true)
     return { ...prefixLine(ours, uri), written: { s3: folderOfPrefix(uri) } };
   const why = 'name its folder below the data, or its prefix in S3';

@@ -87,6 +87,10 @@ export interface FoundJob {
   readonly distribution: Table;
   /** Instead of a script. */
   readonly command: readonly string[] | undefined;
+  /** More of `training`. */
+  readonly settings?: Table;
+  /** Lines that its set-up installs. */
+  readonly requirements?: readonly string[];
   /** Arguments for which the API has no field. */
   readonly rows: readonly JobRow[];
 }

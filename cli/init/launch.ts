@@ -20,6 +20,7 @@ import {
   verdictOf,
 } from './job.ts';
 import { runPython } from './python.ts';
+import { foundJob } from './request.ts';
 
 const callSchema = z.object({
   $call: z.string(),
@@ -36,10 +37,11 @@ export type LaunchCall = Call & { readonly methods: readonly Call[] };
 
 /** Whether a file may start a SageMaker job, by its text. */
 export const mayLaunch = (text: string): boolean =>
-  /(^|["\n])\s*(import|from)\s+sagemaker\b/m.test(text) &&
-  /\b(Estimator|Framework|HuggingFace|ModelTrainer|PyTorch|SKLearn|TensorFlow|XGBoost)\(/.test(text);
+  /\.create_training_job\(/.test(text) ||
+  (/(^|["\n])\s*(import|from)\s+sagemaker\b/m.test(text) &&
+    /\b(Estimator|Framework|HuggingFace|ModelTrainer|PyTorch|SKLearn|TensorFlow|XGBoost)\(/.test(text));
 
-/** @returns the calls that make an estimator @throws Error where Python is missing or cannot read the file */
+/** @returns the calls that make an estimator, or a job by boto3 @throws Error where Python is missing or cannot read the file */
 export const readLaunch = async (
   file: string,
   surroundings: Parameters<typeof runPython>[3],
@@ -148,9 +150,19 @@ const NO_TRANSFORMERS = cannot(
   'the images of TensorFlow have no transformers: write it in requirements.txt, with this version',
 );
 
+const OF_BOTO3 = 'create_training_job';
+
+/** An estimator that is only made starts nothing. */
+export const isStarted = ({ $call, methods }: LaunchCall): boolean =>
+  $call.endsWith(OF_BOTO3) || methods.some((method) => method.$call !== 'set_hyperparameters');
+
 /** @param origin the name of the file */
 export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
   const name = call.$call.split('.').at(-1) ?? '';
+  if (name === OF_BOTO3) {
+    const image = asTable(call.arguments['AlgorithmSpecification'])['TrainingImage'];
+    return { ...foundJob(call.arguments), origin, framework: frameworkOfImage(image) };
+  }
   const isTrainer = name === 'ModelTrainer';
   const reading = new Reading();
   const known = isTrainer ? ARGUMENTS.modelTrainer : ARGUMENTS.estimator;

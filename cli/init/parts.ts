@@ -4,7 +4,7 @@ import { imageVersions } from '@tidewheel/catalog/images.ts';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import { check } from '@tidewheel/kit/validation.ts';
-import { fieldLine, leavesOf } from './fields.ts';
+import { fieldLine, leavesOf, placeOf } from './fields.ts';
 import { inputsOf } from './inputs.ts';
 import {
   asTable,
@@ -14,6 +14,7 @@ import {
   entriesOf,
   type FoundJob,
   type JobRow,
+  type Line,
   listOf,
   numberOf,
   plain,
@@ -63,6 +64,7 @@ export function declareJob(job: FoundJob, { files, facts }: Surroundings): Decla
       strategy,
       ...settings,
       ...programOf(job),
+      ...job.settings,
       ...image.parts,
       ...values.parts,
       ...(facts !== undefined && modelFolder(image.parts['framework'], facts)),
@@ -104,7 +106,7 @@ const OWN_ROWS = [
 function rowsOf({ request, words }: FoundJob): JobRow[] {
   const rows = new Map<string, JobRow>();
   for (const [at, value] of leavesOf(request)) {
-    const line = fieldLine(at, value);
+    const line = fieldLine(at, value) ?? unreadLine(at, value);
     if (OWN_ROWS.includes(at) || line === undefined || value === '') continue;
     const theirs = words.get(at) ?? wordAbove(at, words) ?? at;
     const row: JobRow = { ...line, theirs, value: shown(value), verdict: verdictOf(line, value) };
@@ -118,6 +120,10 @@ function rowsOf({ request, words }: FoundJob): JobRow[] {
 
 const wordAbove = (at: string, words: ReadonlyMap<string, string>): string | undefined =>
   [...words].find(([field]) => at.startsWith(`${field}.`))?.[1];
+
+/** A table that could not be read has no fields of its own. */
+const unreadLine = (at: string, value: unknown): Line | undefined =>
+  unreadAt(value) && { verdict: 'unread', ours: placeOf(at), why: '' };
 
 function computeOf(request: Table): Table {
   const resources = asTable(request['ResourceConfig']);
@@ -360,4 +366,4 @@ const hyperparameter = (value: unknown): unknown =>
 
 /** Placeholders are ours: in a job these characters stood for themselves. */
 const literal = <Value>(value: Value): Value | string =>
-  typeof value === 'string' && /\$[${]/.test(value) ? value.replaceAll('$', () => '$$') : value;
+  typeof value === 'string' ? value.replaceAll(/\$(?=[${])/g, () => '$$') : value;

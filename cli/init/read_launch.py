@@ -37,13 +37,27 @@ class Unreadable(Exception):
     """A value that stands in the script only when it runs."""
 
 
+class Place(NamedTuple):
+    """Where a node stands."""
+
+    scope: int
+    blocks: tuple[int, ...]
+    """Those around it that may not run, the outermost first."""
+    repeats: bool
+    """One of them is a loop's."""
+
+
 class Bound(NamedTuple):
     """A value that a name, or an entry of its table, has after a line."""
 
     value: ast.expr | None
     """None: bound by something that has no value here, such as a loop."""
     line: int
-    scope: int
+    place: Place
+
+    def has_run(self, use: Place) -> bool:
+        """Whoever reaches a block's inner statement has run those before it."""
+        return self.place.blocks == use.blocks[: len(self.place.blocks)]
 
 
 class Script:
@@ -88,10 +102,8 @@ class Script:
                 name = each.name if inside or each.asname else each.name.split(".")[0]
                 self.aliases[each.asname or name] = inside + name
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            _, certain = self._places[id(node)]
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                self._bind(target, node.value if certain else None, node)
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                self._bind(target, node.value, node)
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             self._shared.update(node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -104,7 +116,7 @@ class Script:
             self._learn_call(node, node.func)
 
     def _since(self, value: ast.expr | None, by: ast.stmt | ast.expr | ast.arg) -> Bound:
-        return Bound(value, by.end_lineno or by.lineno, self._places[id(by)][0])
+        return Bound(value, by.end_lineno or by.lineno, self._places[id(by)])
 
     def _keep(self, name: str, value: ast.expr | None, by: ast.stmt | ast.expr | ast.arg) -> None:
         self.bound.setdefault(name, []).append(self._since(value, by))
@@ -116,6 +128,8 @@ class Script:
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             entry = (target.slice, self._since(value, by))
             self.entries.setdefault(target.value.id, []).append(entry)
+        elif isinstance(target, ast.Subscript):
+            self._bind(target.value, None, by)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for each, its in zip(target.elts, value.elts, strict=False):
                 self._bind(each, its, by)
@@ -177,19 +191,21 @@ class Script:
     def _name(self, node: ast.Name, depth: int) -> Any:
         bound = self.bound.get(node.id, [])
         entries = self.entries.get(node.id, [])
+        use = self._places[id(node)]
         if len(bound) > 1:
             bound, entries = self._in_order(node, bound, entries)
-        if not bound or bound[-1].value is None:
+        if not bound or bound[-1].value is None or not bound[-1].has_run(use):
             raise Unreadable
         value = self.value(bound[-1].value, depth)
         for key, entry in entries:
             name = self._scalar(key, depth)
-            if not isinstance(value, dict) or name in value:
+            known = entry.value is not None and entry.has_run(use)
+            if not isinstance(value, dict) or (name in value and known):
                 raise Unreadable
             value[str(name)] = (
-                {"$unread": "it is set under a condition", "line": self.line(key)}
-                if entry.value is None
-                else self.value(entry.value, depth)
+                self.value(entry.value, depth)
+                if entry.value is not None and known
+                else {"$unread": "it is set in part, or under a condition", "line": self.line(key)}
             )
         return value
 
@@ -197,15 +213,17 @@ class Script:
         self, node: ast.Name, bound: list[Bound], entries: list[tuple[ast.expr, Bound]]
     ) -> tuple[list[Bound], list[tuple[ast.expr, Bound]]]:
         """What the name has in statements that run one after the other, as in cells."""
-        scope, certain = self._places[id(node)]
-        before = [each for each in bound if each.scope == scope and each.line < node.lineno]
-        if not certain or node.id in self._shared or not before:
+        use = self._places[id(node)]
+        before = [
+            each for each in bound if each.place.scope == use.scope and each.line < node.lineno
+        ]
+        if use.repeats or node.id in self._shared or not before:
             return [], []
         last = max(reversed(before), key=lambda each: each.line)
         return [last], [
             (key, each)
             for key, each in entries
-            if each.scope == scope and last.line < each.line < node.lineno
+            if each.place.scope == use.scope and last.line < each.line < node.lineno
         ]
 
     def _option(self, node: ast.Attribute, depth: int) -> Any:
@@ -235,6 +253,10 @@ class Script:
 
     def _call(self, node: ast.Call, depth: int) -> Any:
         name = self.dotted(node.func)
+        if name in _TEXT_OF and len(node.args) == 1 and not node.keywords:
+            return _TEXT_OF[name](self._scalar(node.args[0], depth))
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            return self._format(node.func.value, node.args, depth)
         arguments: dict[str, Any] = {}
         for keyword in node.keywords:
             value = self.value(keyword.value, depth)
@@ -263,6 +285,14 @@ class Script:
             parts.append(str(self._scalar(inner, depth)))
         return "".join(parts)
 
+    def _format(self, text: ast.expr, given: list[ast.expr], depth: int) -> str:
+        """`"s3://{}/train".format(bucket)`; other fields than {} are not read."""
+        parts = str(self._scalar(text, depth)).split("{}")
+        if len(parts) != len(given) + 1 or any("{" in part or "}" in part for part in parts):
+            raise Unreadable
+        values = [str(self._scalar(each, depth)) for each in given]
+        return "".join(f"{part}{value}" for part, value in zip(parts, [*values, ""], strict=True))
+
     def _negative(self, node: ast.UnaryOp, depth: int) -> int | float:
         if not isinstance(node.op, ast.USub):
             raise Unreadable
@@ -283,7 +313,7 @@ class Script:
         return self.value(node.body if chosen else node.orelse, depth)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Calls that make an estimator, each with the calls of its methods."""
+        """Calls that make an estimator or, by boto3, a job; each with the calls of its methods."""
         found: list[tuple[ast.Call, dict[str, Any]]] = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and self._is_estimator(node):
@@ -303,8 +333,10 @@ class Script:
         return [job for _, job in found]
 
     def _is_estimator(self, node: ast.Call) -> bool:
-        name = self.dotted(node.func)
-        return name.startswith("sagemaker.") and name.rsplit(".", 1)[-1] in ESTIMATORS
+        *made_by, name = self.dotted(node.func).split(".")
+        if name == "create_training_job":
+            return made_by != []
+        return made_by[:1] == ["sagemaker"] and name in ESTIMATORS
 
     def _made(self, node: ast.expr) -> ast.expr | None:
         if not isinstance(node, ast.Name):
@@ -322,25 +354,43 @@ class Script:
 
 
 _TUNER = "HyperparameterTuner"
+_TEXT_OF: dict[str, Callable[[Any], str]] = {"str": str, "json.dumps": json.dumps}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _SCOPES = (*_FUNCTIONS, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 # Python 3.9 has no match.
-_BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, getattr(ast, "Match", ast.If))
+_BRANCHES = (*_LOOPS, ast.If, ast.Try, getattr(ast, "Match", ast.If))
 
 
-def _places(tree: ast.Module) -> dict[int, tuple[int, bool]]:
-    """Maps each node to its scope, and to whether it runs exactly once there."""
-    places: dict[int, tuple[int, bool]] = {}
-    left: list[tuple[ast.AST, int, bool]] = [(tree, 0, True)]
+def _places(tree: ast.Module) -> dict[int, Place]:
+    """Maps each node to where it stands."""
+    places: dict[int, Place] = {}
+    left: list[tuple[ast.AST, Place]] = [(tree, Place(0, (), False))]
     while left:
-        node, scope, certain = left.pop()
-        places[id(node)] = (scope, certain)
+        node, place = left.pop()
+        places[id(node)] = place
         if isinstance(node, _SCOPES):
-            scope, certain = id(node), True
-        elif isinstance(node, _BRANCHES) and not _is_main(node):
-            certain = False
-        left.extend((each, scope, certain) for each in ast.iter_child_nodes(node))
+            place = Place(id(node), (), False)
+        branches = isinstance(node, _BRANCHES) and not _is_main(node)
+        repeats = place.repeats or isinstance(node, _LOOPS)
+        for field, each in ast.iter_fields(node):
+            below = each if isinstance(each, list) else [each]
+            # Handlers and cases are blocks of their own.
+            inside = [
+                Place(place.scope, (*place.blocks, id(part if field in _EACH else each)), repeats)
+                if branches
+                else place
+                for part in below
+            ]
+            left.extend(
+                (part, at)
+                for part, at in zip(below, inside, strict=True)
+                if isinstance(part, ast.AST)
+            )
     return places
+
+
+_EACH = ("handlers", "cases")
 
 
 def _is_main(node: ast.AST) -> bool:

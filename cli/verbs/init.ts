@@ -70,6 +70,7 @@ and what differs is printed field by field (docs/from-sagemaker.md).`,
     await refuseExisting(file, values.force);
     const found = await jobIn(folder, values, context);
     const project = await lookAt(folder, values, found);
+    const required = await writeRequirements(folder, project, found?.job.requirements ?? []);
     const text = declarationText(project);
     const read = readDeclaration(project.name, text);
     await writeFile(file, text, { flag: values.force ? 'w' : 'wx' });
@@ -77,6 +78,7 @@ and what differs is printed field by field (docs/from-sagemaker.md).`,
     if (json) terminal.print(JSON.stringify({ file, ...project, problems }, null, 2));
     else {
       terminal.print(reportOf(project, path.relative(here, file)));
+      if (required !== undefined) terminal.print(required);
       if (project.job !== undefined) terminal.print(differenceText(project.job.origin, project.job.rows));
       for (const problem of problems) terminal.problem(`${DECLARATION_FILE}: ${problem}`);
       terminal.print(nextText(project, { folder: path.relative(here, folder), environment }));
@@ -84,6 +86,19 @@ and what differs is printed field by field (docs/from-sagemaker.md).`,
     return 0;
   },
 });
+
+/** For a source that has none. */
+async function writeRequirements(
+  folder: string,
+  { source, requirements }: Project,
+  lines: readonly string[],
+): Promise<string | undefined> {
+  if (lines.length === 0) return undefined;
+  const name = path.posix.join(source, 'requirements.txt');
+  if (requirements) return `  to do   ${name} is there: see that it has ${lines.join(', ')}`;
+  await writeFile(path.join(folder, name), `${lines.join('\n')}\n`, { flag: 'wx' });
+  return `  wrote   ${name}: ${lines.length} lines of setup`;
+}
 
 /** What `init` would write. @throws UsageError where a person has to say which script is meant */
 export async function proposedFor(
@@ -293,7 +308,7 @@ function reportOf(project: Project, file: string): string {
   const { framework, strategy } = { ...facts, ...job?.training };
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${path.posix.join(source, script)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    `  script  ${job?.training['command'] === undefined ? path.posix.join(source, script) : 'a command'} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
     data === undefined
       ? `  data    ${job?.data === undefined ? 'none was found' : `${job.data}/ is not here yet`}`
       : dataText(data, job !== undefined),

@@ -1,5 +1,6 @@
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { dataIn } from '../../../../cli/init/data.ts';
 import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
 import { namesFolder, readScript } from '../../../../cli/init/script.ts';
@@ -49,6 +50,20 @@ describe('a script', () => {
   ])('that says %j is known by it', (text, facts) => {
     expect(readScript(text)).toMatchObject(facts);
   });
+});
+
+it.each([
+  [20, 2e9, 'none'],
+  [20, 1e9, { format: 'webdataset' }],
+  [2_000, 2e12, { format: 'webdataset' }],
+])('%d files with %d bytes are packed as %j', (count, bytes, packing) => {
+  const found = dataIn(
+    'scans',
+    Array.from({ length: count }, (_, index) => `${index}.h5`),
+  );
+  const data = found && { ...found, bytes };
+  const text = declarationText(project({ data, facts: readScript('import torch') }));
+  expect(parse(text)).toMatchObject({ packing });
 });
 
 it.each([

@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
 import { findLaunch, launchersIn } from '../../../../cli/init/find-launch.ts';
 import { declareJob } from '../../../../cli/init/parts.ts';
+import { foundJob } from '../../../../cli/init/request.ts';
 import { verb } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
 import { SAGEMAKER_PROJECTS, writeFiles } from '../../../support/sagemaker-projects.ts';
@@ -131,6 +132,7 @@ describe('a launch script', () => {
     ['a list', '', '["a", 1]', ['a', 1]],
     ['a name that is set again', 'for n in []: pass\nn = 1\nn = n + 1', 'n', 2],
     ['a table that is set again', 'n = {"a": 1}\nn["a"] = 3\nn = {}\nn["b"] = 2', '{**n}', { b: 2 }],
+    ['a text with its parts', 'b = "a"', '"s3://{}/{}".format(b, 1)', 's3://a/1'],
     ['a choice', 'spot = True', '7 if spot else None', 7],
   ])('has the value of %s', async (_, before, written, value) => {
     const { hyperparameters } = await partsIn(estimator(`hyperparameters={"x": ${written}}`, before));
@@ -145,12 +147,27 @@ describe('a launch script', () => {
     ['a name of a loop', 'for n in range(3): pass', 'n'],
     ['a value under a condition', 'if flag:\n    n = 2', 'n'],
     ['a name of itself', 'n = n', 'n'],
+    ['a text that grows', 'n = 1', '"{:>999999999}".format(n)'],
     ['a power that never ends', '', '9 ** 9 ** 9'],
     ['a text as long as memory', 'a = "x" * 10 ** 12', 'a'],
   ])('leaves %s as a comment with its line', async (_, before, written) => {
     const { hyperparameters, rows } = await partsIn(estimator(`hyperparameters={"x": ${written}}`, before));
     expect(hyperparameters).toMatchObject({ x: { line: expect.stringMatching(/^line \d+$/) } });
     expect(rows).toContainEqual(expect.objectContaining({ theirs: 'hyperparameters: x', verdict: 'unread' }));
+  });
+
+  it.each([
+    ['try:\n  n = 2\n  CALL\nexcept Exception:\n  pass', 2],
+    ['n = 1\nif flag:\n  n = 2\n  CALL\nelse:\n  n = 3', 2],
+    ['n = {"a": 1}\nif flag:\n  n["b"] = 2\n  CALL', { a: 1, b: 2 }],
+    ['try:\n  n = 2\nexcept Exception:\n  CALL', { line: 'line 6' }],
+    ['try:\n  n = 2\nfinally:\n  pass\nCALL', { line: 'line 7' }],
+    ['if flag:\n  n = 2\nelif other:\n  CALL', { line: 'line 6' }],
+    ['n = 1\nfor _ in x:\n  CALL\n  n = 2', { line: 'line 5' }],
+  ])('has a value where its block has set it: %j', async (text, value) => {
+    const call = 'PyTorch("t.py", hyperparameters={"x": n}).fit()';
+    const found = await partsIn(`from sagemaker.pytorch import PyTorch\n\n${text.replace('CALL', call)}`);
+    expect(found.hyperparameters).toMatchObject({ x: value });
   });
 
   it('shows in the file what could not be read', async () => {
@@ -384,7 +401,7 @@ e.fit({
   it('with several jobs asks which is meant', async () => {
     const twice = `${estimator('base_job_name="a"')}${estimator('base_job_name="b"')}`;
     await expect(initIn({ 'launch.py': twice, 'train.py': 'x' })).rejects.toThrow(
-      'several SageMaker jobs are started: name one with --launch launch.py:4, or launch.py:8',
+      'several jobs are started: name one with --launch launch.py:4, or launch.py:8',
     );
     const { declared } = await initIn({ 'launch.py': twice, 'train.py': 'x' }, '--launch', 'launch.py:8');
     expect(declared.training.entryPoint).toBe('train.py');
@@ -394,6 +411,80 @@ e.fit({
     await expect(
       initIn({ 'launch.py': 'import sagemaker\nPyTorch((', 'train.py': 'epochs = 1' }),
     ).rejects.toThrow(/launch.py cannot be read: .*never closed/);
+  });
+});
+
+describe('a job of boto3', () => {
+  const document = {
+    TrainingJobName: 'pets-1',
+    RoleArn: 'arn:aws:iam::123456789012:role/r',
+    HyperParameters: {
+      sagemaker_program: 'train.py',
+      sagemaker_submit_directory: 's3://acme/code/sourcedir.tar.gz',
+      epochs: '3',
+    },
+    AlgorithmSpecification: {
+      TrainingImage: '763104351884.dkr.ecr.us-east-1.amazonaws.com/pytorch-training:2.8.0-gpu-py312',
+      TrainingInputMode: 'File',
+    },
+    InputDataConfig: [
+      {
+        ChannelName: 'train',
+        DataSource: { S3DataSource: { S3DataType: 'S3Prefix', S3Uri: 's3://acme/pets/train/' } },
+      },
+    ],
+    OutputDataConfig: { S3OutputPath: 's3://acme/out' },
+    ResourceConfig: { InstanceType: 'ml.g5.xlarge', InstanceCount: 1, VolumeSizeInGB: 100 },
+    StoppingCondition: { MaxRuntimeInSeconds: 3600 },
+    Tags: [{ Key: 'team', Value: 'vision' }],
+  };
+  const request = JSON.stringify(document);
+  const launched = (call: string, before = '') =>
+    partsIn(`import boto3, json\n${before}\nboto3.client("sagemaker").create_training_job(${call})\n`);
+
+  it.each([
+    ['one dictionary', '**request', `request = ${request}`],
+    ['its arguments', `TrainingJobName="x", **{**rest, "Tags": tags}`, `rest = ${request}\ntags = rest_tags`],
+  ])('in %s is read as the job itself', async (_, call, before) => {
+    const { Tags, ...rest } = document;
+    const text = before.replace('rest_tags', JSON.stringify(Tags));
+    const { rows, hyperparameters, origin, ...parts } = await launched(call, text);
+    const same = declareJob(foundJob({ ...rest, Tags }), { files: [], facts: undefined });
+    expect(parts).toEqual({ ...same, rows: undefined, origin: undefined, hyperparameters: undefined });
+    expect(hyperparameters).toEqual({ epochs: 3 });
+    expect([origin, rows.map(({ theirs }) => theirs)]).toEqual([
+      'launch.py',
+      same.rows.map(({ theirs }) => theirs),
+    ]);
+  });
+
+  it('has texts that are made of values', async () => {
+    const { hyperparameters } = await launched(
+      'HyperParameters={"a": str(n), "b": json.dumps(0.1), "c": json.dumps("x"), "d": str(n + m)}',
+      'n = 2',
+    );
+    expect(hyperparameters).toMatchObject({ a: 2, b: { $number: '0.1' }, c: 'x', d: { line: 'line 3' } });
+  });
+
+  it('names what it leaves open', async () => {
+    const before = 'p = {"StoppingCondition": {"MaxRuntimeInSeconds": 9}}\np["StoppingCondition"]["x"] = 3';
+    const { rows } = await launched('ResourceConfig=resources, **p, **more', before);
+    const unread = rows.filter(({ verdict }) => verdict === 'unread');
+    expect(unread.map(({ theirs, ours }) => [theirs, ours])).toEqual(
+      expect.arrayContaining([
+        ['ResourceConfig', 'compute.instanceTypes'],
+        ['StoppingCondition', 'limits.maximumRunSeconds'],
+        ['**more', 'what it has'],
+      ]),
+    );
+  });
+
+  it('takes the code that lies here', async () => {
+    const { declared } = await initIn({
+      'jobs/start.py': `import boto3\nboto3.client("sagemaker").create_training_job(**${request})`,
+      'train.py': 'import torch\ntorch.save(1)',
+    });
+    expect(declared).toMatchObject({ 'x-local': { source: '.' }, training: { entryPoint: 'train.py' } });
   });
 });
 
