@@ -142,7 +142,7 @@ async function regionOf(
     return await new CloudFormationClient({}).config.region();
   } catch {
     throw new UsageError([
-      'there is no local region here, and no AWS region is set: start a region (tidewheel up), or name one with --region',
+      'there is no local region here, and no AWS region is set: start a region (tidewheel up), or name one with --region, or its folder with --state',
     ]);
   }
 }

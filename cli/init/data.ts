@@ -8,7 +8,7 @@ export interface DataFacts {
   /** Relative to the project's folder, with slashes. */
   readonly folder: string;
   readonly files: number;
-  /** Of all files in the folder; undefined where their sizes were not asked for. */
+  /** Of all files in the folder; undefined where no size is known. */
   readonly bytes?: number;
   readonly kind: 'images' | 'files' | 'text';
   /** The suffixes of most files, with their dots. */

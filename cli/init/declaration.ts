@@ -115,6 +115,17 @@ function channelsOf(project: Project): Table {
   return { ...Object.fromEntries(found), ...(readsData && { data: { s3: 'incoming/' } }) };
 }
 
+/** Channels that would all have the same files. */
+const sharing = (channels: Table): readonly string[] =>
+  Object.keys(channels).filter((name) => asTable(channels[name])['s3'] === 'incoming/');
+
+/** Of channels that lie side by side in one folder: each has the files that are named for it. */
+function givenSplit(project: Project): Table | undefined {
+  const names = sharing(channelsOf(project));
+  const split = asTable(project.data?.layout?.fields.split);
+  return names.length > 1 && names.every((name) => name in split) ? split : undefined;
+}
+
 /** `train` has the shards of a script that reads such. */
 export const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[] =>
   channels.filter((name) => name !== 'train' || !readsShards);
@@ -127,7 +138,9 @@ function packing(project: Project): string[] {
       ...(data === undefined ? [] : [`# ${data.files} files in ${data.folder}/`]),
       `# ${why}, so none is packed into shards: the script gets those of the sealed version in their folders`,
       '# (docs/datasets.md), and copies of them where dataset: { keep: versions } is declared.',
-      'packing: none',
+      givenSplit(project) === undefined
+        ? 'packing: none'
+        : `packing: ${inline({ format: 'none', split: givenSplit(project) })}`,
     ];
   if (data === undefined)
     return ['# No data was found: put its folder above, and its suffixes here.', 'packing: { label: none }'];
@@ -171,9 +184,16 @@ export const readsFiles = (project: Project): boolean =>
   );
 
 /** What a person has to do before the script can train here. */
-export function toDo({ script, facts, data, namesData }: Project): string[] {
+export function toDo(project: Project): string[] {
+  const { script, facts, data, namesData } = project;
   const { required } = facts;
+  const shared = givenSplit(project) === undefined ? sharing(channelsOf(project)) : [];
   return [
+    ...(shared.length < 2
+      ? []
+      : [
+          `the channels ${shared.join(', ')} have the same files: put those of each into a folder of its name`,
+        ]),
     ...(required.length === 0
       ? []
       : [
@@ -230,7 +250,17 @@ function ofScript({ script, facts }: Project): string[] {
 }
 
 function channelLines(project: Project): string[] {
-  const channels = channelsOf(project);
+  const split = givenSplit(project);
+  const channels = Object.fromEntries(
+    Object.entries(channelsOf(project)).filter(([name]) => split === undefined || !(name in split)),
+  );
+  if (split !== undefined && Object.keys(channels).length === 0)
+    return [
+      `  # The script finds its files in ${Object.keys(split)
+        .filter((name) => name !== 'by')
+        .map((name) => `$SM_CHANNEL_${name.toUpperCase()}`)
+        .join(', ')}.`,
+    ];
   const [name] = Object.keys(channels);
   if (name === undefined)
     return whyUnpacked(project) === undefined

@@ -56,7 +56,7 @@ class Bound(NamedTuple):
     place: Place
 
     def has_run(self, use: Place) -> bool:
-        """Whoever reaches a block's inner statement has run those before it."""
+        """What reaches a statement of a block has run those before it."""
         return self.place.blocks == use.blocks[: len(self.place.blocks)]
 
 

@@ -1,4 +1,4 @@
-/** A training job by the fields of CreateTrainingJob: as it ran, or as boto3 is asked for it. */
+/** A training job by the fields of CreateTrainingJob: as it ran, or as a call of boto3 has it. */
 import { isTable } from '@tidewheel/kit/tables.ts';
 import { TOP_FIELDS } from './fields.ts';
 import {

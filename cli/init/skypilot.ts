@@ -135,7 +135,7 @@ function jobOfTask(given: Table, origin: string, names: readonly string[]): Foun
     dependencies: mounts.dependencies,
     distribution: run.distribution,
     command: ['bash', '-c', run.text],
-    // What is left of it lies beside the checkpoints.
+    // Its files stay beside the checkpoints.
     settings: { model: 'none' },
     requirements: setup.requirements,
     rows: task.rows,

@@ -26,8 +26,8 @@ export const verb = defineVerb({
   name: 'init',
   summary: 'write a declaration from what lies in a folder: script, requirements, data',
   about: `
-A launch.py or notebook that uses the SageMaker SDK is read, never run: the job that it starts becomes the declaration,
-and what differs is printed field by field (docs/from-sagemaker.md).`,
+A launch.py or notebook that uses the SageMaker SDK or boto3, or a SkyPilot task, is read, never run: the job that it
+starts becomes the declaration, and what differs is printed field by field (docs/from-sagemaker.md).`,
   deployment: 'none',
   positionals: ['FOLDER?'],
   options: {
@@ -39,7 +39,7 @@ and what differs is printed field by field (docs/from-sagemaker.md).`,
     launch: {
       type: 'string',
       value: 'FILE',
-      about: 'the launch script or notebook; FILE:LINE for one of its jobs',
+      about: 'the launch script, notebook or task; FILE:LINE for one of its jobs',
     },
     name: { type: 'string', value: 'NAME', about: "of the pipeline; default: the folder's" },
     script: { type: 'string', value: 'FILE', about: 'the training script, where several could be it' },

@@ -164,7 +164,7 @@ describe('a launch script', () => {
     ['try:\n  n = 2\nfinally:\n  pass\nCALL', { line: 'line 7' }],
     ['if flag:\n  n = 2\nelif other:\n  CALL', { line: 'line 6' }],
     ['n = 1\nfor _ in x:\n  CALL\n  n = 2', { line: 'line 5' }],
-  ])('has a value where its block has set it: %j', async (text, value) => {
+  ])('knows what its block has set: %j', async (text, value) => {
     const call = 'PyTorch("t.py", hyperparameters={"x": n}).fit()';
     const found = await partsIn(`from sagemaker.pytorch import PyTorch\n\n${text.replace('CALL', call)}`);
     expect(found.hyperparameters).toMatchObject({ x: value });
@@ -314,6 +314,25 @@ HyperparameterTuner(e, "loss", {}).fit({"train": "s3://b/train"})
     expect(declared['x-local']).toEqual({ source: '.' });
     expect(text).toContain('no such file is here: where a cell writes it, run that cell first');
     expect(`${said}${text}`).not.toContain('saves');
+  });
+
+  it.each([
+    [
+      'validation',
+      'none',
+      { format: 'none', split: { by: 'folder', train: ['train.csv'], validation: ['val.csv'] } },
+    ],
+    ['extra', 'the channels train, extra have the same files', 'none'],
+  ])('that uploads single files keeps train and %s apart', async (channel, todo, packing) => {
+    const inputs = `{"train": s.upload_data("data/train.csv"), "${channel}": s.upload_data("data/val.csv")}`;
+    const { declared, text } = await initIn({
+      'launch.py': estimator('').replace('.fit()', `.fit(${inputs})`),
+      'train.py': 'import torch\ntorch.save(1)',
+      'data/train.csv': 'a\n1',
+      'data/val.csv': 'a\n2',
+    });
+    expect(declared.packing).toEqual(packing);
+    expect(text).toContain(todo);
   });
 
   it('that uploads a missing folder names it', async () => {
