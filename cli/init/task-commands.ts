@@ -146,31 +146,43 @@ const mentions = (at: string): RegExp =>
 const LAUNCHER = /\b(?:torchrun|python3? -m torch\.distributed\.(?:run|launch))(?=\s)/;
 const ALONE = ['--standalone', '--use_env', '--use-env', '--no_python', '--no-python'];
 
+const SUBSTITUTION = String.raw`\$\((?:[^()]|\([^()]*\))*\)`;
+/** A part of a word of bash. */
+const WORD = String.raw`(?:${SUBSTITUTION}|"(?:${SUBSTITUTION}|[^"$]|\$(?!\())*"|'[^']*'|\x60[^\x60]*\x60|[^\s"'\x60\\(])`;
+
 /** Its arguments are those of the strategy. */
 function withoutTorchrun(
   run: string,
 ): Pick<Commands, 'text' | 'distribution'> & { readonly launcher?: string } {
   const found = LAUNCHER.exec(run);
   if (found === null) return { text: run, distribution: {} };
-  const words = /(?:\s|\\\n)+((?:"[^"\n]*"|'[^'\n]*'|[^\s"'\\])+)/y;
-  words.lastIndex = found.index + found[0].length;
+  const from = found.index + found[0].length;
+  // Up to the end of the line, which a backslash continues.
+  const line = /^(?:\\\n|[^\n])*/.exec(run.slice(from))?.[0] ?? '';
+  const words = [...line.matchAll(new RegExp(`${WORD}+`, 'g'))];
   let processes: string | undefined;
-  let end = words.lastIndex;
+  let index = 0;
   for (
-    let match = words.exec(run);
-    match?.[1]?.startsWith('-') && match[1] !== '-m';
-    match = words.exec(run)
+    let [word = ''] = words[0] ?? [];
+    word.startsWith('-') && word !== '-m';
+    [word = ''] = words[index] ?? []
   ) {
-    const [, flag = '', given] = /^(--?[\w-]+)(?:=(.*))?$/.exec(match[1]) ?? [];
-    const value = given ?? (ALONE.includes(flag) ? undefined : words.exec(run)?.[1]);
+    const [, flag = '', given] = /^(--?[\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
+    index += 1;
+    const value = given ?? (ALONE.includes(flag) ? undefined : words[index++]?.[0]);
     if (/^--nproc[-_]per[-_]node$/.test(flag)) processes = value;
-    end = words.lastIndex;
   }
+  const script = words[index];
+  if (script === undefined) return { text: run, distribution: {} };
   const settings = /^\d+$/.test(processes ?? '') ? { processes_per_host: Number(processes) } : {};
+  const end = from + script.index;
   return {
-    text: `${run.slice(0, found.index)}python${run.slice(end)}`,
+    text: `${run.slice(0, found.index)}python ${run.slice(end)}`,
     distribution: { torch_distributed: { enabled: true, ...settings } },
-    launcher: run.slice(found.index, end).replaceAll(/[\s\\]+/g, ' '),
+    launcher: run
+      .slice(found.index, end)
+      .replaceAll(/[\s\\]+/g, ' ')
+      .trim(),
   };
 }
 

@@ -97,7 +97,7 @@ async function writeRequirements(
   const name = path.posix.join(source, 'requirements.txt');
   if (requirements) return `  to do   ${name} is there: see that it has ${lines.join(', ')}`;
   await writeFile(path.join(folder, name), `${lines.join('\n')}\n`, { flag: 'wx' });
-  return `  wrote   ${name}: ${lines.length} lines of setup`;
+  return `  wrote   ${name}: ${lines.join(', ')}`;
 }
 
 /** What `init` would write. @throws UsageError where a person has to say which script is meant */

@@ -14,8 +14,9 @@ const COUNT = `write a whole number from 1 to ${MOST}`;
 export const verb = defineVerb({
   name: 'runs',
   summary: 'list runs, newest first',
+  positionals: ['PIPELINE?'],
   options: {
-    pipeline: { type: 'string', short: 'p', value: 'NAME', about: 'of one pipeline' },
+    pipeline: { type: 'string', short: 'p', value: 'NAME', about: 'of one pipeline, as PIPELINE' },
     failed: { type: 'boolean', about: 'only failed ones' },
     open: { type: 'boolean', about: 'only those that have not ended' },
     since: { type: 'string', value: 'AGE', about: 'begun within 90m, 12h or 7d' },
@@ -34,17 +35,17 @@ export const verb = defineVerb({
   }),
   examples: [
     ['', 'the newest 20'],
-    ['-p digits --failed --since 7d', 'what failed this week'],
+    ['digits --failed --since 7d', 'what failed this week'],
     ['--open --json', 'for a script'],
   ],
-  web: async ({ values: { pipeline } }, context) => {
+  web: async ({ values, positionals: [pipeline = values.pipeline] }, context) => {
     if (pipeline === undefined) return '/';
     await runsOf(await context.api(), pipeline, 1);
     return `/pipelines/${pipeline}`;
   },
-  run: async ({ values }, context) => {
+  run: async ({ values, positionals: [pipeline = values.pipeline] }, context) => {
     const api = await context.api();
-    const { pipeline, limit } = values;
+    const { limit } = values;
     // The list of one pipeline knows whether there is such a one.
     if (pipeline !== undefined) await runsOf(api, pipeline, 1);
     const since = values.since === undefined ? undefined : new Date(Date.now() - values.since);

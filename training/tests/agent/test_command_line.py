@@ -205,6 +205,14 @@ def test_a_command_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) ->
     assert "[bash, run.sh]" in failure
 
 
+def test_lines_of_a_shell_do_not_hide_the_reason(tmp_path: Path) -> None:
+    base = host(tmp_path, {"command": ["bash", "-c", "echo 1\n" * 40 + "exit 3"]}, {"a.txt": ""})
+    run(base)
+    failure = (base / "output" / "failure").read_text()
+    assert failure.startswith("bash -c echo 1")
+    assert failure.index("exit code 3") < 100
+
+
 def test_numbers_keep_their_form(tmp_path: Path) -> None:
     base = host(tmp_path, {}, {"train.py": SHOW})
     parameters = {"lr": "0.0", "wd": "1e-4", "text": '"0.10"', "sagemaker_program": '"train.py"'}

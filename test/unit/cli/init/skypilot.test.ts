@@ -135,6 +135,16 @@ describe('a SkyPilot task', () => {
     );
   });
 
+  it.each([
+    ['torchrun --master_addr=$(echo "$IPS" | head -n1) a.py -x', 'python a.py -x'],
+    ['torchrun --nnodes="$(echo "$N" | wc -l)" --node_rank `echo 1` -m pkg.main', 'python -m pkg.main'],
+    ['python3 -m torch.distributed.run --nproc-per-node=2 $SCRIPT', 'python $SCRIPT'],
+    ['echo torchrun\nbash run.sh', 'echo torchrun\nbash run.sh'],
+  ])('with %j starts %j', async (run, command) => {
+    const { job } = await taskIn(JSON.stringify({ run, num_nodes: 1 }));
+    expect(job.command?.[2]).toBe(`${command}\n`);
+  });
+
   it('without accelerators trains on CPUs', async () => {
     const { compute } = await taskIn('num_nodes: 1\nrun: python a.py');
     expect(compute['instanceTypes']).toContain('c5.2xlarge');

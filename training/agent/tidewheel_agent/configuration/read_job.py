@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import textwrap
 from pathlib import Path
 
 from ..agent_path import AUTOMATIC, INSTRUMENT
@@ -14,6 +15,8 @@ from .job import Group, Job, WrittenFloat
 from .script_document import ScriptDocument, read_script
 from .settings import ConfigurationError, Json, Settings
 from .strategy_traits import TRAITS
+
+_LONGEST_NAME = 80
 
 
 def decode_hyperparameter(text: str) -> Json:
@@ -99,7 +102,10 @@ def _can_be_passed(value: Json) -> bool:
 
 def _program(agent_parameters: dict[str, Json], script: ScriptDocument, problems: list[str]) -> str:
     if script.command:
-        return " ".join(str(part) for part in script.command)
+        # The log and failures name it: lines of a shell would hide the reason.
+        return textwrap.shorten(
+            " ".join(str(part) for part in script.command), _LONGEST_NAME, placeholder=" …"
+        )
     program = _string(agent_parameters.get("sagemaker_program"), "")
     if program == "":
         problems.append("hyperparameter sagemaker_program is missing: name the script, train.py")
