@@ -1,6 +1,6 @@
 /**
- * What becomes of every field of CreateTrainingJob, and of every argument of the SageMaker SDK (`sagemaker.json`). A
- * path that ends in `.` stands for all below it. An argument is a field, or has a line of its own.
+ * What becomes of every field of CreateTrainingJob, every argument of the SageMaker SDK and every field of a SkyPilot
+ * task (`sagemaker.json`). A path that ends in `.` stands for all below it. An argument is a field, or has its own line.
  */
 import { own } from '@tidewheel/kit/own-property.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
@@ -26,6 +26,7 @@ const tables = z
     trainingInput: argumentsSchema,
     modelTrainer: argumentsSchema,
     sourceCode: argumentsSchema,
+    skypilot: argumentsSchema,
     written: z.record(z.string(), z.string()),
   })
   .parse(known);

@@ -46,13 +46,9 @@ export function mountedIn(mounts: unknown, around: Around): Mounts {
       const channel = channelName(at);
       channels.push({ ChannelName: channel, DataSource: { S3DataSource: { S3Uri: uri } } });
       places.set(at, `$SM_CHANNEL_${channel.toUpperCase()}`);
-    } else if (from === '' || /^(~|\/|\w+:\/\/)/.test(uri)) {
-      tell(
-        cannot(
-          from === '' ? 'name a prefix of S3 in training.channels' : 'copy it into this folder, or into S3',
-        ),
-      );
-    } else {
+    } else if (from === '') tell(cannot('name a prefix of S3 in training.channels'));
+    else if (!isHere(uri, around.names)) tell(cannot('copy it into this folder, or into S3'));
+    else {
       const inside = path.posix.relative(around.workdir, path.posix.normalize(uri));
       if (inside.startsWith('..')) dependencies.push(path.posix.normalize(uri));
       const below = inside.startsWith('..') ? path.posix.basename(uri) : inside;
@@ -62,6 +58,12 @@ export function mountedIn(mounts: unknown, around: Around): Mounts {
   }
   return { places, channels, dependencies, rows };
 }
+
+/** Nothing outside of the project's folder is sent. */
+export const isHere = (place: string, names: readonly string[]): boolean => {
+  const at = path.posix.normalize(place).replace(/(.)\/$/, '$1');
+  return at === '.' || names.some((name) => name === at || name.startsWith(`${at}/`));
+};
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 

@@ -163,6 +163,17 @@ describe('a SkyPilot task', () => {
     expect(namesOf(rows, 'unread')).toContain('run');
   });
 
+  it.each(['../secrets', '/etc', '~/.ssh', 'a/../../b', 'nowhere'])(
+    'takes nothing from %s',
+    async (place) => {
+      const { job, rows } = await taskIn(
+        JSON.stringify({ workdir: place, file_mounts: { '/x': place }, run: 'y' }),
+      );
+      expect(job.dependencies).toEqual([]);
+      expect(namesOf(rows, 'cannot')).toEqual(['workdir', 'file_mounts: /x']);
+    },
+  );
+
   it('of a whole bucket asks for a prefix', async () => {
     const { training, rows } = await taskIn('file_mounts: { /data: s3://acme }\nrun: python a.py');
     expect(training['channels']).toEqual({ data: { s3: 'incoming/data/' } });

@@ -38,6 +38,10 @@ _NOISE = re.compile(
     r"Looking in indexes|Requirement already satisfied|\[notice\]|WARNING: Running pip as|"
     r"Collecting |Downloading |Using cached "
 )
+_ON_ITS_WAY = re.compile(
+    r"(Preparing metadata|Getting requirements|Installing build dependencies|Created wheel|"
+    r"Stored in directory|Building wheels for|Installing collected packages)\b"
+)
 _SATISFIED = "Requirement already satisfied"
 _DISK_FULL = "No space left on device"
 _SHOWN_LINES = 4
@@ -194,10 +198,10 @@ def _already(lines: Sequence[str]) -> str:
 
 
 def _without_noise(line: bytes, hidden: Sequence[str]) -> bytes | None:
-    """Keeps pip's line about its indexes out of the log, for it holds user names, and what is
-    there already."""
+    """Keeps pip's line about its indexes out of the log, for it holds user names, and the lines
+    that tell nothing of a package but that it is on its way."""
     text = os.fsdecode(line)
-    if text.strip().startswith(("Looking in indexes", _SATISFIED)):
+    if _NOISE.match(text.strip()) or _ON_ITS_WAY.match(text.strip()):
         return None
     return os.fsencode(_without(hidden, redact(text)))
 

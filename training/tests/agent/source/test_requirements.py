@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidewheel_agent.source.requirements import _last_of
+from tidewheel_agent.source.requirements import _last_of, _without_noise
 
 PIP = """\
 Looking in indexes: https://user@host/simple
@@ -20,6 +20,17 @@ Using Python 3.11.7 environment at: .venv
 """  # noqa: RUF001
 
 
+PIP_AT_WORK = """Looking in indexes: https://user@example.org/simple
+Collecting a
+  Downloading a-1-py3-none-any.whl (1.2 MB)
+Requirement already satisfied: c in /opt (3)
+  Preparing metadata (pyproject.toml): finished with status 'done'
+Building wheel for b (pyproject.toml)
+  Stored in directory: /root/.cache/pip/wheels/1a
+Installing collected packages: a, b
+Successfully installed a-1 b-2"""
+
+
 def test_errors_are_shown_and_no_noise() -> None:
     assert _last_of(PIP.splitlines()) == (
         "pip's errors:\n"
@@ -28,6 +39,13 @@ def test_errors_are_shown_and_no_noise() -> None:
     )
     assert "No solution found" in _last_of(UV.splitlines())
     assert "nothere was not found" in _last_of(UV.splitlines())
+
+
+def test_the_log_has_what_was_installed_and_what_failed() -> None:
+    kept = [
+        line for line in PIP_AT_WORK.splitlines() if _without_noise(line.encode(), []) is not None
+    ]
+    assert kept == ["Building wheel for b (pyproject.toml)", "Successfully installed a-1 b-2"]
 
 
 def test_without_errors_the_last_lines_are_shown() -> None:
