@@ -42,12 +42,15 @@ class ScriptFiles:
     ended: Path
     """A folder, in which each process of the script notes what it has read of the checkpoints, and
     that its code has ended well."""
+    temporary: Path
+    """A folder for the script's temporary files, which is emptied before each start."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
         names = ("stop-soon", "save-soon", "data-wait", "automatic")
-        files = cls(*(folder / name for name in (*names, "instrument", "ended")))
-        for each in (files.data_wait, files.automatic, files.instrument, files.ended):
+        files = cls(*(folder / name for name in (*names, "instrument", "ended", "tmp")))
+        folders = (files.data_wait, files.automatic, files.instrument, files.ended)
+        for each in (*folders, files.temporary):
             each.mkdir()
         return files
 
@@ -90,7 +93,13 @@ def script_environment(
     own |= automatic_environment(job, files, own["PYTHONPATH"])
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
     threads = thread_environment(hardware.cpus, processes, inherited, declared)
-    return {**defaults, "PYTHONUNBUFFERED": "1", **inherited, **threads, **declared, **own}
+    usual = {
+        "PYTHONUNBUFFERED": "1",
+        # A cache: what PyTorch has compiled serves the next start on this host.
+        "TORCHINDUCTOR_CACHE_DIR": os.path.join(inherited.get("TMPDIR", "/tmp"), "torchinductor"),
+    }
+    temporary = {"TMPDIR": str(files.temporary)}
+    return {**defaults, **usual, **inherited, **temporary, **threads, **declared, **own}
 
 
 def instrument_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,8 +110,11 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
     progress.keep_before_start()
+    temporary = prepared.files.temporary
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(exist_ok=True)
     script = _start_script(run, prepared, argv, on_line)
-    watchdog = Watchdog(script.token, script.pid)
+    watchdog = Watchdog(script.token, script.pid, script.leftovers)
     started_at = time.time()
     evidence = _record_evidence(run, prepared)
     usage = _record_usage(run, prepared, script, evidence)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..agent_path import OWN_CHILDREN
+from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
@@ -167,13 +168,18 @@ def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
     return reached
 
 
-def kill_all(token: str, roots: Iterable[int], excluded: Collection[int] = ()) -> int:
-    """Sends SIGKILL to the script's processes until none is left; returns how many it killed."""
+def kill_all(
+    token: str, roots: Iterable[int], leftovers: Leftovers, excluded: Collection[int] = ()
+) -> int:
+    """Sends SIGKILL to the script's processes until none is left, and removes what they leave
+    behind; returns how many it killed."""
     killed: set[int] = set()
     for _ in range(20):
         living = [process.pid for process in script_processes(token, roots, excluded)]
         if not living:
             break
+        leftovers.look(living)
         killed.update(send(living, signal.SIGKILL))
         time.sleep(0.02)
+    leftovers.remove()
     return len(killed)
