@@ -190,6 +190,8 @@ class HangNote(Document):
     VERSION: ClassVar[int] = 1
 
     hangs_since: str | None
+    kind: Literal["idle", "noSteps"] | None = None
+    ranks: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,8 @@ _THREAD_VARIABLES = (
 _FOLLOWERS = tuple(f"{name}_NUM_THREADS" for name in ("MKL", "OPENBLAS", "BLIS", "NUMEXPR"))
 
 INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
+STACK_SIGNAL = 55
+"""Of real time: scripts and their libraries use those that have names."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def script_environment(
         "TIDEWHEEL_SAVE_FILE": str(files.save),
         "TIDEWHEEL_DATA_WAIT_DIR": str(files.data_wait),
         "TIDEWHEEL_ENDED_DIR": str(files.ended),
+        "TIDEWHEEL_STACK_SIGNAL": str(STACK_SIGNAL),
         "TIDEWHEEL_LEADS": "1" if job.is_leader else "0",
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }

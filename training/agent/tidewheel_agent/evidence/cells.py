@@ -20,6 +20,7 @@ _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
 _WAIT, _SAVE, _EXCHANGE, _FETCH = 1, 2, 3, 4
+_STEPS, _INPUT_WAIT = 8, 23
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ class ProcessCounts:
     """Seconds from the start of loader processes to their first batch; `restarts`: how often. The
     first start of all is left out."""
     restarts: float = 0.0
+    events: float = 0.0
+    """Changes with each step, and with the end of each wait, save, exchange and fetch."""
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -105,6 +108,7 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         pin_cpu=head[25],
         restart=head[26],
         restarts=head[27],
+        events=sum(head[kind] for kind in (*seconds, _STEPS, _INPUT_WAIT)),
     )
 
 

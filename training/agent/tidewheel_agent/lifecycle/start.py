@@ -123,7 +123,14 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
-    hang = HangReports(script, usage.gpu_percent, _hang_file(job))
+    hang = HangReports(
+        script,
+        gpu_percent=usage.gpu_percent,
+        positions=lambda: (log_progress.step, series.furthest() if series is not None else None),
+        cells=prepared.files.instrument,
+        tail=prepared.tail,
+        file=_hang_file(job),
+    )
     limit = StepLimit(run, prepared.files.instrument, log_progress)
     pass_on = _checks(run, prepared, progress, proof, None if launch.serves else hang)
 

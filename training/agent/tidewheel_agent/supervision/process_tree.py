@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..agent_path import OWN_CHILDREN
+from ..configuration.script_environment import STACK_SIGNAL
 from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
@@ -36,6 +37,8 @@ class Process:
     arguments: tuple[str, ...]
     catches_sigterm: bool
     is_service: bool = False
+    shows_stack: bool = False
+    """The hooks are in it, and write where it stands at STACK_SIGNAL."""
 
 
 def adopt_orphans() -> bool:
@@ -110,6 +113,7 @@ def _read(entry: Path) -> Process | None:
             parent=int(fields["PPid"]),
             arguments=tuple(os.fsdecode(part) for part in command),
             catches_sigterm=bool(caught >> (signal.SIGTERM - 1) & 1),
+            shows_stack=bool(caught >> (STACK_SIGNAL - 1) & 1),
         )
     except (OSError, KeyError, ValueError):
         return None
@@ -158,7 +162,7 @@ def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:
     return any("multiprocessing." in part or "compile_worker" in part for part in arguments[1:4])
 
 
-def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
+def send(pids: Iterable[int], number: int) -> list[int]:
     """Signals each process; returns those that still ran."""
     reached = []
     for pid in pids:
