@@ -213,6 +213,16 @@ describe('a subnet', () => {
     expect(await troubles({ network: only }, { pipelines: [withSecret] })).toMatchObject([
       { kind: 'fails', value: 'no route to Secrets Manager' },
     ]);
+    const codeArtifact = {
+      domain: 'team',
+      owner: '111122223333',
+      repository: 'wheels',
+      region: 'us-east-1',
+    };
+    const ofCodeArtifact = onSageMaker({ training: { packageIndex: { codeArtifact } } });
+    expect(await troubles({ network: only }, { pipelines: [ofCodeArtifact] })).toMatchObject([
+      { kind: 'fails', remedy: expect.stringContaining('codeartifact.api and com.amazonaws.') as string },
+    ]);
   });
 
   it('with a public route fails several network cards', async () => {
