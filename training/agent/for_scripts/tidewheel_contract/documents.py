@@ -236,6 +236,8 @@ class HostStart(Document):
     phases: HostStartPhases
     hooks: HostStartHooks
     lines: HostStartLines | None = None
+    batches_before_step: float | None = None
+    skipped: float | None = None
     installing: HostStartInstalling | None = None
 
 
@@ -452,6 +454,7 @@ NAMES = {
     "first_step": "firstStep",
     "py_dataset": "pyDataset",
     "started_at": "startedAt",
+    "batches_before_step": "batchesBeforeStep",
     "cpu_percent": "cpuPercent",
     "gpu_percent": "gpuPercent",
     "steps_per_second": "stepsPerSecond",

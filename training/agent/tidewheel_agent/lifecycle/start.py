@@ -116,10 +116,15 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     script = _start_script(run, prepared, argv, on_line)
     watchdog = Watchdog(script.token, script.pid, script.leftovers)
     started_at = time.time()
-    evidence = _record_evidence(run, prepared)
+    evidence = _record_evidence(run, prepared, resumes=progress.newest is not None)
     usage = _record_usage(run, prepared, script, evidence)
-    awaits_step = partial(awaits_first_step, prepared.files.instrument)
-    progress.script_started(started_at, usage.means, evidence.pace_of_note.take, awaits_step)
+    progress.script_started(
+        started_at,
+        usage.means,
+        evidence.pace_of_note.take,
+        partial(awaits_first_step, prepared.files.instrument),
+        lambda: evidence.skipped_seconds,
+    )
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
@@ -259,7 +264,7 @@ def _checks(
     return on_check
 
 
-def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
+def _record_evidence(run: HostRun, prepared: Prepared, *, resumes: bool) -> EvidenceRecorder:
     job, identity = run.job, run_identity(run.job)
     machine_cores = 0 if run.settings.cpus is None else os.cpu_count() or 0
     return EvidenceRecorder(
@@ -274,6 +279,7 @@ def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
             install_seconds=prepared.install_seconds,
             download_seconds=run.settings.download_seconds,
             hooks="on" if job.script.instrument else "declined",
+            resumes=resumes,
         ),
     )
 

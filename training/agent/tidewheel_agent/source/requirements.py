@@ -44,8 +44,8 @@ _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
 URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
 SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
-"""An ARN: of a secret, `{"username": …, "password": …}` or a token; or of a CodeArtifact repository,
-whose domain gives a token."""
+"""An ARN: of a secret, which is `{"username": …, "password": …}` or a token, or of a repository of
+CodeArtifact, whose domain gives a token."""
 _TOKEN_USER = "__token__"
 _CODE_ARTIFACT_USER = "aws"
 
