@@ -4,8 +4,8 @@
  */
 
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { trainingType } from '@tidewheel/declaration/instance-types.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { type Change, declaredFields } from '@tidewheel/doctor/verdict.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
@@ -105,8 +105,11 @@ export function raisedDisk(
   own: History,
   { pool: { instanceType, launcher } }: Placement,
 ): readonly Change[] {
-  const isFixed = launcher === 'sagemaker' && trainingType(instanceType)?.localStorage === true;
-  if (isFixed || !own.some(({ outcome }) => outcome?.fault === 'disk')) return [];
+  if (
+    !launcherFacts[launcher].hasVolume(instanceType) ||
+    !own.some(({ outcome }) => outcome?.fault === 'disk')
+  )
+    return [];
   const wanted = Math.max(2 * volumeGigabytes, volumeGigabytes + LEAST_MORE_GIGABYTES);
   return [{ kind: 'volume', gigabytes: Math.min(MOST_GIGABYTES, wanted) }];
 }

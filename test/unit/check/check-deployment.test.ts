@@ -260,6 +260,13 @@ describe('a security group', () => {
   });
 });
 
+it('a type of a later generation is named', async () => {
+  const instanceTypes = ['c9i.xlarge', 'c5.xlarge'];
+  const [first, ...others] = await troubles({}, { pipelines: [onSageMaker({ compute: { instanceTypes } })] });
+  expect(first).toMatchObject({ kind: 'limited', value: 'c9i.xlarge' });
+  expect(others.map(({ check }) => check)).toEqual(['training quotas', 'training quotas']);
+});
+
 describe('images and secrets', () => {
   it('that do not exist fail', async () => {
     const training = {

@@ -7,7 +7,7 @@ import { ground } from '../../../support/world/ground.ts';
 const RUN = 'digits-000001';
 const pool = { instanceType: 'c5.xlarge', launcher: 'sagemaker', purchaseOption: 'spot' } as const;
 
-it('after a full disk the volume is raised, and told', async () => {
+it('a full disk raises the volume, on the timeline', async () => {
   const at = ground();
   const now = at.clock.now().toISOString();
   await at.pipelines.ensure('digits', { firstBatch: 1, at: now });
@@ -26,8 +26,8 @@ it('after a full disk the volume is raised, and told', async () => {
   expect([...at.training.jobs.values()].map(({ ResourceConfig }) => ResourceConfig?.VolumeSizeInGB)).toEqual([
     30, 130, 130,
   ]);
-  const told = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'DiskRaised');
-  expect(told.map(({ text }) => text)).toEqual([
+  const entries = (await at.timeline.list(RUN)).filter(({ kind }) => kind === 'DiskRaised');
+  expect(entries.map(({ text }) => text)).toEqual([
     expect.stringContaining('attempt 2 starts with compute.volumeGigabytes: 130, because a disk was full'),
     expect.stringContaining('attempt 3 starts with compute.volumeGigabytes: 130'),
   ]);

@@ -59,8 +59,8 @@ it('announces each hang of a host once', async () => {
     expect.stringContaining(`the script on algo-2 has neither computed nor printed anything since ${since}`),
     expect.stringMatching(/algo-5 computes and has made no step since .*; rank 0: train\.py:8 spin; rank 1/u),
   ]);
-  const told = at.notifier.notices.flatMap(({ notice }) => (notice.type === 'ScriptHangs' ? [notice] : []));
-  expect(told).toMatchObject([
+  const sent = at.notifier.notices.flatMap(({ notice }) => (notice.type === 'ScriptHangs' ? [notice] : []));
+  expect(sent).toMatchObject([
     { host: 'algo-2', kind: 'idle' },
     { host: 'algo-5', ranks },
   ]);

@@ -2,7 +2,7 @@
 
 Shared memory and sockets, such as those of mosaicml-streaming, are there until someone removes
 them. A name is the script's if it was not there before the script, a process of the script held it,
-and nobody holds it now. Of a host that shares its machine, others make names meanwhile.
+and no process holds it now. Of a host that shares its machine, others make names meanwhile.
 """
 
 from __future__ import annotations

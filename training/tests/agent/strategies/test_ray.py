@@ -29,7 +29,7 @@ print("nodes", len([n for n in ray.nodes() if n["Alive"]]), "task on", ray.get(w
 """
 
 
-TOLD = """
+WARNED = """
 import os, time
 import ray
 import ray.train
@@ -40,18 +40,18 @@ marks = os.environ["SM_OUTPUT_INTERMEDIATE_DIR"]
 
 def train(config):
     rank, steps = ray.train.get_context().get_world_rank(), 0
-    while (told := ray.train.get_preemption_info()) is None:
+    while (warned := ray.train.get_preemption_info()) is None:
         time.sleep(0.2)
         steps += 1
         if steps == 50:  # Ray's own watcher has started by then.
             open(f"{marks}/trains-{rank}", "w").close()
-    left = told.deadline_ms / 1000 - time.time()
-    print(f"rank {rank} was told:", told.preempted_ranks != [] and 0 < left < 61, flush=True)
+    left = warned.deadline_ms / 1000 - time.time()
+    print(f"rank {rank} is warned:", warned.preempted_ranks != [] and 0 < left < 61, flush=True)
 
 DataParallelTrainer(
     train,
     scaling_config=ScalingConfig(num_workers=2, placement_strategy="STRICT_SPREAD"),
-    run_config=RunConfig(storage_path=marks, name="told"),
+    run_config=RunConfig(storage_path=marks, name="warned"),
 ).fit()
 time.sleep(3)
 print("the driver goes on", flush=True)
@@ -100,7 +100,7 @@ def test_all_hosts_fail_when_the_script_fails(tmp_path: Path) -> None:
 
 
 def test_rays_own_api_tells_of_a_warning(tmp_path: Path) -> None:
-    attempt = attempt_of(tmp_path, TOLD, helpers=False)
+    attempt = attempt_of(tmp_path, WARNED, helpers=False)
     try:
         attempt.start()
         deadline = time.monotonic() + 400
@@ -109,8 +109,8 @@ def test_rays_own_api_tells_of_a_warning(tmp_path: Path) -> None:
         attempt.signal(signal.SIGTERM, [0])
         assert attempt.wait(400) == [143, 143], attempt.logs()
         logs = attempt.logs(10_000)
-        assert "rank 0 was told: True" in logs, logs
-        assert "rank 1 was told: True" in logs, logs
+        assert "rank 0 is warned: True" in logs, logs
+        assert "rank 1 is warned: True" in logs, logs
         assert "the driver goes on" in logs, logs
         assert "a service of the script ended" not in logs
     finally:

@@ -39,7 +39,7 @@ def main() -> None:
     try:
         print(drain(address, host, float(seconds)), flush=True)
     except Exception as error:  # Another version of Ray may have another API.
-        print(f"Ray could not be told that this host leaves: {error!r}", flush=True)
+        print(f"Ray does not know that this host leaves: {error!r}", flush=True)
 
 
 if __name__ == "__main__":
