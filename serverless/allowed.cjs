@@ -24,6 +24,7 @@ const arn = (text) => ({ 'Fn::Sub': `arn:\${AWS::Partition}:${text}` });
 const subnets = read('subnets', ID);
 const securityGroups = read('securityGroups', ID);
 const imageAccounts = read('imageAccounts', ACCOUNT);
+const indexRepositories = read('packageIndexRepository', /^arn:[^:]+:codeartifact:/);
 const sharedPrefixes = read('sharedPrefixes', PREFIX);
 
 const ec2Arns = (ids, kind) =>
@@ -49,6 +50,13 @@ module.exports = {
   repositoryArns: async (context) =>
     orNone(await imageAccounts(context), '000000000000').map((account) =>
       arn(`ecr:*:${account}:repository/*`),
+    ),
+  indexRepositoryArns: async (context) =>
+    orNone(await indexRepositories(context), 'arn:aws:codeartifact:us-east-1:000000000000:repository/none/none'),
+  /** Tokens are given by domains. */
+  indexDomainArns: async (context) =>
+    orNone(await indexRepositories(context), 'arn:aws:codeartifact:us-east-1:000000000000:repository/none/none').map(
+      (repository) => repository.replace(/:repository\/([^/]+)\/.*/, ':domain/$1'),
     ),
   sharedBucketArns: async (context) => {
     const buckets = (await sharedPrefixes(context)).map((uri) => uri.split('/')[2]);

@@ -53,6 +53,11 @@ const REMEMBERED = {
     remedy: 'write openid and what else the page asks the issuer for, with spaces between them',
   },
   oidcViewers: { default: '', ...CLAIMS },
+  packageIndexRepository: {
+    default: '',
+    pattern: /^arn:[^:]+:codeartifact:[^:]+:\d{12}:repository\/[^/]+\/[^/]+$/,
+    remedy: 'write the ARN of a repository in CodeArtifact',
+  },
   packageIndexSecret: {
     default: '',
     pattern: /^arn:[^:]+:secretsmanager:/,

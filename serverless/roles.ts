@@ -81,6 +81,7 @@ const readCodeAndData = [
       ["${param:packageIndexSecret, 'arn:aws:secretsmanager:us-east-1:000000000000:secret:none'}"],
     ),
   ),
+  ...onlyWith('packageIndexRepository', ...allow.installFromRepository),
   ...onlyWith('sharedPrefixes', ...allow.readSharedPrefixes),
 ];
 const SAVED = [`${OWN}/runs/*/checkpoints/*`, `${OWN}/runs/*/models/*`];

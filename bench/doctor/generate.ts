@@ -13,8 +13,8 @@ export interface Case {
 }
 
 const HEALTHY = 'nothing-wrong';
-/** The simulation starts no images. */
-type DrawnCause = Exclude<Cause, 'image' | 'worker-restarts'>;
+/** The simulation starts no images, and resumes nothing. */
+type DrawnCause = Exclude<Cause, 'image' | 'worker-restarts' | 'skips-data'>;
 
 /** Healthy ones come as often as several sick ones, so that a false alarm counts. */
 const ORDER: readonly DrawnCause[] = [

@@ -33,7 +33,7 @@ const OF_STEPS = [
 type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
 const isOfSteps = (change: Change): change is OfSteps => OF_STEPS.some((kind) => kind === change.kind);
 
-const NOT_SIMULATED = ['smaller-image', 'file-system', 'keep-workers'] as const;
+const NOT_SIMULATED = ['smaller-image', 'file-system', 'keep-workers', 'volume', 'resume-data'] as const;
 type NotSimulated = Extract<Change, { kind: (typeof NOT_SIMULATED)[number] }>;
 const isNotSimulated = (change: Change): change is NotSimulated =>
   NOT_SIMULATED.some((kind) => kind === change.kind);

@@ -1,6 +1,7 @@
 /** Everything that would fail in the first run of a deployment, in one list. It changes nothing but one test object. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { isEc2Type, isKnownTrainingType } from '@tidewheel/declaration/instance-types.ts';
 import { LAUNCHERS, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
@@ -78,6 +79,7 @@ const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Findin
   ...pipelines.map(({ name }) =>
     passed({ check: 'declarations', field: bucketKeys.pipeline(name) }, 'valid'),
   ),
+  ...pipelines.flatMap(laterTypeFindings),
   ...invalid.flatMap(({ name, problems }) =>
     problems.map(({ path, message }) =>
       fails(
@@ -87,6 +89,25 @@ const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Findin
     ),
   ),
 ];
+
+/** Of a generation that no list here has: AWS decides at the launch. */
+function laterTypeFindings({ name, compute }: Pipeline): readonly Finding[] {
+  const isKnown = { sagemaker: isKnownTrainingType, ec2: isEc2Type } as const;
+  const later = (compute.instanceTypes ?? []).filter(
+    (type) => !launchersOf(compute).some((launcher) => isKnown[launcher](type)),
+  );
+  return later.map((type) =>
+    limited(
+      { check: 'declarations', field: `${name}: compute.instanceTypes` },
+      {
+        value: type,
+        message:
+          'this release does not know it, and takes it for the generation before: price and hardware are those that AWS lists, and AWS decides at the launch',
+        remedy: 'name a type beside it that is known',
+      },
+    ),
+  );
+}
 
 interface PlaceOfTraining {
   readonly name: string;

@@ -25,6 +25,7 @@ const parametersSchema = z.object({
   imageAccounts: list,
   sharedPrefixes: list,
   packageIndexSecret: z.string().default(''),
+  packageIndexRepository: z.string().default(''),
   packers: z.coerce.number().int().min(1).optional(),
   notify: z.enum(['objects', 'markers']).default('objects'),
   marker: z.string().default('_SUCCESS'),

@@ -127,6 +127,17 @@ function indexFindings(
         remedy: `add an interface endpoint for com.amazonaws.${subnet.region}.secretsmanager to ${subnet.vpcId}, or a NAT gateway`,
       }),
     ];
+  const lacking = ['codeartifact.api', 'codeartifact.repositories'].filter(
+    (service) => packageIndex?.codeArtifact !== undefined && !hasEndpoint(subnet, endpoints, service),
+  );
+  if (lacking.length > 0)
+    return [
+      fails(NO_PLACE, {
+        value: 'no route to CodeArtifact',
+        message: 'hosts cannot install from training.packageIndex.codeArtifact',
+        remedy: `add interface endpoints for ${lacking.map((each) => `com.amazonaws.${subnet.region}.${each}`).join(' and ')} to ${subnet.vpcId}, or a NAT gateway`,
+      }),
+    ];
   if (packageIndex !== undefined) return [];
   return [
     limited(NO_PLACE, {

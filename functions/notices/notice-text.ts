@@ -13,6 +13,7 @@ export interface NoticeText {
 
 /** Scripts and labels write into reasons. A message of SNS has 256 KB, one of Discord 2,000 characters. */
 const LONGEST_REASON = 500;
+const MOST_RANKS = 8;
 
 /** @param attempts all of the run */
 export function noticeText(event: NoticeEvent, attempts: readonly AttemptRecord[]): NoticeText {
@@ -87,8 +88,11 @@ function linesOf(event: NoticeEvent): readonly string[] {
       const minutes = Math.round(ageSeconds / 60);
       return [`Attempt ${attempt} has saved nothing for ${minutes} minutes; step ${step} is safe`];
     }
-    case 'ScriptHangs':
-      return [`On ${plain(event.detail.host)} it neither computes nor prints since ${event.detail.since}`];
+    case 'ScriptHangs': {
+      const { host, since, kind, ranks = [] } = event.detail;
+      const what = kind === 'noSteps' ? 'computes and makes no step' : 'neither computes nor prints';
+      return [`On ${plain(host)} it ${what} since ${since}`, ...ranks.slice(0, MOST_RANKS).map(plain)];
+    }
     case 'DoctorVerdict':
       return remedyOf(event.detail);
     case 'BudgetNearlySpent':

@@ -26,6 +26,8 @@ export interface MeasuredAttempt {
   readonly phases: { readonly [Name in keyof Phases]?: number };
   /** Of the first host that knows each. */
   readonly lines: ScriptLines;
+  /** The longest of any host, of what a resumed script reads again. */
+  readonly skippedSeconds: number;
 }
 
 export async function readMeasured(
@@ -42,6 +44,7 @@ export async function readMeasured(
   return {
     points: sinceFirstStep(textsOf('points').flatMap((text) => readPoints(text))),
     phases: longest(starts),
+    skippedSeconds: Math.max(0, ...starts.map(({ skipped = 0 }) => skipped)),
     lines: starts.reduceRight<ScriptLines>((all, { lines }) => ({ ...all, ...lines }), {}),
   };
 }

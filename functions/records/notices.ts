@@ -29,7 +29,9 @@ export const NOTICES = {
   ScriptHangs: z.object({
     ...attempt,
     host: z.string(),
-    since: z.string().describe('ISO 8601: when the script last computed or printed.'),
+    since: z.string().describe('ISO 8601: when the script last computed or printed, or made its last step.'),
+    kind: z.enum(['idle', 'noSteps']).optional(),
+    ranks: z.array(z.string()).readonly().optional().describe('Where each rank stands.'),
   }),
   DoctorVerdict: z.object({
     ...attempt,

@@ -4,10 +4,12 @@
  */
 
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { type Change, declaredFields } from '@tidewheel/doctor/verdict.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
 import type { AttemptRecord, RunRecord } from './run-records.ts';
 import type { Stores } from './stores.ts';
 
@@ -46,7 +48,7 @@ function chooseSafe(declaration: Pipeline, history: History): readonly Change[] 
   const last = history.findLast(({ diagnosis }) => diagnosis?.speed !== undefined);
   if (last === undefined) return [];
   const tried = new Set(history.flatMap(({ applied = [] }) => applied.map(({ kind }) => kind)));
-  const kept = wasWorse(history) ? [] : (last.applied ?? []);
+  const kept = wasWorse(history) ? [] : (last.applied ?? []).filter(({ kind }) => kind !== 'volume');
   const found = (last.diagnosis?.verdicts ?? [])
     .filter(({ gain }) => gain.dollars.low > 0)
     .flatMap(({ remedy }) => remedy?.change ?? [])
@@ -88,6 +90,28 @@ function wasWorse(history: History): boolean {
   return was.samplesPerDollar !== undefined && is.samplesPerDollar !== undefined
     ? was.samplesPerDollar > WORSE * is.samplesPerDollar
     : is.stepSeconds.median > WORSE * was.stepSeconds.median;
+}
+
+const MOST_GIGABYTES = 16_384;
+const LEAST_MORE_GIGABYTES = 100;
+
+/**
+ * More disk for an attempt that follows one whose disk was full; once, since a script may fill any. The report and the
+ * timeline name it. A SageMaker type with NVMe has no other disk.
+ * @param own attempts of the run before the one that starts
+ */
+export function raisedDisk(
+  { compute: { volumeGigabytes } }: Pipeline,
+  own: History,
+  { pool: { instanceType, launcher } }: Placement,
+): readonly Change[] {
+  if (
+    !launcherFacts[launcher].hasVolume(instanceType) ||
+    !own.some(({ outcome }) => outcome?.fault === 'disk')
+  )
+    return [];
+  const wanted = Math.max(2 * volumeGigabytes, volumeGigabytes + LEAST_MORE_GIGABYTES);
+  return [{ kind: 'volume', gigabytes: Math.min(MOST_GIGABYTES, wanted) }];
 }
 
 /** The declaration with the changes. */

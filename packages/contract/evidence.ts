@@ -148,6 +148,10 @@ const startSchema = z.object({
     reason: whereKnown(short),
   }),
   lines: linesSchema.default({}).catch({}),
+  /** Seconds in which batches came between the first one and the first step. */
+  batchesBeforeStep: whereKnown(amount),
+  /** The same of a script that resumed, beyond those of the run's first start: it reads again, and skips. */
+  skipped: whereKnown(amount),
   /** What pip is at; absent once the script has started. */
   installing: whereKnown(z.object({ what: short, packages: count })),
 });

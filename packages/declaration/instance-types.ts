@@ -4,8 +4,9 @@
  * Called by the catalog, launchers, placement, checks and the emulators.
  */
 export { familyOf } from './types/instance-family.ts';
-export { EC2_TYPES, isEc2Type } from './types/known-types.ts';
+export { EC2_TYPES, isEc2Type, isLaterType } from './types/known-types.ts';
 export {
+  isKnownTrainingType,
   knownSizes,
   TRAINING_TYPES,
   type TrainingInstanceType,

@@ -30,6 +30,12 @@ export {
 export { readingHints } from './schema/reading-hints.ts';
 export { type Retention, retentionSchema } from './schema/retention.ts';
 export { runPartsOf, runPartsSchema, withParts } from './schema/run-parts.ts';
-export { entryPointOf, type Hyperparameter, trainingSchema } from './schema/training.ts';
+export {
+  entryPointOf,
+  type Hyperparameter,
+  indexCredentialsArn,
+  indexUrl,
+  trainingSchema,
+} from './schema/training.ts';
 export { asWritten, upgradedText, withPin, writtenPipeline, writtenSchema } from './schema/tuning.ts';
 export { channelsOf, type ScriptChannel } from './schema/unpacked.ts';

@@ -12,6 +12,7 @@ export const sub = (text: string) => ({ 'Fn::Sub': text });
 export const CONDITIONS = {
   imageAccounts: 'HasImageAccounts',
   oidcIssuer: 'HasOidcIssuer',
+  packageIndexRepository: 'HasPackageIndexRepository',
   packageIndexSecret: 'HasPackageIndexSecret',
   sharedPrefixes: 'HasSharedPrefixes',
   subnets: 'HasSubnets',

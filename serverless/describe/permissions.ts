@@ -173,6 +173,15 @@ export const readSharedPrefixes = [
   statement('s3', ['GetObject'], [allowed('sharedObjectArns')]),
 ];
 
+/** https://docs.aws.amazon.com/codeartifact/latest/ug/auth-and-access-control-permissions-reference.html */
+export const installFromRepository = [
+  statement('codeartifact', ['GetAuthorizationToken'], [allowed('indexDomainArns')]),
+  statement('codeartifact', ['ReadFromRepository'], [allowed('indexRepositoryArns')]),
+  statement('sts', ['GetServiceBearerToken'], ['*'], {
+    StringEquals: { 'sts:AWSServiceName': 'codeartifact.amazonaws.com' },
+  }),
+];
+
 const PULL = ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'];
 const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:repository/*`);
 const OF_AWS_AND_OWN = [

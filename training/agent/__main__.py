@@ -13,7 +13,10 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "for_sc
 # The channel that the file came in may be shared or read-only.
 sys.dont_write_bytecode = True
 
-_PROGRAMS = ("data_server", "mpi_launch", "mpi_rank", "ray_launch", "ray_node", "with_services")
+_PROGRAMS = (
+    *("data_server", "mpi_launch", "mpi_rank", "ray_drain", "ray_launch", "ray_node"),
+    "with_services",
+)
 """The modules of strategies/programs/."""
 
 

@@ -8,7 +8,7 @@ import {
   CreatePlacementGroupCommand,
   type EC2Client,
 } from '@aws-sdk/client-ec2';
-import { isEc2Type } from '@tidewheel/declaration/instance-types.ts';
+import { isEc2Type, isLaterType } from '@tidewheel/declaration/instance-types.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { FleetPlan } from '../../launch/ec2/fleet.ts';
 import type { FleetRequest } from '../../launch/ec2/fleet-request.ts';
@@ -98,7 +98,7 @@ async function refusalsOf(store: ObjectStore, jobName: string) {
 }
 
 // The catalog's list, because the SDK's enumeration would add 40 KB to the bundles.
-const isInstanceType = (type: string): type is _InstanceType => isEc2Type(type);
+const isInstanceType = (type: string): type is _InstanceType => isEc2Type(type) || isLaterType(type);
 
 /** @returns undefined for a type that EC2 does not have */
 export const instanceTypeOf = (type = ''): _InstanceType | undefined =>

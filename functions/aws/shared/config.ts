@@ -52,6 +52,7 @@ const schemas = {
     TIDEWHEEL_IMAGE_ACCOUNTS: list,
     TIDEWHEEL_SHARED_PREFIXES: list,
     TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
+    TIDEWHEEL_PACKAGE_INDEX_REPOSITORY: z.string().default(''),
   }),
   people: z.object({ TIDEWHEEL_OPERATORS: claims, TIDEWHEEL_VIEWERS: claims }),
   signIn: z.object({
@@ -114,6 +115,7 @@ export const config = {
       imageAccounts: values.TIDEWHEEL_IMAGE_ACCOUNTS,
       sharedPrefixes: values.TIDEWHEEL_SHARED_PREFIXES,
       packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_ARN,
+      packageIndexRepository: values.TIDEWHEEL_PACKAGE_INDEX_REPOSITORY,
     };
   },
   people: (): PeopleRoles => {

@@ -14,7 +14,12 @@ import {
 } from '@tidewheel/contract/bucket-keys.ts';
 import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
 import { isUnpacked, partsOf } from '@tidewheel/declaration/packing-settings.ts';
-import { entryPointOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import {
+  entryPointOf,
+  indexCredentialsArn,
+  indexUrl,
+  type Pipeline,
+} from '@tidewheel/declaration/pipeline.ts';
 import { neededChannels, SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
@@ -147,14 +152,15 @@ function processesOf({ declaration: { training }, placement }: JobInput): number
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
 }
 
-/** Address and secret name of the package index. Only the container reads the secret itself. */
+/** Address of the package index, and what gives its credentials. Only the container reads them. */
 function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
   const { packageIndex, model = 'required' } = declaration.training;
+  const [url, arn] = packageIndex ? [indexUrl(packageIndex), indexCredentialsArn(packageIndex)] : [];
   return {
     TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
     TIDEWHEEL_MODEL: model,
-    ...(packageIndex && { TIDEWHEEL_INDEX_URL: packageIndex.url }),
-    ...(packageIndex?.secret !== undefined && { TIDEWHEEL_INDEX_SECRET: packageIndex.secret }),
+    ...(url !== undefined && { TIDEWHEEL_INDEX_URL: url }),
+    ...(arn !== undefined && { TIDEWHEEL_INDEX_SECRET: arn }),
   };
 }
 

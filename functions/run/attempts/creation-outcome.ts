@@ -114,12 +114,22 @@ async function announce(
     kind: 'AttemptStarted',
     text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); data: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
   });
-  if (applied.length > 0)
+  const [raised = [], advised = []] = [true, false].map((isRaised) =>
+    applied.filter(({ kind }) => (kind === 'volume') === isRaised).map((change) => remedyOf(change).text),
+  );
+  if (advised.length > 0)
     await deps.timeline.add(runId, {
       id: `applied-${attempt.attempt}`,
       at: at.toISOString(),
       kind: 'DoctorApplied',
-      text: `attempt ${attempt.attempt} starts with ${applied.map((change) => remedyOf(change).text).join(', ')}, as the doctor advised (doctor.apply: safe)`,
+      text: `attempt ${attempt.attempt} starts with ${advised.join(', ')}, as the doctor advised (doctor.apply: safe)`,
+    });
+  if (raised.length > 0)
+    await deps.timeline.add(runId, {
+      id: `raised-${attempt.attempt}`,
+      at: at.toISOString(),
+      kind: 'DiskRaised',
+      text: `attempt ${attempt.attempt} starts with ${raised.join(', ')}, because a disk was full before: declare it, or save less`,
     });
   await deps.notifier.notify(
     { runId, pipeline },

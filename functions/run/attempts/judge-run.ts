@@ -321,7 +321,8 @@ const FAULTS: Readonly<Record<PlatformFault, FaultRule>> = {
   },
   disk: {
     attempts: 3,
-    remedy: 'ran out of disk: raise compute.volumeGigabytes, or choose types with more local NVMe',
+    remedy:
+      'ran out of disk, although the volume was raised once where one can be: raise compute.volumeGigabytes, or choose types with more local NVMe',
   },
   memory: {
     attempts: 1,

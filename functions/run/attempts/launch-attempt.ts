@@ -26,7 +26,7 @@ import { readProgress } from '../../records/progress.ts';
 import { keepAttempt, restoreAttempts } from '../../records/record-copies.ts';
 import { type Dataset, datasetOf } from '../../records/run-dataset.ts';
 import { type AttemptRecord, type RunRecord } from '../../records/run-records.ts';
-import { safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
+import { raisedDisk, safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
 import type { FilesDeps } from '../../records/sealed-files.ts';
 import type { Stores } from '../../records/stores.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
@@ -102,7 +102,8 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const known = attempts.find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
   const placement = onlyItsRow(await placementOf(deps, runId, number));
-  const applied = await safeRemedies(deps, run, attempts);
+  const raised = run.declaration ? raisedDisk(run.declaration, attempts, placement) : [];
+  const applied = [...(await safeRemedies(deps, run, attempts)), ...raised];
   const fresh: AttemptRecord = {
     runId,
     pipeline: run.pipeline,

@@ -58,7 +58,9 @@ const appliedReportSchema = z
     /** Absent where one of the two attempts was not measured. */
     measured: measured.optional(),
   })
-  .describe("The doctor's remedies that it started with, and what they brought.");
+  .describe(
+    "The doctor's remedies that it started with, and what they brought; and more disk, where it was full.",
+  );
 type AppliedReport = z.output<typeof appliedReportSchema>;
 
 /** @param all attempts in order, those of the run before first */

@@ -133,28 +133,39 @@ export async function watchHangs(
   const current = hangs.filter(({ since }) => Date.parse(since) >= trainingSince.getTime());
   if (current.length === 0) return;
   const announced = new Set((await deps.timeline.list(runId)).map(({ id }) => id));
-  for (const { host, since } of current) {
+  for (const { host, since, kind = 'idle', ranks = [] } of current) {
     const id = `hangs-${attempt}-${host}-${since}`;
     if (announced.has(id)) continue;
-    await deps.notifier.notify({ runId, pipeline }, { type: 'ScriptHangs', attempt, jobName, host, since });
+    await deps.notifier.notify(
+      { runId, pipeline },
+      { type: 'ScriptHangs', attempt, jobName, host, since, kind, ranks },
+    );
     await deps.timeline.add(runId, {
       id,
       at: deps.clock.now().toISOString(),
       kind: 'ScriptHangs',
-      text: `attempt ${attempt}: the script on ${host} has neither computed nor printed anything since ${since}, and the job bills on: a loader's worker may have died, or a rank waits for another. Its last lines are in the log`,
+      text: `attempt ${attempt}: the script on ${host} ${HANGS[kind]} since ${since}, and the job bills on: a loader's worker may have died, or a rank waits for another. Its last lines and stacks are in the log${ranks.map((rank) => `; ${rank}`).join('')}`,
     });
   }
 }
 
+const HANGS = {
+  idle: 'has neither computed nor printed anything',
+  noSteps: 'computes and has made no step',
+} as const;
+
 interface Hang {
   readonly host: string;
   readonly since: string;
+  readonly kind?: keyof typeof HANGS | undefined;
+  readonly ranks?: readonly string[] | undefined;
 }
 
 async function readHangs(store: ObjectStore, prefix: string): Promise<readonly Hang[]> {
   const files = await readHostFiles(store, prefix, (key) => namePartsOf('hangs', key)?.host);
   return files.flatMap(({ of: host, text }) => {
-    const since = valueOf(readDocument(hangNote, text))?.hangsSince ?? undefined;
-    return since === undefined ? [] : [{ host, since }];
+    const note = valueOf(readDocument(hangNote, text));
+    const since = note?.hangsSince ?? undefined;
+    return since === undefined ? [] : [{ ...note, host, since }];
   });
 }

@@ -5,7 +5,7 @@
 
 import { AWS_IMAGE_ACCOUNTS, frameworkProblem } from '@tidewheel/catalog/images.ts';
 import { s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { indexCredentialsArn, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { type Declaration, readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 
@@ -24,6 +24,8 @@ export interface Allowed {
   readonly sharedPrefixes: readonly string[];
   /** The ARN of the one secret that scripts read; empty: none. */
   readonly packageIndexSecret: string;
+  /** The ARN of the one CodeArtifact repository that scripts install from; empty: none. */
+  readonly packageIndexRepository: string;
 }
 
 export interface DeploymentRules {
@@ -62,7 +64,7 @@ export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: D
     ...networkProblems(declaration.pipeline, allowed),
     ...imageProblems(declaration.pipeline, allowed),
     ...frameworkProblems(declaration.pipeline),
-    ...secretProblems(declaration.pipeline, allowed),
+    ...indexProblems(declaration.pipeline, allowed),
     ...prefixProblems(declaration.pipeline, { allowed, bucket }),
   ];
   return problems.length === 0 ? declaration : { valid: false, problems };
@@ -124,12 +126,14 @@ function imageProblems({ training: { image } }: Pipeline, { account, imageAccoun
   return [{ path, message }];
 }
 
-function secretProblems({ training }: Pipeline, { packageIndexSecret }: Allowed): Problem[] {
-  const secret = training.packageIndex?.secret;
-  if (secret === undefined || secret === packageIndexSecret) return [];
-  const instead = packageIndexSecret === '' ? '' : `use ${packageIndexSecret}, or `;
-  const message = `"${secret}" is not allowed by the deployment: ${instead}deploy with --param="packageIndexSecret=${secret}"`;
-  return [{ path: 'training.packageIndex.secret', message }];
+function indexProblems({ training: { packageIndex } }: Pipeline, allowed: Allowed): Problem[] {
+  const arn = packageIndex && indexCredentialsArn(packageIndex);
+  const isRepository = packageIndex?.codeArtifact !== undefined;
+  const parameter = isRepository ? 'packageIndexRepository' : 'packageIndexSecret';
+  if (arn === undefined || arn === allowed[parameter]) return [];
+  const instead = allowed[parameter] === '' ? '' : `use ${allowed[parameter]}, or `;
+  const message = `"${arn}" is not allowed by the deployment: ${instead}deploy with --param="${parameter}=${arn}"`;
+  return [{ path: `training.packageIndex.${isRepository ? 'codeArtifact' : 'secret'}`, message }];
 }
 
 function prefixProblems(

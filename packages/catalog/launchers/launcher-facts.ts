@@ -62,6 +62,8 @@ export interface LauncherFacts {
   readonly restartSeconds: number;
   /** @returns why the launcher cannot start the gang; undefined when it can */
   infeasible(question: FeasibilityQuestion): string | undefined;
+  /** Whether compute.volumeGigabytes changes the disk of the type. */
+  hasVolume(instanceType: string): boolean;
   /** @returns what a host fetches before its script starts, or why its disk does not hold it */
   downloads(question: DownloadQuestion): Download | { readonly problem: Problem };
   /** @returns the prices of a node, or why none is known */

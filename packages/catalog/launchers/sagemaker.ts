@@ -15,6 +15,7 @@ export const sageMakerFacts: LauncherFacts = {
   serviceName: 'SageMaker',
   // SageMaker fetches a container of many GB.
   restartSeconds: 300,
+  hasVolume: (instanceType) => trainingType(instanceType)?.localStorage !== true,
   infeasible: ({ compute, topology, training, region, purchaseOption }) => {
     const type = trainingType(topology.instanceType);
     if (type === undefined) return `SageMaker does not train on ${topology.instanceType}`;

@@ -51,6 +51,7 @@ const packageIndexSchema = z
       .string()
       .max(500)
       .regex(/^https:\/\/[^\s@]+$/, 'write an https address without user name or password')
+      .optional()
       .describe('A simple index as pip reads it, such as https://packages.example.com/simple/.'),
     secret: z
       .string()
@@ -61,8 +62,40 @@ const packageIndexSchema = z
       )
       .optional()
       .describe('Its credentials: {"username": …, "password": …}, or a token alone.'),
+    codeArtifact: z
+      .strictObject({
+        domain: z.string().regex(/^[a-z][a-z0-9-]{0,48}[a-z0-9]$/, 'write the name of a domain'),
+        owner: z.string().regex(/^\d{12}$/, 'write the id of the account that owns the domain, in quotes'),
+        repository: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,99}$/, 'write the name of a repository'),
+        region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'write a region such as us-east-1'),
+      })
+      .optional()
+      .describe('A repository of AWS CodeArtifact. Each attempt gets a token by the role of its hosts.'),
+  })
+  .refine(({ url, codeArtifact }) => (url === undefined) !== (codeArtifact === undefined), {
+    error: 'name either a url or a codeArtifact',
+  })
+  .refine(({ url, secret }) => url !== undefined || secret === undefined, {
+    error: 'leave out the secret: CodeArtifact gives its own tokens',
+    path: ['secret'],
   })
   .describe('A private package index for requirements.txt.');
+
+type PackageIndex = z.infer<typeof packageIndexSchema>;
+
+/** https://docs.aws.amazon.com/codeartifact/latest/ug/python-configure-pip.html */
+export function indexUrl({ url, codeArtifact }: PackageIndex): string | undefined {
+  if (codeArtifact === undefined) return url;
+  const { domain, owner, repository, region } = codeArtifact;
+  return `https://${domain}-${owner}.d.codeartifact.${region}.amazonaws.com/pypi/${repository}/simple/`;
+}
+
+/** What gives the index its credentials: a secret, or a repository of CodeArtifact. */
+export function indexCredentialsArn({ secret, codeArtifact }: PackageIndex): string | undefined {
+  if (codeArtifact === undefined) return secret;
+  const { domain, owner, repository, region } = codeArtifact;
+  return `arn:aws:codeartifact:${region}:${owner}:repository/${domain}/${repository}`;
+}
 
 const trainingFields = z.strictObject({
   strategy: z

@@ -239,6 +239,21 @@ describe('an instance type', () => {
     });
   });
 
+  it.each(['c9i.xlarge', 'p6-b400.48xlarge', 'g8.2xlarge', 'trn3.48xlarge'])(
+    'of a later generation is left to AWS: %s',
+    (type) => {
+      expect(typesIn(type)).toEqual({});
+    },
+  );
+
+  // A size that there is none of, a generation before, one far ahead, another kind.
+  it.each(['c9i.3xlarg', 'g4.xlarge', 'p5-b100.48xlarge', 'c55.xlarge', 'gg7.xlarge', 'g5.7xlarge'])(
+    'with a slip is refused: %s',
+    (type) => {
+      expect(Object.keys(typesIn(type))).toEqual(['compute.instanceTypes[0]']);
+    },
+  );
+
   it('may be one of EC2 alone with launcher ec2', () => {
     const problems = typesIn('m7a.xlarge, c55.xlarge', ', launcher: ec2');
     expect(Object.keys(problems).sort()).toEqual(['compute.ec2', 'compute.instanceTypes[1]', 'compute.vpc']);

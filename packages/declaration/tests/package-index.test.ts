@@ -30,7 +30,27 @@ it('an index without credentials names no secret', () => {
   });
 });
 
+const codeArtifact = { domain: 'team', owner: '111122223333', repository: 'wheels', region: 'eu-west-1' };
+
+it('a CodeArtifact repository gives address and token', () => {
+  const job = buildTrainingJob(launch({ declaration: declared({ codeArtifact }) }));
+  expect(job).toMatchObject({
+    request: {
+      Environment: {
+        TIDEWHEEL_INDEX_URL:
+          'https://team-111122223333.d.codeartifact.eu-west-1.amazonaws.com/pypi/wheels/simple/',
+        TIDEWHEEL_INDEX_SECRET: 'arn:aws:codeartifact:eu-west-1:111122223333:repository/team/wheels',
+      },
+    },
+  });
+});
+
 it.each([
+  {},
+  { ...index, codeArtifact },
+  { codeArtifact, secret: index.secret },
+  { codeArtifact: { ...codeArtifact, owner: '1111' } },
+  { codeArtifact: { ...codeArtifact, domain: 'team.example.com/' } },
   { url: 'https://user:word@packages.example.com/simple/' },
   { url: 'http://packages.example.com/simple/' },
   { ...index, secret: 'the-password-itself' },

@@ -1,6 +1,7 @@
 /** Whether an instance type exists where a pipeline would launch it, and the nearest one if not. */
 import { nearest } from '@tidewheel/kit/nearest.mjs';
 import ec2 from './ec2-types.json' with { type: 'json' };
+import { likeEarlier } from './instance-family.ts';
 import { TRAINING_TYPES, trainingType } from './training-types.ts';
 
 const sizes: Readonly<Record<string, string>> = ec2.sizes;
@@ -14,10 +15,12 @@ const ON_EC2: ReadonlySet<string> = new Set(EC2_TYPES);
 const TRAINED_ON: readonly string[] = TRAINING_TYPES.map((name) => name.slice('ml.'.length));
 
 export const isEc2Type = (type: string): boolean => ON_EC2.has(type);
+/** Of a generation that the list does not have yet. */
+export const isLaterType = (type: string): boolean => likeEarlier(type, EC2_TYPES) !== undefined;
 
-/** @returns why EC2 cannot launch it, and what to write; undefined if it can */
+/** @returns why EC2 cannot launch it, and what to write; undefined if it can, or if only EC2 can tell */
 export function ec2TypeProblem(type: string): string | undefined {
-  return isEc2Type(type) ? undefined : `EC2 has no such type${meant(type, EC2_TYPES)}`;
+  return isEc2Type(type) || isLaterType(type) ? undefined : `EC2 has no such type${meant(type, EC2_TYPES)}`;
 }
 
 /** @returns why SageMaker cannot train on it, and what to write; undefined if it can */

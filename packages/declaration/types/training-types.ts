@@ -2,7 +2,7 @@
  * The instance types that SageMaker trains on, without `ml.`, and the two facts about each family that shape a request.
  * Source of the names: TrainingInstanceType of the SageMaker API (a contract test compares them).
  */
-import { familyOf } from './instance-family.ts';
+import { familyOf, likeEarlier } from './instance-family.ts';
 
 /** Sizes of each family, by the two facts. */
 interface Table {
@@ -127,8 +127,20 @@ const BY_NAME: ReadonlyMap<string, TrainingType> = new Map(
   ),
 );
 
-/** @param ec2Name such as g5.xlarge; undefined when SageMaker does not train on it */
-export const trainingType = (ec2Name: string): TrainingType | undefined => BY_NAME.get(ec2Name);
+/**
+ * A later generation than those of the table is taken for its newest, and CreateTrainingJob decides.
+ * @param ec2Name such as g5.xlarge; undefined when SageMaker does not train on it
+ */
+export function trainingType(ec2Name: string): TrainingType | undefined {
+  const known = BY_NAME.get(ec2Name);
+  if (known !== undefined) return known;
+  const like = BY_NAME.get(likeEarlier(ec2Name, BY_NAME.keys()) ?? '');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The SDK does not know it yet, either.
+  return like && { ...like, name: `ml.${ec2Name}` as TrainingInstanceType };
+}
+
+/** Whether the table has it; else it is taken for another one. */
+export const isKnownTrainingType = (ec2Name: string): boolean => BY_NAME.has(ec2Name);
 
 /** Every type, with `ml.`. */
 export const TRAINING_TYPES: readonly TrainingInstanceType[] = [...BY_NAME.values()].map(({ name }) => name);

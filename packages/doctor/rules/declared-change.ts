@@ -31,6 +31,7 @@ export function declaredFields(
   }
   if (change.kind === 'input-mode') return [{ path: ['training', 'inputMode'], value: change.inputMode }];
   if (change.kind === 'instance-type') return [{ path: ['compute', 'instanceTypes'], value: [change.type] }];
+  if (change.kind === 'volume') return [{ path: ['compute', 'volumeGigabytes'], value: change.gigabytes }];
   if (change.kind === 'nodes') return [{ path: ['compute', 'nodes'], value: change.nodes }];
   if (change.kind !== 'helpers') return undefined;
   const group = { name: 'helpers', instanceType: change.type, nodes: change.nodes };

@@ -23,6 +23,11 @@ export interface PricedType {
 export interface Evidence {
   readonly points: readonly EvidencePoint[];
   readonly phases: Phases;
+  /**
+   * What a resumed attempt read again before its first step, beyond what the run's first start read there, and who wrote
+   * the checkpoint. Absent where nothing was read again.
+   */
+  readonly skipped?: { readonly seconds: number; readonly format?: string | undefined } | undefined;
   /** Where remedies in the script belong; absent where no hook has found it. */
   readonly lines?: ScriptLines | undefined;
   /** What the training channel holds, downloaded or streamed. */

@@ -11,9 +11,13 @@ const SMALL_FILE_BYTES = 1e6;
 const SLOW_DOWNLOAD = 0.5;
 
 export function startUpFindings(evidence: Evidence, measures: Measures): readonly DoctorFinding[] {
-  return [downloadFinding(evidence, measures), installFinding(evidence), imageFinding(evidence)].filter(
-    (each) => each !== undefined,
-  );
+  const findings = [
+    downloadFinding(evidence, measures),
+    installFinding(evidence),
+    imageFinding(evidence),
+    skipFinding(evidence),
+  ];
+  return findings.filter((each) => each !== undefined);
 }
 
 function downloadFinding(evidence: Evidence, measures: Measures): DoctorFinding | undefined {
@@ -65,6 +69,21 @@ function imageFinding({ phases: { image = 0 } }: Evidence): DoctorFinding | unde
     startSeconds: SPARED * image,
     modelError: 1,
     unknown: ['how much of the image the script needs: half is assumed'],
+  };
+}
+
+/** A gradient of several batches, or a look at the validation data, is no more than that. */
+const LEAST_SKIP_SECONDS = 30;
+
+function skipFinding({ skipped }: Evidence): DoctorFinding | undefined {
+  if (skipped === undefined || skipped.seconds < LEAST_SKIP_SECONDS) return undefined;
+  return {
+    cause: 'skips-data',
+    evidence: { skippedSeconds: skipped.seconds },
+    change: { kind: 'resume-data', format: skipped.format },
+    startSeconds: skipped.seconds,
+    modelError: 0.1,
+    unknown: ['how many more interruptions there are: each later one skips more'],
   };
 }
 

@@ -15,6 +15,7 @@ const CAUSES = [
   'transforms',
   'periodic-gaps',
   'worker-restarts',
+  'skips-data',
   'hand-over',
   'host-memory',
   'network',
@@ -51,6 +52,7 @@ const declaredChange = z.discriminatedUnion('kind', [
   change('prepare-when-packing', {}),
   change('smaller-image', {}),
   change('file-system', { gigabytes: count }),
+  change('volume', { gigabytes: count }),
 ]);
 type DeclaredChange = z.output<typeof declaredChange>;
 
@@ -59,6 +61,7 @@ const scriptChange = z.discriminatedUnion('kind', [
   change('workers', { workers: count }),
   change('out-of-order', {}),
   change('keep-workers', {}),
+  change('resume-data', { format: line }),
   change('fewer-bytes', {}),
   change('load-in-workers', { workers: count, line }),
   change('pause-less', { line }),
@@ -161,6 +164,8 @@ function declaredText(change: DeclaredChange): string {
       return 'training.image: a smaller image, in a registry of the same region';
     case 'file-system':
       return `training.channels: { data: { fsxLustre: fs-…, directory: /<mount name>/, storageGigabytes: ${change.gigabytes} } }, a file system linked to the shards`;
+    case 'volume':
+      return `compute.volumeGigabytes: ${change.gigabytes}`;
     default:
       return change satisfies never;
   }
@@ -194,6 +199,8 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'bf16':
     case 'tf32':
       return precisionText(change);
+    case 'resume-data':
+      return resumeDataText(change.format);
     case 'batch-size':
       return batchSizeText(change.factor, lines);
     default:
@@ -208,6 +215,20 @@ const CALL_OF = {
   'fewer-bytes': 'loader',
   'save-in-background': 'save',
 } as const satisfies Record<keyof typeof PLAIN, keyof ScriptLines>;
+
+const STATEFUL =
+  'StatefulDataLoader of torchdata, whose state_dict() is saved with the checkpoint and loaded when the script resumes';
+
+const SEEKS = 'a dataset with indices, whose sampler begins at the next sample';
+
+/** By what wrote the checkpoint. */
+function resumeDataText(format = ''): string {
+  if (format.includes('Hugging Face'))
+    return `TrainingArguments(ignore_data_skip=True), which takes the data of the epoch from its beginning; or ${SEEKS}`;
+  if (format.includes('Accelerate'))
+    return 'DataLoaderConfiguration(use_stateful_dataloader=True); or accelerator.skip_first_batches(loader, n) over a dataset with indices, which reads nothing of what it skips';
+  return `${STATEFUL}; or ${SEEKS}`;
+}
 
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
 

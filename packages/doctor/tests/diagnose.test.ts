@@ -136,6 +136,21 @@ describe('the first verdict', () => {
     expect((top?.gain.seconds.expected ?? 0) / 10_000).toBeCloseTo(0.028);
   });
 
+  it.each([
+    ['Hugging Face Trainer', 'ignore_data_skip=True'],
+    ['Accelerate', 'skip_first_batches'],
+    [undefined, 'StatefulDataLoader'],
+  ])('is data that a resume of %s skips', (format, remedy) => {
+    const top = topOf([{}], { firstStep: 1_300 }, { skipped: { seconds: 1_200, format } });
+    expect(top).toMatchObject({
+      cause: 'skips-data',
+      evidence: { skippedSeconds: 1_200 },
+      remedy: { where: 'script', text: expect.stringContaining(remedy) as string },
+    });
+    expect(top?.gain.seconds.expected).toBe(1_200);
+    expect(topOf([{}], {}, { skipped: { seconds: 20, format } })?.cause).toBe('nothing-wrong');
+  });
+
   it('is a late worker where few start again', () => {
     const restarts = { share: 0.04, count: 1 };
     const top = topOf([{ ...waiting, gapped: true, workerBusy: 0.4, restarts }]);

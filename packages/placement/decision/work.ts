@@ -156,20 +156,24 @@ function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
 
 /**
  * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
- * work.
+ * work. Where some of them resumed, over those: a script may skip data for long when it resumes.
  */
 function restartCost(
   attempts: readonly PlacedAttempt[],
   downloadSeconds: DownloadSeconds,
 ): number | undefined {
-  const losses = attempts.flatMap((attempt) => {
+  const resumed = attempts.filter(({ progressBefore }) => progressBefore !== undefined);
+  return lowerMedian(lossesOf(resumed, downloadSeconds)) ?? lowerMedian(lossesOf(attempts, downloadSeconds));
+}
+
+function lossesOf(attempts: readonly PlacedAttempt[], downloadSeconds: DownloadSeconds): readonly number[] {
+  return attempts.flatMap((attempt) => {
     const spent = attempt.outcome?.trainingSeconds ?? 0;
     const before = attempt.progressBefore?.trainingSeconds ?? 0;
     const after = attempt.progressAfter?.trainingSeconds ?? before;
     const seconds = spent - (after - before) - downloadSeconds(attempt.placement);
     return spent > 0 && after > before ? [Math.max(0, seconds)] : [];
   });
-  return lowerMedian(losses);
 }
 
 /** Price of one node in the chosen pool. */

@@ -167,6 +167,37 @@ describe("the deployment's parameters", () => {
     for (const role of launch) expect(await isAllowed(role, job('CreateTrainingJob'))).toBe(true);
   });
 
+  it('let scripts install from one CodeArtifact repository', async () => {
+    const codeArtifact = (action: string, resource: string): Call => ({
+      action: `codeartifact:${action}`,
+      resource: `arn:aws:codeartifact:eu-west-1:111122223333:${resource}`,
+    });
+    const bearer = (service: string): Call => ({
+      action: 'sts:GetServiceBearerToken',
+      resource: '*',
+      context: { 'sts:AWSServiceName': service },
+    });
+    const calls = [
+      codeArtifact('GetAuthorizationToken', 'domain/team'),
+      codeArtifact('ReadFromRepository', 'repository/team/wheels'),
+      bearer('codeartifact.amazonaws.com'),
+    ];
+    const packageIndexRepository = 'arn:aws:codeartifact:eu-west-1:111122223333:repository/team/wheels';
+    const given = await deployedWith(made.template, { packageIndexRepository });
+    for (const policy of ['TrainingPolicy', 'HostPolicy'] as const) {
+      const role = roleOfPipeline(given, policy, 'digits');
+      expect(await surprises(role, calls, 'allowed')).toEqual([]);
+      const others = [
+        codeArtifact('GetAuthorizationToken', 'domain/other'),
+        codeArtifact('ReadFromRepository', 'repository/team/others'),
+        codeArtifact('PublishPackageVersion', 'repository/team/wheels'),
+        bearer('other.amazonaws.com'),
+      ];
+      expect(await surprises(role, others, 'denied')).toEqual([]);
+      expect(await surprises(roleOfPipeline(template, policy, 'digits'), calls, 'denied')).toEqual([]);
+    }
+  });
+
   it('may allow every network', async () => {
     const any = rolesOf(await deployedWith(made.template, { subnets: '*', securityGroups: '*' }));
     const launch = any.filter(({ id }) => id === 'LaunchRole');
@@ -185,6 +216,7 @@ describe("the deployment's parameters", () => {
     ['securityGroupIds', { securityGroups: 'sg-1;sg-2' }],
     ['repositoryArns', { imageAccounts: '1234' }],
     ['sharedObjectArns', { sharedPrefixes: 's3://data/images' }],
+    ['indexDomainArns', { packageIndexRepository: 'team/wheels' }],
   ])('stop the deployment where %s cannot be', async (list, parameters) => {
     await expect(listOf(list, parameters)).rejects.toThrow(Object.keys(parameters)[0]);
   });

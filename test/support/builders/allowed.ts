@@ -9,4 +9,5 @@ export const ANY_NETWORK: Allowed = {
   imageAccounts: [],
   sharedPrefixes: [],
   packageIndexSecret: '',
+  packageIndexRepository: '',
 };

@@ -213,6 +213,16 @@ describe('a subnet', () => {
     expect(await troubles({ network: only }, { pipelines: [withSecret] })).toMatchObject([
       { kind: 'fails', value: 'no route to Secrets Manager' },
     ]);
+    const codeArtifact = {
+      domain: 'team',
+      owner: '111122223333',
+      repository: 'wheels',
+      region: 'us-east-1',
+    };
+    const ofCodeArtifact = onSageMaker({ training: { packageIndex: { codeArtifact } } });
+    expect(await troubles({ network: only }, { pipelines: [ofCodeArtifact] })).toMatchObject([
+      { kind: 'fails', remedy: expect.stringContaining('codeartifact.api and com.amazonaws.') as string },
+    ]);
   });
 
   it('with a public route fails several network cards', async () => {
@@ -248,6 +258,13 @@ describe('a security group', () => {
       { kind: 'fails', value: 'sg-1 of vpc-2' },
     ]);
   });
+});
+
+it('a type of a later generation is named', async () => {
+  const instanceTypes = ['c9i.xlarge', 'c5.xlarge'];
+  const [first, ...others] = await troubles({}, { pipelines: [onSageMaker({ compute: { instanceTypes } })] });
+  expect(first).toMatchObject({ kind: 'limited', value: 'c9i.xlarge' });
+  expect(others.map(({ check }) => check)).toEqual(['training quotas', 'training quotas']);
 });
 
 describe('images and secrets', () => {

@@ -85,6 +85,12 @@ describe('buildTrainingJob', () => {
     expect(request(launch({ placement: m5 })).ResourceConfig.VolumeSizeInGB).toBe(30);
   });
 
+  it('asks the API for a later generation', () => {
+    const made = request(launch({ placement: on('g8.xlarge') })).ResourceConfig;
+    expect(made).toMatchObject({ InstanceType: 'ml.g8.xlarge' });
+    expect(made).not.toHaveProperty('VolumeSizeInGB');
+  });
+
   it('reads the source from the folder or declared URI', () => {
     expect(channel(request(launch()), 'code')?.S3Uri).toBe('s3://tw-data/digits/source/');
     const own = declaration({ training: { source: 's3://elsewhere/v7/' } });

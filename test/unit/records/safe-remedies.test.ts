@@ -1,7 +1,7 @@
 import type { Change, Verdict } from '@tidewheel/doctor/verdict.ts';
 import { describe, expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../functions/records/run-records.ts';
-import { safeRemedies, withRemedies } from '../../../functions/records/safe-remedies.ts';
+import { raisedDisk, safeRemedies, withRemedies } from '../../../functions/records/safe-remedies.ts';
 import { AT, attemptOf, declarationOf, placementOf, runOf } from '../../support/builders/records.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 
@@ -85,4 +85,38 @@ it('changes the fields that the remedies name', () => {
   const changed = withRemedies(declaration, [FILE, LARGER]);
   expect(changed.training.inputMode).toBe('File');
   expect(changed.compute.instanceTypes).toEqual(['g5.2xlarge']);
+});
+
+describe('after a full disk', () => {
+  const full = attemptOf('digits-000001', 1, {
+    outcome: {
+      kind: 'serviceError',
+      fault: 'disk',
+      message: 'ENOSPC',
+      trainingSeconds: 60,
+      billableSeconds: 60,
+      interruptions: 0,
+    },
+  });
+  const on = (instanceType: string, launcher: 'sagemaker' | 'ec2') => {
+    const placement = placementOf();
+    return { ...placement, pool: { ...placement.pool, instanceType, launcher } };
+  };
+
+  it('the next attempts get a larger volume, once', () => {
+    const own = declarationOf('digits', { compute: { instanceTypes: TYPES, volumeGigabytes: 200 } });
+    const raised = raisedDisk(own, [full], on('c5.xlarge', 'sagemaker'));
+    expect(raised).toEqual([{ kind: 'volume', gigabytes: 400 }]);
+    expect(raisedDisk(own, [full, { ...full, applied: raised }], on('c5.xlarge', 'ec2'))).toEqual(raised);
+    expect(withRemedies(own, raised).compute.volumeGigabytes).toBe(400);
+  });
+
+  it('a type whose NVMe is its disk gets none', () => {
+    expect(raisedDisk(declaration, [full], on('g5.xlarge', 'sagemaker'))).toEqual([]);
+    expect(raisedDisk(declaration, [full], on('g5.xlarge', 'ec2'))).toHaveLength(1);
+  });
+
+  it('another loss raises nothing', () => {
+    expect(raisedDisk(declaration, [measured([])], on('c5.xlarge', 'ec2'))).toEqual([]);
+  });
 });

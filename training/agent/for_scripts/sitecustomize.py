@@ -1,15 +1,16 @@
 """Python imports this at its start, since the agent puts the folder first on PYTHONPATH.
 
-It notes which checkpoints are read, and when the program has ended well. It installs the hooks once
-the program imports what they hook: those of automatic checkpoints, those that measure, and those
-that keep W&B's newest rows. The next `sitecustomize` on the path, which this one hides, runs as
-before.
+It notes which checkpoints are read, and when the program has ended well, and shows its stacks when
+the agent asks. It installs the hooks once the program imports what they hook: those of automatic
+checkpoints, those that measure, and those that keep W&B's newest rows. The next `sitecustomize` on
+the path, which this one hides, runs as before.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import functools
 import importlib.abc
 import os
@@ -226,6 +227,10 @@ def _run_hidden_one() -> None:
         spec.loader.exec_module(module_from_spec(spec))
 
 
+if os.environ.get("TIDEWHEEL_STACK_SIGNAL") and sys.stderr is not None:
+    # Written by C code, so also in a call that does not return.
+    number = int(os.environ["TIDEWHEEL_STACK_SIGNAL"])
+    _hook("it shows no stack where it hangs", lambda: faulthandler.register(number))
 if os.environ.get("TIDEWHEEL_ENDED_DIR"):
     _note_end(os.environ["TIDEWHEEL_ENDED_DIR"])
 

@@ -685,12 +685,17 @@ class DeclarationTrainingChannelsValue2(_DeclarationTrainingChannelsValue2, tota
     usdPerGigabyteMonth: float
 
 
-class _DeclarationTrainingPackageIndex(TypedDict):
+class DeclarationTrainingPackageIndex(TypedDict, total=False):
     url: str
-
-
-class DeclarationTrainingPackageIndex(_DeclarationTrainingPackageIndex, total=False):
     secret: str
+    codeArtifact: DeclarationTrainingPackageIndexCodeArtifact
+
+
+class DeclarationTrainingPackageIndexCodeArtifact(TypedDict):
+    domain: str
+    owner: str
+    repository: str
+    region: str
 
 
 class DeclarationCompute(TypedDict, total=False):
@@ -2375,12 +2380,17 @@ class RunDeclarationTrainingChannelsValue2(_RunDeclarationTrainingChannelsValue2
     usdPerGigabyteMonth: float
 
 
-class _RunDeclarationTrainingPackageIndex(TypedDict):
+class RunDeclarationTrainingPackageIndex(TypedDict, total=False):
     url: str
-
-
-class RunDeclarationTrainingPackageIndex(_RunDeclarationTrainingPackageIndex, total=False):
     secret: str
+    codeArtifact: RunDeclarationTrainingPackageIndexCodeArtifact
+
+
+class RunDeclarationTrainingPackageIndexCodeArtifact(TypedDict):
+    domain: str
+    owner: str
+    repository: str
+    region: str
 
 
 class _RunDeclarationCompute(TypedDict):

@@ -36,6 +36,7 @@ from .cells import (
     THREADS,
     TRAINER,
     WAIT,
+    WAIT_BEFORE_STEP,
     WORKER,
     WORKERS,
     Cells,
@@ -271,6 +272,7 @@ class Meter:
         if get_ident() != self.thread:
             self._takes_thread(steps=True)
         if self.values[STEPS] == 0.0:
+            self.values[WAIT_BEFORE_STEP] = self.values[WAIT]
             self.values[FIRST_STEP] = monotonic()
             self.values[RANK] = float(_own_rank())
             if self.count_threads is not None:

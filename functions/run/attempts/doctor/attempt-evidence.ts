@@ -53,7 +53,7 @@ export async function evidenceOfAttempt(
   store: ObjectStore,
   { run, attempt, startUp, leastSeconds, runsPerMonth: runs }: AttemptQuestion,
 ): Promise<Evidence | undefined> {
-  const { points, phases, lines } = await readMeasured(store, attempt);
+  const { points, phases, lines, skippedSeconds: seconds } = await readMeasured(store, attempt);
   const instance = instanceOf(attempt.placement);
   const least = Math.max(LEAST_POINTS, Math.ceil(leastSeconds / POINT_SECONDS));
   const hosts = [...Map.groupBy(points, ({ host }) => host).values()];
@@ -63,6 +63,7 @@ export async function evidenceOfAttempt(
     points,
     phases: allPhases(phases, startUp),
     lines,
+    ...(seconds > 0 && { skipped: { seconds, format: attempt.resume?.checkpoint?.format } }),
     data: { bytes: input?.bytes ?? 0, files: input?.shards ?? 0 },
     inputMode: input === undefined || input.mode === 'File' ? 'File' : 'FastFile',
     instance,

@@ -41,6 +41,24 @@ describe('of a start', () => {
     expect(unmeasured.marginSeconds).toBe(900);
   });
 
+  it('what a resume skips again counts, from the first on', () => {
+    const input = lostOnce(0);
+    const saved = progress(50, HOUR - BILLED_START_SECONDS);
+    const [startedAt, endedAt] = [hoursLater(3), hoursLater(5)];
+    const resumed = attempt(
+      2,
+      poolOf('g6.xlarge', ZONES[0]),
+      { kind: 'interrupted', startedAt, endedAt, trainingSeconds: 2 * HOUR },
+      {
+        createdAt: startedAt,
+        progressBefore: saved,
+        progressAfter: progress(60, HOUR - BILLED_START_SECONDS + 1_200),
+      },
+    );
+    const { work } = situationOf({ ...input, attempts: [...input.attempts, resumed], now: hoursLater(6) });
+    expect(work.restartSeconds).toBe(2 * HOUR - 1_200);
+  });
+
   it('a wait for capacity is no provisioning', () => {
     expect(situationOf(lostOnce(1_200)).marginSeconds).toBe(900);
   });

@@ -50,11 +50,18 @@ it('announces each hang of a host once', async () => {
   note('algo-2', JSON.stringify({ hangsSince: since }));
   note('algo-3', 'no JSON');
   note('algo-4', JSON.stringify({ hangsSince: null }));
+  const ranks = ['rank 0: train.py:8 spin', 'rank 1: train.py:9 wait'];
+  note('algo-5', JSON.stringify({ hangsSince: since, kind: 'noSteps', ranks }));
   at.pass(130);
   await look();
   await look();
   expect((await hangs()).map(({ text }) => text)).toEqual([
     expect.stringContaining(`the script on algo-2 has neither computed nor printed anything since ${since}`),
+    expect.stringMatching(/algo-5 computes and has made no step since .*; rank 0: train\.py:8 spin; rank 1/u),
   ]);
-  expect(at.notifier.notices.filter(({ notice }) => notice.type === 'ScriptHangs')).toHaveLength(1);
+  const sent = at.notifier.notices.flatMap(({ notice }) => (notice.type === 'ScriptHangs' ? [notice] : []));
+  expect(sent).toMatchObject([
+    { host: 'algo-2', kind: 'idle' },
+    { host: 'algo-5', ranks },
+  ]);
 });

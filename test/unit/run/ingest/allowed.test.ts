@@ -41,6 +41,17 @@ describe('a deployment without parameters', () => {
     expect(problemsOf({ ...NOTHING, packageIndexSecret: SECRET }, { training })).toEqual({});
   });
 
+  it('refuses every repository of CodeArtifact', () => {
+    const arn = 'arn:aws:codeartifact:us-east-1:111122223333:repository/team/wheels';
+    const training =
+      'packageIndex: { codeArtifact: { domain: team, owner: "111122223333", repository: wheels, region: us-east-1 } }';
+    const problems = problemsOf(NOTHING, { training });
+    expect(problems['training.packageIndex.codeArtifact']).toContain(
+      `--param="packageIndexRepository=${arn}"`,
+    );
+    expect(problemsOf({ ...NOTHING, packageIndexRepository: arn }, { training })).toEqual({});
+  });
+
   it('refuses a framework that has no image', () => {
     const training = 'framework: xgboost, frameworkVersion: 1.7-1';
     expect(problemsOf(NOTHING, { training })['training.frameworkVersion']).toContain(

@@ -190,6 +190,8 @@ class HangNote(Document):
     VERSION: ClassVar[int] = 1
 
     hangs_since: str | None
+    kind: Literal["idle", "noSteps"] | None = None
+    ranks: list[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +236,8 @@ class HostStart(Document):
     phases: HostStartPhases
     hooks: HostStartHooks
     lines: HostStartLines | None = None
+    batches_before_step: float | None = None
+    skipped: float | None = None
     installing: HostStartInstalling | None = None
 
 
@@ -450,6 +454,7 @@ NAMES = {
     "first_step": "firstStep",
     "py_dataset": "pyDataset",
     "started_at": "startedAt",
+    "batches_before_step": "batchesBeforeStep",
     "cpu_percent": "cpuPercent",
     "gpu_percent": "gpuPercent",
     "steps_per_second": "stepsPerSecond",

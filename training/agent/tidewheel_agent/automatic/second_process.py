@@ -120,7 +120,7 @@ class SecondProcess:
         )
         training.leave_alone(self._script.pid)
         _give_way(self._script.pid)
-        self._watchdog = Watchdog(self._script.token, self._script.pid)
+        self._watchdog = Watchdog(self._script.token, self._script.pid, self._script.leftovers)
 
     def close(self) -> None:
         script, self._script = self._script, None

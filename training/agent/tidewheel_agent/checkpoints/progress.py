@@ -63,6 +63,7 @@ class ProgressReporter:
         self._started_at: float | None = None
         self._usage_means: Callable[[], dict[str, float]] = dict
         self._take_pace: Callable[[], dict[str, float]] = dict
+        self._skipped_seconds: Callable[[], float] = float
         self._pace: dict[str, float] = {}
         note = read_note(folder)
         self._noted = note.checkpoint
@@ -107,14 +108,17 @@ class ProgressReporter:
         usage_means: Callable[[], dict[str, float]],
         take_pace: Callable[[], dict[str, float]] = dict,
         awaits_step: Callable[[], bool] = lambda: False,
+        skipped_seconds: Callable[[], float] = float,
     ) -> None:
         """`usage_means`: how busy this host is; the service forecasts other topologies from it.
-        `take_pace`: means since its last call."""
+        `take_pace`: means since its last call. `skipped_seconds`: of reading again what was read
+        before the checkpoint."""
         self._started_at = unix_seconds
         if self._frameworks is not None:
             self._frameworks.script_started(unix_seconds, awaits_step)
         self._usage_means = usage_means
         self._take_pace = take_pace
+        self._skipped_seconds = skipped_seconds
 
     @property
     def has_trained(self) -> bool:
@@ -277,8 +281,9 @@ class ProgressReporter:
             return checkpoint.training_seconds
         if self._started_at is None or checkpoint.step == self._earlier_step:
             return self._earlier_seconds
-        replayed = self._log_progress.replay_seconds
-        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at - replayed)
+        # To replay, or to skip data by reading it again, is no training.
+        lost = self._log_progress.replay_seconds + self._skipped_seconds()
+        return self._earlier_seconds + max(0.0, checkpoint.saved_at - self._started_at - lost)
 
     def _note_of(self, checkpoint: Checkpoint) -> documents.ProgressNote:
         usage = self._usage_means()

@@ -23,6 +23,8 @@ _THREAD_VARIABLES = (
 _FOLLOWERS = tuple(f"{name}_NUM_THREADS" for name in ("MKL", "OPENBLAS", "BLIS", "NUMEXPR"))
 
 INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
+STACK_SIGNAL = 55
+"""Of real time: scripts and their libraries use those that have names."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,15 @@ class ScriptFiles:
     ended: Path
     """A folder, in which each process of the script notes what it has read of the checkpoints, and
     that its code has ended well."""
+    temporary: Path
+    """A folder for the script's temporary files, which is emptied before each start."""
 
     @classmethod
     def create(cls, folder: Path) -> ScriptFiles:
         names = ("stop-soon", "save-soon", "data-wait", "automatic")
-        files = cls(*(folder / name for name in (*names, "instrument", "ended")))
-        for each in (files.data_wait, files.automatic, files.instrument, files.ended):
+        files = cls(*(folder / name for name in (*names, "instrument", "ended", "tmp")))
+        folders = (files.data_wait, files.automatic, files.instrument, files.ended)
+        for each in (*folders, files.temporary):
             each.mkdir()
         return files
 
@@ -79,6 +84,7 @@ def script_environment(
         "TIDEWHEEL_SAVE_FILE": str(files.save),
         "TIDEWHEEL_DATA_WAIT_DIR": str(files.data_wait),
         "TIDEWHEEL_ENDED_DIR": str(files.ended),
+        "TIDEWHEEL_STACK_SIGNAL": str(STACK_SIGNAL),
         "TIDEWHEEL_LEADS": "1" if job.is_leader else "0",
         "TIDEWHEEL_GRACE_SECONDS": f"{settings.grace_seconds:g}",
     }
@@ -90,7 +96,13 @@ def script_environment(
     own |= automatic_environment(job, files, own["PYTHONPATH"])
     declared = {name: expand(text, job.paths) for name, text in job.script.environment.items()}
     threads = thread_environment(hardware.cpus, processes, inherited, declared)
-    return {**defaults, "PYTHONUNBUFFERED": "1", **inherited, **threads, **declared, **own}
+    usual = {
+        "PYTHONUNBUFFERED": "1",
+        # A cache: what PyTorch has compiled serves the next start on this host.
+        "TORCHINDUCTOR_CACHE_DIR": os.path.join(inherited.get("TMPDIR", "/tmp"), "torchinductor"),
+    }
+    temporary = {"TMPDIR": str(files.temporary)}
+    return {**defaults, **usual, **inherited, **temporary, **threads, **declared, **own}
 
 
 def instrument_environment(job: Job, files: ScriptFiles, python_path: str) -> dict[str, str]:

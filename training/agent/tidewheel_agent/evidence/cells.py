@@ -15,11 +15,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-_HEAD = struct.Struct("=28d")
+_HEAD = struct.Struct("=29d")
 _RING = 32
 _RING_LENGTH = 4096
 _TRAINER, _WORKER = 1, 2
 _WAIT, _SAVE, _EXCHANGE, _FETCH = 1, 2, 3, 4
+_STEPS, _INPUT_WAIT, _WAIT_BEFORE_STEP = 8, 23, 28
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class ProcessCounts:
     """Seconds from the start of loader processes to their first batch; `restarts`: how often. The
     first start of all is left out."""
     restarts: float = 0.0
+    batches_before_step: float = 0.0
+    """Seconds of waits between the first batch and the first step."""
+    events: float = 0.0
+    """Changes with each step, and with the end of each wait, save, exchange and fetch."""
 
 
 def read_counts(folder: Path, now: float) -> list[ProcessCounts]:
@@ -78,8 +83,11 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
     seconds = {kind: head[kind] for kind in (_WAIT, _SAVE, _EXCHANGE, _FETCH)}
     if doing in seconds:
         seconds[doing] += max(0.0, now - head[7])
+    # Until then, all that it waited.
+    waited = head[_WAIT_BEFORE_STEP] if head[16] else seconds[_WAIT]
     return ProcessCounts(
         pid=pid,
+        batches_before_step=max(0.0, waited - (head[15] - head[14])) if head[15] else 0.0,
         is_trainer=head[0] == _TRAINER,
         wait=seconds[_WAIT] + head[23],
         save=seconds[_SAVE],
@@ -105,6 +113,7 @@ def _counts(pid: int, data: bytes, now: float) -> ProcessCounts:
         pin_cpu=head[25],
         restart=head[26],
         restarts=head[27],
+        events=sum(head[kind] for kind in (*seconds, _STEPS, _INPUT_WAIT)),
     )
 
 

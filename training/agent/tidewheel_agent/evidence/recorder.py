@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 from collections import deque
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from tidewheel_contract import documents
-from tidewheel_contract.reading import line_of, path_in, read
+from tidewheel_contract.reading import line_of, parse, path_in, read
 
 from ..files import append_line, write_document
 from ..log import iso, log
@@ -44,6 +45,8 @@ _METRICS = {
     "stepSecondsP95": "step_seconds_p95",
 }
 
+_SKIP_WARN_SECONDS = 60.0
+
 Hooks = Literal["on", "declined"]
 
 
@@ -56,6 +59,8 @@ class Start:
     install_seconds: float
     download_seconds: float | None
     hooks: Hooks
+    resumes: bool = False
+    """A checkpoint is there."""
 
 
 def evidence_file(folder: Path, kind: type[documents.Document], attempt: int, host: str) -> Path:
@@ -80,6 +85,9 @@ class EvidenceRecorder:
         self._queue: list[int] = []
         self._gpu: list[float] = []
         self._told: documents.HostStart | None = None
+        self._usual_batches = _batches_of_first_start(folder, attempt) if folder else 0.0
+        self.skipped_seconds = 0.0
+        """In which a resumed script read again, beyond what the run's first start read."""
         self.pace_of_minute, self.pace_of_note = Pace(), Pace()
 
     def observe(self, reading: Reading) -> None:
@@ -144,6 +152,17 @@ class EvidenceRecorder:
         waits = {pid: waits_for_cores(pid) for pid in cpu}
         return Look(reading, read_memory(), processes, cpu, waits)
 
+    def _note_skipped(self, batches: float) -> None:
+        if not self._start.resumes:
+            return
+        before = self.skipped_seconds
+        self.skipped_seconds = max(before, batches - self._usual_batches)
+        if before < _SKIP_WARN_SECONDS <= self.skipped_seconds:
+            log(
+                f"WARNING: the script has read batches for {self.skipped_seconds:.0f} s since it "
+                "resumed, and made no step: it skips what it had read by reading it again"
+            )
+
     def _durations(self, before: Look, after: Look) -> list[float]:
         steps = {each.pid: each.steps for each in before.processes}
         return [
@@ -161,11 +180,17 @@ class EvidenceRecorder:
         if removed is not None:
             hooks = documents.HostStartHooks(kind="removed", **removed)
         trainers = [each.pid for each in processes if each.is_trainer]
+        batches = max(
+            (each.batches_before_step for each in processes if each.is_trainer), default=0.0
+        )
+        self._note_skipped(batches)
         document = documents.HostStart(
             started_at=iso(self._start.at),
             phases=_phases(self._start, processes),
             hooks=hooks,
             lines=read(documents.HostStartLines, remedy_lines(self._cells, trainers)),
+            batches_before_step=round(batches, 1),
+            skipped=round(self.skipped_seconds, 1) if self._start.resumes else None,
         )
         if document == self._told:
             return
@@ -175,6 +200,25 @@ class EvidenceRecorder:
         if self._phases is not None:
             self._phases.parent.mkdir(parents=True, exist_ok=True)
             write_document(self._phases, document)
+
+
+def _batches_of_first_start(folder: Path, attempt: int) -> float:
+    """Such as those of a look at the validation data, which each start takes."""
+    for earlier in range(1, attempt):
+        found = [
+            start.batches_before_step
+            for path in folder.glob(documents.HostStart.FILE.format(attempt=earlier, host="*"))
+            if (start := _read_start(path)) is not None and start.batches_before_step is not None
+        ]
+        if found:
+            return max(found)
+    return 0.0
+
+
+def _read_start(path: Path) -> documents.HostStart | None:
+    with contextlib.suppress(OSError, ValueError):
+        return parse(documents.HostStart, path.read_text(encoding="utf-8"))
+    return None
 
 
 def _phases(start: Start, processes: Sequence[ProcessCounts]) -> documents.HostStartPhases:

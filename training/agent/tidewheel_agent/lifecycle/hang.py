@@ -2,44 +2,68 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tidewheel_contract.documents import HangNote
 
+from ..configuration.script_environment import STACK_SIGNAL
+from ..evidence.cells import read_counts
+from ..failure_file import LogTail
 from ..files import write_document
 from ..log import iso, log
 from ..metrics.counters import ProcessCounters
+from ..supervision.process_tree import send
 from ..supervision.script import Script
 
 _CHECK_SECONDS = 10.0
 _PATIENCE_SECONDS = 120.0
 _IDLE_CPUS = 0.01
 """A process that only waits, such as for a lock or a dead worker, uses less of one CPU."""
+_LEAST_MOVES = 3
+_STEP_PATIENCE_SECONDS = 300.0
+_LONGEST_PAUSES = 5
+"""So many times the longest pause so far is no pause between two steps, such as a validation."""
+_IF_IT_PRINTS = 3
+_STACK_SECONDS = 1.0
+_MOST_RANKS = 32
+_FRAME = re.compile(r'^\s*File "(?:.*/)?([^"/]+)", line (\d+) in (\S+)')
+_MOST_FRAMES = 4
 
 
 class HangReports:
     """`gpu_percent`: how busy the host's GPUs are now, or None where it has none.
 
+    `positions`: how far the script is; it changes with each step. `cells`: of the hooks.
     `file`: where the service learns of it; None where the job saves no checkpoints.
     """
 
     def __init__(
         self,
         script: Script,
+        *,
         gpu_percent: Callable[[], float | None],
+        positions: Callable[[], Hashable],
+        cells: Path,
+        tail: LogTail,
         file: Path | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._counters = ProcessCounters(script.processes)
         self._gpu_percent = gpu_percent
+        self._positions = positions
+        self._cells = cells
+        self._tail = tail
         self._script = script
         self._watch = HangWatch(clock())
         self._next_check = 0.0
         self._file = file
-        self._reported: float | None = None
+        self._reported: Hang | None = None
 
     def check(self) -> None:
         now = self._clock()
@@ -47,59 +71,149 @@ class HangReports:
             return
         self._next_check = now + _CHECK_SECONDS
         cpu = self._counters.read().cpu_seconds or 0.0
-        warning = self._watch.observe(now, cpu, self._script.lines, self._gpu_percent())
+        counts = [(each.pid, each.events) for each in read_counts(self._cells, now)]
+        positions = (*counts, self._positions())
+        warning = self._watch.observe(now, cpu, self._script.lines, self._gpu_percent(), positions)
         if warning is not None:
             log(warning)
-        if self._watch.hangs_since != self._reported:
-            self._reported = self._watch.hangs_since
-            self._report(None if self._reported is None else time.time() - (now - self._reported))
+        hang = self._watch.hang
+        if hang != self._reported:
+            self._reported = hang
+            ranks = [] if hang is None else self._stacks(now)
+            since = None if hang is None else iso(time.time() - (now - hang.since))
+            kind = None if hang is None else hang.kind
+            self._report(HangNote(hangs_since=since, kind=kind, ranks=ranks))
 
-    def _report(self, since_unix_seconds: float | None) -> None:
+    def _stacks(self, now: float) -> list[str]:
+        """Logs where each rank stands, and returns it in a line each.
+
+        The hooks have Python write the stacks at a signal, also in the middle of a call that does
+        not return. py-spy would need ptrace, which containers lack.
+        """
+        showing = {each.pid for each in self._script.processes() if each.shows_stack}
+        ranks = {each.pid: each.rank for each in read_counts(self._cells, now) if each.is_trainer}
+        pids = sorted(showing & {*ranks} or showing, key=lambda pid: ranks.get(pid, pid))
+        found = []
+        for pid in pids[:_MOST_RANKS]:
+            name = f"rank {ranks[pid]}" if ranks.get(pid, -1) >= 0 else f"process {pid}"
+            log(f"where {name} stands:")
+            before = self._script.lines
+            send([pid], STACK_SIGNAL)
+            self._await_lines(before)
+            lines = self._tail.last_lines(max(1, self._script.lines - before))
+            found.append(f"{name}: {_innermost(lines)}"[:300])
+        # What it prints now is no sign of life.
+        self._watch.overlook(self._script.lines)
+        return found
+
+    def _await_lines(self, before: int) -> None:
+        deadline, seen = time.monotonic() + _STACK_SECONDS, before
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+            if before < self._script.lines == seen:
+                return
+            seen = self._script.lines
+
+    def _report(self, note: HangNote) -> None:
         if self._file is None:
             return
-        since = None if since_unix_seconds is None else iso(since_unix_seconds)
         try:
             self._file.parent.mkdir(exist_ok=True)
         except OSError as error:
             log(f"cannot report the hang to the service: {error}")
             return
-        write_document(self._file, HangNote(hangs_since=since))
+        write_document(self._file, note)
+
+
+def _innermost(lines: Sequence[str]) -> str:
+    """The frames of the thread that got the signal, which is the main one."""
+    begin = next((n for n, line in enumerate(lines) if line.startswith("Current thread")), None)
+    if begin is None:
+        return "it shows no stack"
+    frames = []
+    for line in lines[begin + 1 :]:
+        if (match := _FRAME.match(line)) is None:
+            break
+        frames.append(f"{match[1]}:{match[2]} {match[3]}")
+    return " < ".join(frames[:_MOST_FRAMES]) or "in no Python code"
+
+
+@dataclass(frozen=True)
+class Hang:
+    kind: Literal["idle", "noSteps"]
+    since: float
 
 
 class HangWatch:
-    """Warns when a script neither computes nor prints: it bills on, and its checkpoints stop.
+    """Warns when a script neither computes nor prints, or computes and makes no more steps: it
+    bills on, and its checkpoints stop.
 
     Pure: the caller passes what it has seen, and prints the line that comes back.
     """
 
     def __init__(self, started_at: float) -> None:
-        self._since = started_at
-        self._warn_after = _PATIENCE_SECONDS
-        self.hangs_since: float | None = None
-        """When the script last did something, once it has done nothing for long."""
+        self._worked_at = self._moved_at = started_at
+        self._moves = 0
+        self._longest_pause = 0.0
+        self._lines_at_move = 0
+        self._warn_at = 0.0
+        self.hang: Hang | None = None
         self._before: tuple[float, float, int] | None = None
+        self._positions: Hashable = None
 
     def observe(
-        self, now: float, cpu_seconds: float, lines: int, gpu_percent: float | None
+        self,
+        now: float,
+        cpu_seconds: float,
+        lines: int,
+        gpu_percent: float | None,
+        positions: Hashable = None,
     ) -> str | None:
         """`cpu_seconds` of the script's processes and `lines` of its output: totals so far."""
         before = self._before
         self._before = (now, cpu_seconds, lines)
         if before is None:
-            self._since = now
+            self._worked_at, self._positions = now, positions
             return None
+        if positions != self._positions:
+            self._positions = positions
+            pause = now - self._moved_at if self._moves else 0.0
+            self._longest_pause = max(self._longest_pause, pause)
+            self._moves, self._moved_at, self._lines_at_move = self._moves + 1, now, lines
         computed = cpu_seconds - before[1] > _IDLE_CPUS * (now - before[0])
         if computed or lines != before[2] or (gpu_percent or 0.0) > 0.0:
-            self._since = now
-            self._warn_after = _PATIENCE_SECONDS
-            self.hangs_since = None
+            self._worked_at = now
+        hang = self._found(now, lines)
+        is_new = (hang and hang.since) != (self.hang and self.hang.since)
+        self.hang = hang
+        if hang is None or (now < self._warn_at and not is_new):
             return None
-        age = now - self._since
-        if age < self._warn_after:
-            return None
-        self._warn_after = 2 * age
-        self.hangs_since = self._since
+        self._warn_at = hang.since + 2 * (now - hang.since)
+        return self._warning(hang.kind, now - hang.since)
+
+    def overlook(self, lines: int) -> None:
+        """Lines up to here were printed because the agent asked for them."""
+        if self._before is not None:
+            self._before = (*self._before[:2], lines)
+
+    def _found(self, now: float, lines: int) -> Hang | None:
+        if now - self._worked_at >= _PATIENCE_SECONDS:
+            return Hang("idle", self._worked_at)
+        patience = max(_STEP_PATIENCE_SECONDS, _LONGEST_PAUSES * self._longest_pause)
+        if lines != self._lines_at_move:
+            patience *= _IF_IT_PRINTS
+        if self._moves >= _LEAST_MOVES and now - self._moved_at >= patience:
+            return Hang("noSteps", self._moved_at)
+        return None
+
+    def _warning(self, kind: str, age: float) -> str:
+        what = (
+            f"the script has neither computed nor printed anything for {age:.0f} s"
+            if kind == "idle"
+            else f"the script computes and has made no step for {age:.0f} s, where "
+            f"{self._longest_pause:.0f} s were the longest pause"
+        )
         return (
-            f"WARNING: the script has neither computed nor printed anything for {age:.0f} s: it "
-            "may hang. A loader's worker may have died, or a rank waits for another"
+            f"WARNING: {what}: it may hang. A loader's worker may have died, or a rank waits "
+            "for another"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,17 +110,32 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
     progress.keep_before_start()
+    temporary = prepared.files.temporary
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(exist_ok=True)
     script = _start_script(run, prepared, argv, on_line)
-    watchdog = Watchdog(script.token, script.pid)
+    watchdog = Watchdog(script.token, script.pid, script.leftovers)
     started_at = time.time()
-    evidence = _record_evidence(run, prepared)
+    evidence = _record_evidence(run, prepared, resumes=progress.newest is not None)
     usage = _record_usage(run, prepared, script, evidence)
-    awaits_step = partial(awaits_first_step, prepared.files.instrument)
-    progress.script_started(started_at, usage.means, evidence.pace_of_note.take, awaits_step)
+    progress.script_started(
+        started_at,
+        usage.means,
+        evidence.pace_of_note.take,
+        partial(awaits_first_step, prepared.files.instrument),
+        lambda: evidence.skipped_seconds,
+    )
     # Only the leader's folder gets new checkpoints, so elsewhere their absence is no stall.
     watches = job.checkpoint_dir is not None and job.is_leader
     stall_watch = StallWatch(started_at, job.checkpoint_seconds) if watches else None
-    hang = HangReports(script, usage.gpu_percent, _hang_file(job))
+    hang = HangReports(
+        script,
+        gpu_percent=usage.gpu_percent,
+        positions=lambda: (log_progress.step, series.furthest() if series is not None else None),
+        cells=prepared.files.instrument,
+        tail=prepared.tail,
+        file=_hang_file(job),
+    )
     limit = StepLimit(run, prepared.files.instrument, log_progress)
     pass_on = _checks(run, prepared, progress, proof, None if launch.serves else hang)
 
@@ -248,7 +264,7 @@ def _checks(
     return on_check
 
 
-def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
+def _record_evidence(run: HostRun, prepared: Prepared, *, resumes: bool) -> EvidenceRecorder:
     job, identity = run.job, run_identity(run.job)
     machine_cores = 0 if run.settings.cpus is None else os.cpu_count() or 0
     return EvidenceRecorder(
@@ -263,6 +279,7 @@ def _record_evidence(run: HostRun, prepared: Prepared) -> EvidenceRecorder:
             install_seconds=prepared.install_seconds,
             download_seconds=run.settings.download_seconds,
             hooks="on" if job.script.instrument else "declined",
+            resumes=resumes,
         ),
     )
 

@@ -20,7 +20,7 @@ from ..log import log, redact
 from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
 from .packages import Installation, installations
-from .secrets_manager import SecretError, read_secret
+from .secrets_manager import SecretError, read_secret, read_token
 
 _ATTEMPTS = 3
 _NO_INDEX = re.compile(
@@ -48,8 +48,10 @@ _SHOWN_LINES = 4
 _SHOWN_CHARACTERS = 120
 URL_VARIABLE = "TIDEWHEEL_INDEX_URL"
 SECRET_VARIABLE = "TIDEWHEEL_INDEX_SECRET"
-"""An ARN. The secret is `{"username": …, "password": …}` or a token."""
+"""An ARN: of a secret, which is `{"username": …, "password": …}` or a token, or of a repository of
+CodeArtifact, whose domain gives a token."""
 _TOKEN_USER = "__token__"
+_CODE_ARTIFACT_USER = "aws"
 
 
 def install_requirements(
@@ -71,7 +73,7 @@ def install_requirements(
     wanted = installations(job, work)
     if not wanted:
         return
-    index, hidden = installer_variables(environment, read_secret)
+    index, hidden = installer_variables(environment, read_credentials)
     variables = {**environment, **_uv_indexes(environment), **index}
     pip = _Pip(_installer(environment), variables, job.code_dir, hidden, on_line)
     deadline = time.monotonic() + limit_seconds
@@ -213,11 +215,12 @@ def _without(hidden: Sequence[str], line: str) -> str:
 
 
 def installer_variables(
-    environment: Mapping[str, str], read: Callable[[str, Mapping[str, str]], str]
+    environment: Mapping[str, str],
+    read: Callable[[str, Mapping[str, str]], tuple[str, str]],
 ) -> tuple[dict[str, str], list[str]]:
     """Variables for the installer, and the texts that its output must not show.
 
-    Of a private package index the job holds the URL, Secrets Manager the credentials. They reach
+    Of a private package index the job holds the URL, and what gives its credentials. They reach
     the installer through its environment. No argument, hyperparameter or log holds them, and the
     script does not get them.
     """
@@ -225,17 +228,29 @@ def installer_variables(
     if not url:
         return {}, []
     try:
-        user, password = _user_and_password(read(arn, environment)) if arn else ("", "")
+        user, password = read(arn, environment) if arn else ("", "")
     except SecretError as error:
+        parameter = "Repository" if _is_repository(arn) else "Secret"
         raise ConfigurationError(
             f"the credentials of the package index cannot be read: {error}. The stack's role "
-            'reads the one secret that it was deployed with: --param="packageIndexSecret=ARN"'
+            f'reads those that it was deployed with: --param="packageIndex{parameter}={arn}"'
         ) from error
     at = f"{quote(user, safe='')}:{quote(password, safe='')}@" if user else ""
     parts = urlsplit(url)
     whole = parts._replace(netloc=at + parts.netloc).geturl()
     hidden = [text for text in (password, quote(password, safe="")) if text]
     return {"PIP_INDEX_URL": whole, "UV_DEFAULT_INDEX": whole}, hidden
+
+
+def _is_repository(arn: str) -> bool:
+    return arn.split(":")[2:3] == ["codeartifact"]
+
+
+def read_credentials(arn: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    """User and password; raises SecretError, and ConfigurationError for another form of secret."""
+    if _is_repository(arn):
+        return _CODE_ARTIFACT_USER, read_token(arn, environment)
+    return _user_and_password(read_secret(arn, environment))
 
 
 def _user_and_password(text: str) -> tuple[str, str]:

@@ -1,7 +1,8 @@
-"""Reads one secret from AWS Secrets Manager with the credentials of the container or the host.
+"""Reads the credentials of a private package index with those of the container or the host: from
+AWS Secrets Manager, or as a token of CodeArtifact.
 
-The credentials of a private package index are the only secret. The agent signs the request itself,
-so that images need no AWS SDK: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+They are the only secret. The agent signs the request itself, so that images need no AWS SDK:
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 _METADATA = "http://169.254.169.254"
 _CONTAINER = "http://169.254.170.2"
 _TIMEOUT_SECONDS = 10.0
 _TARGET = "secretsmanager.GetSecretValue"
+_TOKEN_SECONDS = 3600
+"""Longer than any installation; CodeArtifact's least are 900."""
 
 
 class SecretError(Exception):
@@ -33,34 +37,83 @@ class Credentials:
     token: str
 
 
+@dataclass(frozen=True)
+class Request:
+    """A signed POST. `query`: as it is sent, in the order of the names."""
+
+    service: str
+    region: str
+    endpoint: str
+    path: str = "/"
+    query: str = ""
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 def read_secret(arn: str, environment: Mapping[str, str]) -> str:
     """The secret's text; raises SecretError."""
     parts = arn.split(":")
     if len(parts) < 7 or parts[2] != "secretsmanager":
         raise SecretError(f"{arn} is not the ARN of a secret")
-    region = parts[3]
-    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    endpoint = (
-        environment.get("AWS_ENDPOINT_URL_SECRETS_MANAGER")
-        or environment.get("AWS_ENDPOINT_URL")
-        or f"https://secretsmanager.{region}.{suffix}"
-    ).rstrip("/")
-    body = json.dumps({"SecretId": arn}).encode()
-    headers = signed_headers(
-        endpoint, body, region, find_credentials(environment), datetime.now(timezone.utc)
+    request = Request(
+        "secretsmanager",
+        parts[3],
+        _endpoint("secretsmanager", "SECRETS_MANAGER", parts[3], environment),
+        body=json.dumps({"SecretId": arn}).encode(),
+        headers={"content-type": "application/x-amz-json-1.1", "x-amz-target": _TARGET},
     )
-    request = urllib.request.Request(f"{endpoint}/", data=body, headers=headers, method="POST")
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
-            text = json.loads(answer.read()).get("SecretString")
-    except urllib.error.HTTPError as error:
-        reply = error.read().decode("utf-8", "replace")[:300]
-        raise SecretError(f"Secrets Manager refuses {arn}: HTTP {error.code} {reply}") from error
-    except (OSError, ValueError) as error:
-        raise SecretError(f"Secrets Manager at {endpoint} does not answer: {error}") from error
+    text = _answer(request, arn, environment).get("SecretString")
     if not isinstance(text, str):
         raise SecretError(f"{arn} holds no text")
     return text
+
+
+def read_token(arn: str, environment: Mapping[str, str]) -> str:
+    """A token of the CodeArtifact repository's domain; raises SecretError.
+
+    https://docs.aws.amazon.com/codeartifact/latest/APIReference/API_GetAuthorizationToken.html
+    """
+    parts = arn.split(":")
+    names = parts[-1].split("/")
+    if len(parts) != 6 or parts[2] != "codeartifact" or len(names) != 3:
+        raise SecretError(f"{arn} is not the ARN of a repository")
+    domain, owner = quote(names[1], safe=""), quote(parts[4], safe="")
+    request = Request(
+        "codeartifact",
+        parts[3],
+        _endpoint("codeartifact", "CODEARTIFACT", parts[3], environment),
+        path="/v1/authorization-token",
+        query=f"domain={domain}&domain-owner={owner}&duration={_TOKEN_SECONDS}",
+    )
+    token = _answer(request, arn, environment).get("authorizationToken")
+    if not isinstance(token, str):
+        raise SecretError(f"CodeArtifact gives no token for {arn}")
+    return token
+
+
+def _endpoint(service: str, variable: str, region: str, environment: Mapping[str, str]) -> str:
+    suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    return (
+        environment.get(f"AWS_ENDPOINT_URL_{variable}")
+        or environment.get("AWS_ENDPOINT_URL")
+        or f"https://{service}.{region}.{suffix}"
+    ).rstrip("/")
+
+
+def _answer(asked: Request, arn: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    headers = signed_headers(asked, find_credentials(environment), datetime.now(timezone.utc))
+    url = f"{asked.endpoint}{asked.path}{'?' if asked.query else ''}{asked.query}"
+    request = urllib.request.Request(url, data=asked.body, headers=headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+            return dict(json.loads(answer.read()))
+    except urllib.error.HTTPError as error:
+        reply = error.read().decode("utf-8", "replace")[:300]
+        text = f"{asked.service} refuses {arn}: HTTP {error.code} {reply}"
+        raise SecretError(text) from error
+    except (OSError, ValueError) as error:
+        text = f"{asked.service} at {asked.endpoint} does not answer: {error}"
+        raise SecretError(text) from error
 
 
 def find_credentials(environment: Mapping[str, str]) -> Credentials:
@@ -96,23 +149,20 @@ def _parsed(text: str) -> Credentials:
     return Credentials(reply["AccessKeyId"], reply["SecretAccessKey"], reply.get("Token", ""))
 
 
-def signed_headers(
-    endpoint: str, body: bytes, region: str, credentials: Credentials, now: datetime
-) -> dict[str, str]:
-    """The headers of a signed POST to `/` of Secrets Manager. Pure."""
+def signed_headers(request: Request, credentials: Credentials, now: datetime) -> dict[str, str]:
+    """The headers of a signed POST. Pure."""
     time = now.strftime("%Y%m%dT%H%M%SZ")
     headers = {
-        "content-type": "application/x-amz-json-1.1",
-        "host": urlsplit(endpoint).netloc,
+        **request.headers,
+        "host": urlsplit(request.endpoint).netloc,
         "x-amz-date": time,
-        "x-amz-target": _TARGET,
         **({"x-amz-security-token": credentials.token} if credentials.token else {}),
     }
     names = ";".join(sorted(headers))
     lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
-    hashed = hashlib.sha256(body).hexdigest()
-    canonical = f"POST\n/\n\n{lines}\n{names}\n{hashed}"
-    scope = f"{time[:8]}/{region}/secretsmanager/aws4_request"
+    hashed = hashlib.sha256(request.body).hexdigest()
+    canonical = f"POST\n{request.path}\n{request.query}\n{lines}\n{names}\n{hashed}"
+    scope = f"{time[:8]}/{request.region}/{request.service}/aws4_request"
     digest = hashlib.sha256(canonical.encode()).hexdigest()
     key = f"AWS4{credentials.secret}".encode()
     for part in scope.split("/"):

@@ -17,7 +17,9 @@ from ..configuration.command_line import script_command
 from ..configuration.job import Job
 from ..configuration.settings import Hardware, Settings
 from ..supervision.process_tree import SERVICE_VARIABLE
+from ..supervision.script_source import read_source
 from .launch import FIRST_PORT_OFFSET, Launch, with_services
+from .programs.ray_node import DRAIN_VARIABLE
 from .programs.with_services import Program
 
 _JOIN_SECONDS = 300.0
@@ -49,7 +51,11 @@ def _node(job: Job, port: int, hardware: Hardware, join_seconds: float) -> Progr
         argv += [f"--temp-dir={_temporary_folder(job)}"]
     else:
         argv += [f"--address={_head_address(job, port)}"]
-    return {"argv": argv, "environment": _environment(job)}
+    environment = _environment(job)
+    # A drained node takes no new task, on which other scripts may wait. Helpers serve to the end.
+    if job.current_host in job.training_hosts and read_source(job.code_dir).asks_ray:
+        environment[DRAIN_VARIABLE] = f"{_head_address(job, port)} {job.current_host}"
+    return {"argv": argv, "environment": environment}
 
 
 def _script(job: Job, port: int, join_seconds: float) -> Program:

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..agent_path import OWN_CHILDREN
+from ..configuration.script_environment import STACK_SIGNAL
+from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
@@ -35,6 +37,8 @@ class Process:
     arguments: tuple[str, ...]
     catches_sigterm: bool
     is_service: bool = False
+    shows_stack: bool = False
+    """The hooks are in it, and write where it stands at STACK_SIGNAL."""
 
 
 def adopt_orphans() -> bool:
@@ -109,6 +113,7 @@ def _read(entry: Path) -> Process | None:
             parent=int(fields["PPid"]),
             arguments=tuple(os.fsdecode(part) for part in command),
             catches_sigterm=bool(caught >> (signal.SIGTERM - 1) & 1),
+            shows_stack=bool(caught >> (STACK_SIGNAL - 1) & 1),
         )
     except (OSError, KeyError, ValueError):
         return None
@@ -157,7 +162,7 @@ def _is_multiprocessing(arguments: tuple[str, ...]) -> bool:
     return any("multiprocessing." in part or "compile_worker" in part for part in arguments[1:4])
 
 
-def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
+def send(pids: Iterable[int], number: int) -> list[int]:
     """Signals each process; returns those that still ran."""
     reached = []
     for pid in pids:
@@ -167,13 +172,18 @@ def send(pids: Iterable[int], number: signal.Signals) -> list[int]:
     return reached
 
 
-def kill_all(token: str, roots: Iterable[int], excluded: Collection[int] = ()) -> int:
-    """Sends SIGKILL to the script's processes until none is left; returns how many it killed."""
+def kill_all(
+    token: str, roots: Iterable[int], leftovers: Leftovers, excluded: Collection[int] = ()
+) -> int:
+    """Sends SIGKILL to the script's processes until none is left, and removes what they leave
+    behind; returns how many it killed."""
     killed: set[int] = set()
     for _ in range(20):
         living = [process.pid for process in script_processes(token, roots, excluded)]
         if not living:
             break
+        leftovers.look(living)
         killed.update(send(living, signal.SIGKILL))
         time.sleep(0.02)
+    leftovers.remove()
     return len(killed)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..log import write_line
+from .leftovers import Leftovers
 from .process_tree import TOKEN_VARIABLE, Process, kill_all, script_processes, send, sigterm_targets
 
 _LONGEST_LINE = 64 * 1024
@@ -45,6 +46,7 @@ class Script:
         self._on_line = on_line
         self._show = show
         self._signalled: set[int] = set()
+        self.leftovers = Leftovers()
         self._process = subprocess.Popen(
             list(argv),
             env={**environment, TOKEN_VARIABLE: self.token},
@@ -111,6 +113,11 @@ class Script:
         """All processes that run for the script now."""
         return script_processes(self.token, self._roots, self._excluded)
 
+    def note_names(self) -> None:
+        """Now and then: what it leaves behind, should its processes end by themselves."""
+        if self.leftovers.is_due():
+            self.leftovers.look(process.pid for process in self.processes())
+
     def forward_sigterm(self) -> list[int]:
         """Sends SIGTERM once to each process that saves on it; returns the processes it reached.
 
@@ -134,5 +141,5 @@ class Script:
             deadline = time.monotonic() + notice_seconds
             while time.monotonic() < deadline and self.processes():
                 time.sleep(0.1)
-        kill_all(self.token, self._roots, self._excluded)
+        kill_all(self.token, self._roots, self.leftovers, self._excluded)
         self.wait(5)

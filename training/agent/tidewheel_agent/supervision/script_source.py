@@ -29,6 +29,7 @@ _OF_TORCH = re.compile(
     rb"torch|lightning|transformers|accelerate|diffusers|ultralytics|fastai|stable.baselines|spacy"
     rb"|mmengine|timm"
 )
+_ASKS_RAY = re.compile(rb"\bget_preemption_info\b")
 _LARGEST_FILE = 4 * 1024 * 1024
 _MOST_FILES = 5000
 
@@ -45,13 +46,15 @@ class ScriptSource:
     """A training loop of plain PyTorch, which `training.checkpoint: automatic` can save."""
     other_framework: str | None = None
     """What it imports where nothing in it, requirements included, speaks of PyTorch."""
+    asks_ray: bool = False
+    """Ray's own API tells it of a warning (`ray.train.get_preemption_info()`)."""
 
 
 def read_source(folder: Path) -> ScriptSource:
     """A source that cannot be read may ask for anything."""
     try:
         asks = uses_lightning = saves = False
-        uses_torch = has_loop = has_other = speaks_of_torch = False
+        uses_torch = has_loop = has_other = speaks_of_torch = asks_ray = False
         frameworks: set[str] = set()
         for _, text in texts_of(folder):
             asks = asks or bool(_ASKS.search(text))
@@ -62,9 +65,11 @@ def read_source(folder: Path) -> ScriptSource:
             has_other = has_other or bool(_OTHER_LOOPS.search(text))
             frameworks.update(name.decode() for name in _WITHOUT_TORCH.findall(text))
             speaks_of_torch = speaks_of_torch or bool(_OF_TORCH.search(text))
+            asks_ray = asks_ray or bool(_ASKS_RAY.search(text))
         is_plain = uses_torch and has_loop and not has_other and not asks
         other = None if speaks_of_torch else min(frameworks, default=None)
-        return ScriptSource(asks, uses_lightning and not saves and not asks, is_plain, other)
+        leaves = uses_lightning and not saves and not asks
+        return ScriptSource(asks, leaves, is_plain, other, asks_ray)
     except OSError:
         return ScriptSource(may_ask=True)
 

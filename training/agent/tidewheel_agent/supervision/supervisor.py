@@ -160,6 +160,7 @@ class Supervisor:
             elif self._gang.peer_failure:
                 self._follow(self._gang.peer_failure)
             if time.monotonic() >= self._next_check:
+                self._script.note_names()
                 self._on_check(self._check())
                 self._next_check = time.monotonic() + _CHECK_SECONDS
         # Processes that the script leaves behind would hold the container and train on unseen.

@@ -57,6 +57,10 @@ class RunSeries:
             else:
                 self._newest.pop(name, None)
 
+    def furthest(self) -> tuple[float, str]:
+        """Where the training stands, by all that it prints and logs."""
+        return self._recorder.furthest()
+
     def close(self) -> None:
         self._files.close()
         self.add("log", self._lines.last())

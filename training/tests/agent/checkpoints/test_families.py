@@ -423,3 +423,12 @@ def test_a_suffix_alone_damages_nothing(tmp_path: Path, name: str) -> None:
     assert found is not None and (found.name, found.is_weak) == ("model-last", True)
     path.write_bytes(b"")
     assert frameworks.find_last() is None
+
+
+def test_data_that_is_skipped_again_is_no_training(tmp_path: Path) -> None:
+    reporter = ProgressReporter(tmp_path, leader=True, log_progress=LogProgress())
+    reporter.script_started(time.time() - 100, dict, dict, lambda: False, lambda: 70.0)
+    torch_file(tmp_path / "model.pt", step=5)
+    reporter.check()
+    note = json.loads((tmp_path / "tidewheel-progress.json").read_text())
+    assert 29 < note["trainingSeconds"] < 60

@@ -38,10 +38,10 @@ def folder(tmp_path: Path) -> Path:
 class Host:
     """A recorder whose clock the test moves."""
 
-    def __init__(self, tmp_path: Path, cells: Path) -> None:
+    def __init__(self, tmp_path: Path, cells: Path, *, resumes: bool = False) -> None:
         self.path = tmp_path / "checkpoints" / "tidewheel-evidence"
         self.now = time.monotonic()
-        start = Start(1e9, self.now - 20, 3.0, None, "on")
+        start = Start(1e9, self.now - 20, 3.0, None, "on", resumes)
         folder = tmp_path / "checkpoints"
         self.recorder = EvidenceRecorder(folder, 2, "algo-1", Place(1, 4), cells, start)
         self.cpu = 0.0
@@ -288,8 +288,47 @@ def test_a_start_says_the_lines_of_remedies(host: Host, folder: Path) -> None:
     assert host.start()["lines"] == {"loader": "train.py:42 main"}
 
 
+def reads_before_step(values: Values, now: float, seconds: float) -> None:
+    values[writers.ASKED_FIRST_BATCH], values[writers.GOT_FIRST_BATCH] = now, now + 1
+    values[writers.WAIT] = 1 + seconds
+
+
+def test_a_resume_that_reads_again_is_told(
+    tmp_path: Path, folder: Path, trainer: Values, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = Host(tmp_path, folder, resumes=True)
+    # The run's first start looked at its validation data before the first step.
+    host.path.mkdir(parents=True)
+    phases = dict.fromkeys(("download", "install", "scriptStart", "firstBatch", "firstStep"))
+    first = {"version": 1, "startedAt": "2026-11-29T00:00:00Z", "phases": phases}
+    (host.path / "1-algo-7-phases.json").write_text(
+        json.dumps({**first, "hooks": {"kind": "on"}, "batchesBeforeStep": 10.0})
+    )
+    host = Host(tmp_path, folder, resumes=True)
+    host.recorder.observe(host.reading())
+    assert host.start()["skipped"] == 0
+    reads_before_step(trainer, host.now - 90, 85.0)
+    host.pass_seconds(10)
+    assert host.start()["skipped"] == host.recorder.skipped_seconds == 75
+    assert "read batches for 75 s since it resumed" in capsys.readouterr().out
+    # Waits between steps are none of it.
+    trainer[writers.WAIT_BEFORE_STEP], trainer[writers.FIRST_STEP] = 96.0, host.now
+    trainer[writers.WAIT] = 500.0
+    host.pass_seconds(10)
+    assert host.start()["skipped"] == 85
+
+
+def test_a_first_start_skips_nothing(host: Host, trainer: Values) -> None:
+    reads_before_step(trainer, host.now - 90, 85.0)
+    host.pass_seconds(10)
+    assert host.start()["batchesBeforeStep"] == 85
+    assert "skipped" not in host.start()
+    assert host.recorder.skipped_seconds == 0
+
+
 def test_hooks_and_agent_agree_on_the_cells() -> None:
     names = ("TRAINER", "WORKER", "WAIT", "SAVE", "EXCHANGE", "FETCH", "RING", "RING_LENGTH")
+    names += ("STEPS", "INPUT_WAIT", "WAIT_BEFORE_STEP")
     assert {name: getattr(readers, f"_{name}") for name in names} == {
         name: getattr(writers, name) for name in names
     }

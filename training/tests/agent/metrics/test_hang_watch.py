@@ -1,15 +1,23 @@
-"""A script that neither computes nor prints is reported after two minutes."""
+"""A script that neither computes nor prints is reported, and one whose steps stop."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import pytest
+
+from tidewheel_agent.agent_path import FOR_SCRIPTS
+from tidewheel_agent.configuration.script_environment import STACK_SIGNAL
+from tidewheel_agent.failure_file import LogTail
 from tidewheel_agent.lifecycle import hang
-from tidewheel_agent.lifecycle.hang import HangWatch
+from tidewheel_agent.lifecycle.hang import HangReports, HangWatch
 from tidewheel_agent.log import iso_now
 from tidewheel_agent.supervision.script import Script
 
@@ -49,13 +57,121 @@ def test_a_script_that_goes_on_is_watched_from_then() -> None:
     assert watch.observe(231.0, 9.0, 0, None) is not None
 
 
+def no_steps_after(
+    last_step: int, *, seconds_a_step: int = 10, prints: bool = False, until: int = 2_000
+) -> list[int]:
+    """When a warning came, of a script that spins once it has made its last step."""
+    watch = HangWatch(0.0)
+    return [
+        now
+        for now in range(0, until + 1, 10)
+        if watch.observe(
+            float(now),
+            2.0 * now,
+            now // 20 if prints else 0,
+            100.0,
+            min(now, last_step) // seconds_a_step,
+        )
+    ]
+
+
+def test_steps_that_stop_are_reported_although_all_is_busy() -> None:
+    assert no_steps_after(100, until=1_000) == [400, 700]
+
+
+def test_a_script_that_prints_other_lines_gets_more_time() -> None:
+    assert no_steps_after(100, prints=True) == [1_000, 1_900]
+
+
+def test_a_pause_such_as_there_was_before_is_none() -> None:
+    assert no_steps_after(800, seconds_a_step=200) == [1_800]
+
+
+def test_a_script_without_positions_may_compute_for_ever() -> None:
+    assert no_steps_after(0) == []
+
+
+# One rank spins without giving Python a turn; the other waits for it.
+SPINS = """
+import os, re, sys, time
+print("ready", flush=True)
+def spin():
+    re.match("(a*)*b", "a" * 40)
+def wait():
+    time.sleep(300)
+spin() if sys.argv[1] == "0" else wait()
+"""
+RANKS = f"""
+import subprocess, sys
+ranks = [subprocess.Popen([sys.executable, "-c", {SPINS!r}, rank]) for rank in "01"]
+[rank.wait() for rank in ranks]
+"""
+
+
+def test_a_hang_shows_where_each_rank_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hang, "_STEP_PATIENCE_SECONDS", 20.0)
+    now, step, tail, lines = 0.0, 0, LogTail(), []
+
+    def add(line: str) -> None:
+        tail.add(line)
+        lines.append(line)
+
+    script = Script(
+        [sys.executable, "-c", RANKS],
+        environment={
+            **os.environ,
+            "PYTHONPATH": str(FOR_SCRIPTS),
+            "TIDEWHEEL_STACK_SIGNAL": str(STACK_SIGNAL),
+        },
+        directory=tmp_path,
+        on_line=add,
+    )
+    try:
+        file = tmp_path / "hangs/algo-1.json"
+        reports = HangReports(
+            script,
+            gpu_percent=lambda: 100.0,
+            positions=lambda: step,
+            cells=tmp_path,
+            tail=tail,
+            file=file,
+            clock=lambda: now,
+        )
+        deadline = time.monotonic() + 60
+        while "".join(lines).count("ready") < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for moment, made in ((0.0, 0), (10.0, 1), (20.0, 2), (30.0, 3), (95.0, 3)):
+            now, step = moment, made
+            reports.check()
+        note = json.loads(file.read_text())
+        assert note["kind"] == "noSteps"
+        stands = "\n".join(note["ranks"])
+        assert "<string>:5 spin < <string>:8 <module>" in stands
+        assert "<string>:7 wait" in stands
+        assert any("line 5 in spin" in line for line in lines)
+        assert script.poll() is None
+    finally:
+        script.kill()
+
+
 def test_the_service_learns_of_a_hang_and_of_its_end(tmp_path: Path) -> None:
     now = 0.0
     file = tmp_path / "checkpoints/tidewheel-hangs/algo-1.json"
     file.parent.parent.mkdir()
     with subprocess.Popen(["sleep", "60"]) as process:
-        script = SimpleNamespace(lines=0, processes=lambda: [process])
-        reports = hang.HangReports(cast("Script", script), lambda: None, file, lambda: now)
+        shown = SimpleNamespace(pid=process.pid, shows_stack=False)
+        script = SimpleNamespace(lines=0, processes=lambda: [shown])
+        reports = HangReports(
+            cast("Script", script),
+            gpu_percent=lambda: None,
+            positions=lambda: None,
+            cells=tmp_path,
+            tail=LogTail(),
+            file=file,
+            clock=lambda: now,
+        )
         for seconds in (0.0, 60.0, 119.0):
             now = seconds
             reports.check()

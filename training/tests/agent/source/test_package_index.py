@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -19,35 +20,75 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from agent_runs import run, wheel
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.settings import ConfigurationError
-from tidewheel_agent.source.requirements import installer_variables
+from tidewheel_agent.source.requirements import installer_variables, read_credentials
 from tidewheel_agent.source.secrets_manager import (
     Credentials,
+    Request,
     SecretError,
     read_secret,
+    read_token,
     signed_headers,
 )
 
+REPOSITORY = "arn:aws:codeartifact:eu-west-1:111122223333:repository/team/wheels"
 ARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:index-AbCdEf"
 PASSWORD = "p@ss/word:1"
 
 
-def test_the_signature_equals_botocores(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Request(
+            "secretsmanager",
+            "us-east-1",
+            "https://secretsmanager.us-east-1.amazonaws.com",
+            body=json.dumps({"SecretId": ARN}).encode(),
+            headers={"content-type": "application/x-amz-json-1.1", "x-amz-target": "t"},
+        ),
+        Request(
+            "codeartifact",
+            "eu-west-1",
+            "https://codeartifact.eu-west-1.amazonaws.com",
+            path="/v1/authorization-token",
+            query="domain=team&domain-owner=111122223333&duration=3600",
+        ),
+    ],
+)
+def test_the_signature_equals_botocores(asked: Request, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime(2026, 11, 21, 8, 0, tzinfo=timezone.utc)
-    body = json.dumps({"SecretId": ARN}).encode()
-    endpoint = "https://secretsmanager.us-east-1.amazonaws.com"
-    ours = signed_headers(
-        endpoint, body, "us-east-1", Credentials("AKIDEXAMPLE", "secret", "token"), now
-    )
+    ours = signed_headers(asked, Credentials("AKIDEXAMPLE", "secret", "token"), now)
 
-    unsigned = {k: v for k, v in ours.items() if k in ("content-type", "x-amz-target")}
-    request = AWSRequest("POST", f"{endpoint}/", headers=unsigned, data=body)
+    url = f"{asked.endpoint}{asked.path}?{asked.query}".rstrip("?")
+    request = AWSRequest("POST", url, headers=dict(asked.headers), data=asked.body)
     auth = SigV4Auth(
-        BotocoreCredentials("AKIDEXAMPLE", "secret", "token"), "secretsmanager", "us-east-1"
+        BotocoreCredentials("AKIDEXAMPLE", "secret", "token"), asked.service, asked.region
     )
     request.context["timestamp"] = "20261121T080000Z"
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda: now.replace(tzinfo=None))
     auth.add_auth(request)
     assert ours["Authorization"] == request.headers["Authorization"]
+
+
+def test_the_request_for_a_token_is_botocores(server: tuple[str, type[Server]]) -> None:
+    url, handler = server
+    options: dict[str, str] = {
+        "region_name": "eu-west-1",
+        "endpoint_url": url,
+        "aws_access_key_id": "key",
+        "aws_secret_access_key": "word",
+    }
+    client: Any = botocore.session.get_session().create_client("codeartifact", **options)
+    theirs = client.get_authorization_token(
+        domain="team", domainOwner="111122223333", durationSeconds=3600
+    )["authorizationToken"]
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word"}
+    assert read_token(REPOSITORY, {"AWS_ENDPOINT_URL": url, **keys}) == theirs == PASSWORD
+    assert handler.requests[0] == handler.requests[1]
+    service = "https://codeartifact.eu-west-1.amazonaws.com"
+    real: Any = botocore.session.get_session().create_client(
+        "codeartifact", region_name="eu-west-1"
+    )
+    assert real.meta.endpoint_url == service
 
 
 class Server(BaseHTTPRequestHandler):
@@ -56,15 +97,20 @@ class Server(BaseHTTPRequestHandler):
     secret: str = json.dumps({"username": "reader", "password": PASSWORD})
     requests: list[tuple[str, str]]
     folder: Path
+    user = "reader"
 
     def do_POST(self) -> None:
+        if self.path.startswith("/v1/authorization-token"):
+            self.requests.append(("token", self.path))
+            self._reply(200, json.dumps({"authorizationToken": PASSWORD}).encode())
+            return
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.requests.append((str(self.headers["x-amz-target"]), str(body["SecretId"])))
         self._reply(200, json.dumps({"SecretString": self.secret}).encode())
 
     def do_GET(self) -> None:
         self.requests.append((self.path, self.headers.get("Authorization", "")))
-        wanted = "Basic " + base64.b64encode(f"reader:{PASSWORD}".encode()).decode()
+        wanted = "Basic " + base64.b64encode(f"{self.user}:{PASSWORD}".encode()).decode()
         if self.headers.get("Authorization") != wanted:
             self._reply(401, b"who are you?", {"WWW-Authenticate": 'Basic realm="index"'})
         elif self.path.endswith(".whl"):
@@ -97,10 +143,25 @@ def server(tmp_path: Path) -> Iterator[tuple[str, type[Server]]]:
         running.shutdown()
 
 
+@pytest.mark.parametrize(
+    ("arn", "user", "asked"),
+    [
+        (ARN, "reader", ("secretsmanager.GetSecretValue", ARN)),
+        (
+            REPOSITORY,
+            "aws",
+            (
+                "token",
+                "/v1/authorization-token?domain=team&domain-owner=111122223333&duration=3600",
+            ),
+        ),
+    ],
+)
 def test_the_private_indexs_password_stays_hidden(
-    tmp_path: Path, server: tuple[str, type[Server]]
+    tmp_path: Path, server: tuple[str, type[Server]], arn: str, user: str, asked: tuple[str, str]
 ) -> None:
     url, handler = server
+    handler.user = user
     package = wheel(tmp_path)
     source = tmp_path / "source"
     source.mkdir()
@@ -117,7 +178,7 @@ def test_the_private_indexs_password_stays_hidden(
     code, log = run(
         base,
         TIDEWHEEL_INDEX_URL=f"{url}/simple/",
-        TIDEWHEEL_INDEX_SECRET=ARN,
+        TIDEWHEEL_INDEX_SECRET=arn,
         AWS_ENDPOINT_URL=url,
         AWS_ACCESS_KEY_ID="key",
         AWS_SECRET_ACCESS_KEY="other secret",
@@ -127,23 +188,25 @@ def test_the_private_indexs_password_stays_hidden(
     )
     assert code == 0, log
     assert f"has {name}" in log
-    assert handler.requests[0] == ("secretsmanager.GetSecretValue", ARN)
+    assert handler.requests[0] == asked
     for secret in (PASSWORD, "p%40ss", "other secret"):
         assert secret not in log
 
 
-def test_a_token_serves_as_password() -> None:
+def test_a_token_serves_as_password(monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {
         "TIDEWHEEL_INDEX_URL": "https://index.example/simple/",
         "TIDEWHEEL_INDEX_SECRET": ARN,
     }
-    variables, hidden = installer_variables(environment, lambda arn, environment: "tok/en\n")
+    read = "tidewheel_agent.source.requirements.read_secret"
+    monkeypatch.setattr(read, lambda arn, environment: "tok/en\n")
+    variables, hidden = installer_variables(environment, read_credentials)
     assert variables["PIP_INDEX_URL"] == "https://__token__:tok%2Fen@index.example/simple/"
     assert hidden == ["tok/en", "tok%2Fen"]
 
 
 def test_an_index_without_secret_reads_none() -> None:
-    def never(arn: str, environment: Any) -> str:  # noqa: ANN401
+    def never(arn: str, environment: Any) -> tuple[str, str]:  # noqa: ANN401
         raise AssertionError("the secret was read")
 
     environment = {"TIDEWHEEL_INDEX_URL": "https://index.example/simple/"}
@@ -157,15 +220,18 @@ def test_an_index_without_secret_reads_none() -> None:
     assert installer_variables({}, never) == ({}, [])
 
 
-def test_the_error_for_an_unreadable_secret_holds_the_remedy() -> None:
-    def refuse(arn: str, environment: Any) -> str:  # noqa: ANN401
+@pytest.mark.parametrize(
+    ("arn", "parameter"), [(ARN, "packageIndexSecret"), (REPOSITORY, "packageIndexRepository")]
+)
+def test_the_error_for_unreadable_credentials_holds_the_remedy(arn: str, parameter: str) -> None:
+    def refuse(arn: str, environment: Any) -> tuple[str, str]:  # noqa: ANN401
         raise SecretError("AccessDeniedException")
 
     environment = {
         "TIDEWHEEL_INDEX_URL": "https://index.example/simple/",
-        "TIDEWHEEL_INDEX_SECRET": ARN,
+        "TIDEWHEEL_INDEX_SECRET": arn,
     }
-    with pytest.raises(ConfigurationError, match="packageIndexSecret"):
+    with pytest.raises(ConfigurationError, match=f"{parameter}={arn}"):
         installer_variables(environment, refuse)
 
 
@@ -175,3 +241,5 @@ def test_without_credentials_there_is_no_secret(monkeypatch: pytest.MonkeyPatch)
         read_secret(ARN, {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
     with pytest.raises(SecretError, match="not the ARN"):
         read_secret("my-secret", {})
+    with pytest.raises(SecretError, match="not the ARN"):
+        read_token(ARN, {})

@@ -154,6 +154,22 @@ def test_rays_head_runs_on_the_first_accelerator_host(plan_of: PlanOf) -> None:
     assert "--address=127.0.0.3:9002" in roles_of(node)["services"][0]["argv"]
 
 
+@pytest.mark.parametrize(("asks", "drained"), [(True, [False, True]), (False, [False, False])])
+def test_a_script_that_asks_ray_has_its_nodes_drained(
+    plan_of: PlanOf, tmp_path: Path, asks: bool, drained: list[bool]
+) -> None:
+    call = "ray.train.get_preemption_info()" if asks else "pass"
+    for host in HOSTS[:2]:
+        (tmp_path / host / "code").mkdir(parents=True)
+        (tmp_path / host / "code" / "train.py").write_text(call)
+    # The helper's node serves to the end.
+    nodes = [
+        roles_of(plan_of(host, groups=GROUPS, tidewheel_strategy="ray"))["services"][0]
+        for host in HOSTS[:2]
+    ]
+    assert ["TIDEWHEEL_RAY_DRAIN" in node["environment"] for node in nodes] == drained
+
+
 def test_data_service_runs_on_the_helpers(plan_of: PlanOf) -> None:
     parameters: dict[str, Any] = {"groups": GROUPS, "tidewheel_strategy": "data-service"}
     helper = roles_of(plan_of(HOSTS[0], **parameters))["services"][0]["argv"]

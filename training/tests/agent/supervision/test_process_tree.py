@@ -10,6 +10,7 @@ import time
 import pytest
 
 from hosts import TRAINING
+from tidewheel_agent.supervision.leftovers import Leftovers
 from tidewheel_agent.supervision.process_tree import (
     SERVICE_VARIABLE,
     TOKEN_VARIABLE,
@@ -61,7 +62,7 @@ def test_programs_below_a_service_are_services() -> None:
         assert len(found) == 2
         assert all(process.is_service for process in found)
     finally:
-        kill_all("t0", [program.pid])
+        kill_all("t0", [program.pid], Leftovers())
         program.wait()
 
 
