@@ -80,9 +80,11 @@ function verdictOf(
   if (first?.after === undefined) return isIdle(first) ? 'hangs' : 'saves nothing';
   if (phases.length < STARTS) return 'ends before anything can be interrupted';
   if (restored.includes('no')) return 'restores nothing';
-  if (namesFiles && neverMoves(phases)) return 'the declared step does not move';
-  return restored.includes('unknown') ? 'restore not shown' : 'ready';
+  return namesFiles && neverMoves(phases) ? 'the declared step does not move' : shownBy(restored);
 }
+
+const shownBy = (restored: readonly Restored[]): Verdict =>
+  restored.includes('unknown') ? 'restore not shown' : 'ready';
 
 /** Each start has saved again, and its number stayed. */
 const neverMoves = (phases: readonly Phase[]): boolean =>
@@ -102,28 +104,29 @@ const isIdle = (phase: Phase | undefined): boolean =>
 
 const CHECKPOINT = /\.(pt|pth|ckpt|safetensors|bin|h5|keras|pkl|joblib|npz|msgpack|ubj|tar)$/i;
 
+const REMEDIES = {
+  ready: '',
+  'restore not shown':
+    "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step",
+  hangs: 'none: the script printed nothing and used no CPU; see its last lines with --log',
+  fails: 'none: correct the script first; the reason is above',
+  'ends before anything can be interrupted': 'none: give it more work, such as --argument=--epochs=1000',
+} as const satisfies Partial<Record<Verdict, string>>;
+
+const isPlain = (verdict: Verdict): verdict is keyof typeof REMEDIES => Object.hasOwn(REMEDIES, verdict);
+
 function remedyOf(verdict: Verdict, phases: readonly Phase[], { isWithoutTorch }: TriedScript): string {
-  const [first] = phases;
+  if (isPlain(verdict)) return REMEDIES[verdict];
   const name = phases.findLast(({ after }) => after)?.after?.checkpoint ?? 'NAME';
   switch (verdict) {
-    case 'ready':
-      return '';
     case 'automatic checkpoints fail':
       return `let the script save and resume itself, without ${BY_THE_AGENT}: ${refusalIn(phases)}`;
     case 'restores nothing':
       return `training.arguments: add the option with which your script resumes, such as '--resume=\${checkpoints}/${patternOf(name)}?'${isWithoutTorch ? '' : OR_BY_THE_AGENT}`;
     case 'the declared step does not move':
       return `training.checkpoint.step: an expression for the number in ${name} that counts steps, or without step another pattern; it stayed ${phases[0]?.after?.step}`;
-    case 'restore not shown':
-      return "training.progress: { pattern: 'step (?P<step>\\d+)' } for a line that your script prints at each step";
-    case 'hangs':
-      return 'none: the script printed nothing and used no CPU; see its last lines with --log';
-    case 'fails':
-      return 'none: correct the script first; the reason is above';
-    case 'ends before anything can be interrupted':
-      return 'none: give it more work, such as --argument=--epochs=1000';
     case 'saves nothing':
-      return savesNothing(first, isWithoutTorch);
+      return savesNothing(phases[0], isWithoutTorch);
   }
 }
 
