@@ -113,14 +113,16 @@ function declared(
     const why = `${what} is dropped, and each run has the files of one version`;
     return { ...better(ours, why), written: { s3: `incoming/${below}` } };
   }
-  const uri = asText(s3Of(channel)['S3Uri']);
-  if (uri !== undefined && /^s3:\/\/[^/]+\/?$/.test(uri)) {
-    const whole = 'a channel is a prefix, and no whole bucket: name one';
-    return { verdict: 'unread', ours, why: whole, written: { s3: `incoming/${name}/` } };
-  }
-  if (uri?.startsWith('s3://') === true)
+  return ofPrefix(name, ours, asText(s3Of(channel)['S3Uri']) ?? '');
+}
+
+function ofPrefix(name: string, ours: string, uri: string): Line & { readonly written: Table } {
+  const isBucket = /^s3:\/\/[^/]+\/?$/.test(uri);
+  if (uri.startsWith('s3://') && !isBucket)
     return { ...prefixLine(ours, uri), written: { s3: folderOfPrefix(uri) } };
-  const why = 'name its folder below the data, or its prefix in S3';
+  const why = isBucket
+    ? 'a channel is a prefix, and no whole bucket: name one'
+    : 'name its folder below the data, or its prefix in S3';
   return { verdict: 'unread', ours, why, written: { s3: `incoming/${name}/` } };
 }
 

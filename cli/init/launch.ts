@@ -159,10 +159,12 @@ export const isStarted = ({ $call, methods }: LaunchCall): boolean =>
 /** @param origin the name of the file */
 export function jobOfCall(call: LaunchCall, origin: string): FoundJob {
   const name = call.$call.split('.').at(-1) ?? '';
-  if (name === OF_BOTO3) {
-    const image = asTable(call.arguments['AlgorithmSpecification'])['TrainingImage'];
-    return { ...foundJob(call.arguments), origin, framework: frameworkOfImage(image) };
-  }
+  if (name !== OF_BOTO3) return jobOfEstimator(name, call, origin);
+  const image = asTable(call.arguments['AlgorithmSpecification'])['TrainingImage'];
+  return { ...foundJob(call.arguments), origin, framework: frameworkOfImage(image) };
+}
+
+function jobOfEstimator(name: string, call: LaunchCall, origin: string): FoundJob {
   const isTrainer = name === 'ModelTrainer';
   const reading = new Reading();
   const known = isTrainer ? ARGUMENTS.modelTrainer : ARGUMENTS.estimator;

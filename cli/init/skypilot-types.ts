@@ -58,8 +58,9 @@ export function nearestTo(resources: Table): string {
   return `no type of AWS that is known here has just that${nearest}`;
 }
 
+const price = ({ type }: InstanceFacts) => ec2OnDemandUsd(type, PRICED_IN) ?? Number.POSITIVE_INFINITY;
+
 function pricedTypes(): readonly InstanceFacts[] {
-  const price = ({ type }: InstanceFacts) => ec2OnDemandUsd(type, PRICED_IN) ?? Number.POSITIVE_INFINITY;
   return catalogTypes()
     .flatMap((type) => instanceFacts(type) ?? [])
     .filter((facts) => trainingType(facts.type) !== undefined && Number.isFinite(price(facts)))

@@ -20,43 +20,71 @@ interface Around {
 }
 
 const CHECKPOINTS = '$TIDEWHEEL_CHECKPOINT_DIR';
+const SOURCE = '$TIDEWHEEL_WORKING_DIR';
 const OF_OUTPUT = /checkpoint|ckpt|\bout|result|artifact|model|log/i;
 const CODE = /\.(py|sh|ya?ml|toml|cfg|ini|jinja)$/;
 
 export function mountedIn(mounts: unknown, around: Around): Mounts {
-  const places = new Map<string, string>();
-  const channels: Table[] = [];
-  const dependencies: string[] = [];
-  const rows: JobRow[] = [];
-  for (const [written, given] of Object.entries(asTable(mounts))) {
+  const made = Object.entries(asTable(mounts)).map(([written, given]) => {
     const at = filled(written, around.environment).replace(/(.)\/$/, '$1');
-    const tell = (line: Line) => rows.push({ ...line, theirs: `file_mounts: ${at}`, value: shown(given) });
-    const { source, store = 's3', name, mode } = isText(given) ? { source: given } : asTable(given);
-    const from = filled(asText(source) ?? '', around.environment);
-    const bucket = filled(asText(name) ?? '', around.environment);
-    const isOurs = from === '' ? OF_OUTPUT.test(at) : mode === 'MOUNT' && OF_OUTPUT.test(at);
-    const uri =
-      from === '' && bucket !== '' && /^s3$/i.test(filled(String(store), around.environment))
-        ? `s3://${bucket}/`
-        : from;
-    if (isOurs) {
-      places.set(at, CHECKPOINTS);
-      tell(better(CHECKPOINTS, 'each run has its own, which outlives its hosts'));
-    } else if (uri.startsWith('s3://') || isData(uri, around.names)) {
-      const channel = channelName(at);
-      channels.push({ ChannelName: channel, DataSource: { S3DataSource: { S3Uri: uri } } });
-      places.set(at, `$SM_CHANNEL_${channel.toUpperCase()}`);
-    } else if (from === '') tell(cannot('name a prefix of S3 in training.channels'));
-    else if (!isHere(uri, around.names)) tell(cannot('copy it into this folder, or into S3'));
-    else {
-      const inside = path.posix.relative(around.workdir, path.posix.normalize(uri));
-      if (inside.startsWith('..')) dependencies.push(path.posix.normalize(uri));
-      const below = inside.startsWith('..') ? path.posix.basename(uri) : inside;
-      places.set(at, `$TIDEWHEEL_WORKING_DIR${below === '' ? '' : `/${below}`}`);
-      tell(same(below === '' ? 'x-local.source' : `x-local.source: ${below}`));
-    }
+    const { line, ...mount } = mounted(at, sourceOf(given, around), around);
+    const rows = line === undefined ? [] : [{ ...line, theirs: `file_mounts: ${at}`, value: shown(given) }];
+    return { ...mount, at, rows };
+  });
+  return {
+    places: new Map(made.flatMap(({ at, place }) => (place === undefined ? [] : [[at, place]]))),
+    channels: made.flatMap(({ channel }) => (channel === undefined ? [] : [channel])),
+    dependencies: made.flatMap(({ dependency }) => dependency ?? []),
+    rows: made.flatMap(({ rows }) => rows),
+  };
+}
+
+interface Source {
+  /** A URI, or a path in this folder; empty for a bucket that is the task's own. */
+  readonly from: string;
+  readonly isMounted: boolean;
+}
+
+/** A bucket that is only named may hold data, or what the task writes. */
+function sourceOf(given: unknown, { environment }: Around): Source {
+  const { source, store = 's3', name, mode } = typeof given === 'string' ? { source: given } : asTable(given);
+  const from = filled(asText(source) ?? '', environment);
+  const bucket = filled(asText(name) ?? '', environment);
+  const isS3 = bucket !== '' && /^s3$/i.test(filled(String(store), environment));
+  return {
+    from: from === '' && isS3 ? `s3://${bucket}/` : from,
+    isMounted: from === '' || mode === 'MOUNT',
+  };
+}
+
+interface Mounted {
+  readonly place?: string;
+  readonly channel?: Table;
+  readonly dependency?: string;
+  readonly line?: Line;
+}
+
+function mounted(at: string, { from, isMounted }: Source, { names, workdir }: Around): Mounted {
+  if (isMounted && OF_OUTPUT.test(at))
+    return {
+      place: CHECKPOINTS,
+      line: better(CHECKPOINTS, 'each run has its own, which outlives its hosts'),
+    };
+  if (from.startsWith('s3://') || isData(from, names)) {
+    const ChannelName = channelName(at);
+    const channel = { ChannelName, DataSource: { S3DataSource: { S3Uri: from } } };
+    return { place: `$SM_CHANNEL_${ChannelName.toUpperCase()}`, channel };
   }
-  return { places, channels, dependencies, rows };
+  if (from === '' || !isHere(from, names))
+    return { line: cannot('copy it into this folder, or into a prefix of S3 (training.channels)') };
+  const inside = path.posix.relative(workdir, path.posix.normalize(from));
+  const isBeside = inside.startsWith('..');
+  const below = isBeside ? path.posix.basename(from) : inside;
+  return {
+    place: below === '' ? SOURCE : `${SOURCE}/${below}`,
+    ...(isBeside && { dependency: path.posix.normalize(from) }),
+    line: same(below === '' ? 'x-local.source' : `x-local.source: ${below}`),
+  };
 }
 
 /** Nothing outside of the project's folder is sent. */
@@ -64,8 +92,6 @@ export const isHere = (place: string, names: readonly string[]): boolean => {
   const at = path.posix.normalize(place).replace(/(.)\/$/, '$1');
   return at === '.' || names.some((name) => name === at || name.startsWith(`${at}/`));
 };
-
-const isText = (value: unknown): value is string => typeof value === 'string';
 
 const filled = (text: string, environment: Table): string =>
   text.replaceAll(/\$\{?(\w+)\}?/g, (all, name: string) => asText(environment[name]) ?? all);
@@ -162,21 +188,10 @@ function withoutTorchrun(
   // Up to the end of the line, which a backslash continues.
   const line = /^(?:\\\n|[^\n])*/.exec(run.slice(from))?.[0] ?? '';
   const words = [...line.matchAll(new RegExp(`${WORD}+`, 'g'))];
-  let processes: string | undefined;
-  let index = 0;
-  for (
-    let [word = ''] = words[0] ?? [];
-    word.startsWith('-') && word !== '-m';
-    [word = ''] = words[index] ?? []
-  ) {
-    const [, flag = '', given] = /^(--?[\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
-    index += 1;
-    const value = given ?? (ALONE.includes(flag) ? undefined : words[index++]?.[0]);
-    if (/^--nproc[-_]per[-_]node$/.test(flag)) processes = value;
-  }
-  const script = words[index];
+  const { count, processes = '' } = optionsIn(words.map(([word]) => word));
+  const script = words[count];
   if (script === undefined) return { text: run, distribution: {} };
-  const settings = /^\d+$/.test(processes ?? '') ? { processes_per_host: Number(processes) } : {};
+  const settings = /^\d+$/.test(processes) ? { processes_per_host: Number(processes) } : {};
   const end = from + script.index;
   return {
     text: `${run.slice(0, found.index)}python ${run.slice(end)}`,
@@ -186,6 +201,18 @@ function withoutTorchrun(
       .replaceAll(/[\s\\]+/g, ' ')
       .trim(),
   };
+}
+
+/** @returns how many words are torchrun's own */
+function optionsIn(words: readonly string[]): { readonly count: number; readonly processes?: string } {
+  let processes: string | undefined;
+  let count = 0;
+  for (let word = words[0]; word?.startsWith('-') && word !== '-m'; word = words[count]) {
+    const [, flag = '', given] = /^(--?[\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
+    count += given === undefined && !ALONE.includes(flag) ? 2 : 1;
+    if (/^--nproc[-_]per[-_]node$/.test(flag)) processes = given ?? words[count - 1];
+  }
+  return { count, ...(processes !== undefined && { processes }) };
 }
 
 const NO_SETUP = cannot(

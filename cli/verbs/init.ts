@@ -304,11 +304,11 @@ async function refuseExisting(file: string, force: boolean): Promise<void> {
 }
 
 function reportOf(project: Project, file: string): string {
-  const { name, source, script, facts, data, job } = project;
+  const { name, facts, data, job } = project;
   const { framework, strategy } = { ...facts, ...job?.training };
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${job?.training['command'] === undefined ? path.posix.join(source, script) : 'a command'} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    `  script  ${programText(project)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
     data === undefined
       ? `  data    ${job?.data === undefined ? 'none was found' : `${job.data}/ is not here yet`}`
       : dataText(data, job !== undefined),
@@ -320,6 +320,9 @@ function reportOf(project: Project, file: string): string {
     ...toDo(project).map((line) => `  to do   ${line}`),
   ].join('\n');
 }
+
+const programText = ({ source, script, job }: Project): string =>
+  job?.training['command'] === undefined ? path.posix.join(source, script) : 'a command';
 
 /** A job gives its script no other arguments than hyperparameters. */
 function filledText({ facts, job }: Project): string {
