@@ -190,7 +190,7 @@ describe("the deployment's parameters", () => {
       const others = [
         codeArtifact('GetAuthorizationToken', 'domain/other'),
         codeArtifact('ReadFromRepository', 'repository/team/others'),
-        codeArtifact('PublishPackageVersion', 'repository/team/wheels'),
+        codeArtifact('DeleteRepository', 'repository/team/wheels'),
         bearer('other.amazonaws.com'),
       ];
       expect(await surprises(role, others, 'denied')).toEqual([]);

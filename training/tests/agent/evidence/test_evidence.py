@@ -327,8 +327,10 @@ def test_a_first_start_skips_nothing(host: Host, trainer: Values) -> None:
 
 
 def test_hooks_and_agent_agree_on_the_cells() -> None:
-    names = ("TRAINER", "WORKER", "WAIT", "SAVE", "EXCHANGE", "FETCH", "RING", "RING_LENGTH")
-    names += ("STEPS", "INPUT_WAIT", "WAIT_BEFORE_STEP")
+    names = (
+        *("TRAINER", "WORKER", "WAIT", "SAVE", "EXCHANGE", "FETCH", "RING", "RING_LENGTH"),
+        *("STEPS", "INPUT_WAIT", "WAIT_BEFORE_STEP"),
+    )
     assert {name: getattr(readers, f"_{name}") for name in names} == {
         name: getattr(writers, name) for name in names
     }
