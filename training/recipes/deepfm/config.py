@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from common.settings import Settings, limited, one_of
@@ -37,8 +38,22 @@ class Config(Settings):
     Shards are shuffled when they are packed."""
     prefetch_batches: int = limited(0, 0, 10_000)
     """Batches that a thread reads from a Pipe before they are needed."""
+    intra_threads: int = limited(0, 0, 1024)
+    """Threads of one operation; 0 takes OMP_NUM_THREADS."""
+    inter_threads: int = limited(0, 0, 1024)
+    """Operations at once; 0 takes as many as `intra_threads` and 2 at least, in PyTorch its own."""
+    affinity: str = one_of("none", "cores")
+    """`cores` binds each process that computes to physical cores of its own on its host; `none`
+    leaves the choice to the system."""
+    timeout_minutes: int = limited(0, 0, 10_000)
+    """How long Horovod's ranks wait for one that works alone; 0 is without limit. Refused where
+    processes always wait without limit: under MPI's own exchange and TensorFlow's strategies."""
     pause: float = limited(0.0, 0, 3600)
     """Seconds to wait after each batch, so that tests can interrupt a short training."""
+
+    @property
+    def threads(self) -> int:
+        return self.intra_threads or int(os.environ.get("OMP_NUM_THREADS") or 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ import tidewheel
 from arrays import Arrays
 from config import Config
 from records import read_clicks
+from torch_cpus import use_cpus
 from torch_model import TABLES, autocast, logits
 from training_run import TrainingRun, first_weights
 
@@ -61,7 +62,7 @@ def _table(weights: torch.Tensor) -> torch.nn.Embedding:
 class Trainer:
     def __init__(self, config: Config, device: torch.device) -> None:
         self.config, self.device = config, device
-        self.run = TrainingRun(config, is_main=hvd.rank() == 0)
+        self.run = TrainingRun(config, is_main=hvd.rank() == 0, limits=True)
         self.own = self.run.own_share(hvd.size())
         example = self.run.example()
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
@@ -135,15 +136,18 @@ class Trainer:
 
 
 def main() -> None:
+    config = Config.from_arguments(sys.argv[1:])
+    # Horovod reads it now. It ends the training after so long without a rank, and warns before.
+    os.environ.setdefault("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", str(config.timeout_minutes * 60))
     hvd.init()
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    use_cpus(config, hvd.local_rank(), hvd.local_size())
     torch.use_deterministic_algorithms(True, warn_only=True)
     device = torch.device("cpu")
     if torch.cuda.is_available():
         # One GPU per local rank. With training.pinGpus each rank sees only its own, which is 0.
         device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
         torch.cuda.set_device(device)
-    trainer = Trainer(Config.from_arguments(sys.argv[1:]), device)
+    trainer = Trainer(config, device)
     trainer.run.print0(f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}")
     if trainer.train():
         trainer.finish()

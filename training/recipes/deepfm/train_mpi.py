@@ -21,6 +21,7 @@ from arrays import Arrays
 from config import Config
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks
+from torch_cpus import use_cpus
 from torch_model import TABLES, Weights, autocast, logits
 from training_run import TrainingRun, first_weights
 
@@ -181,10 +182,11 @@ class Trainer:
 
 
 def main() -> None:
-    ranks = MPI.COMM_WORLD
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    ranks, config = MPI.COMM_WORLD, Config.from_arguments(sys.argv[1:])
+    on_host = ranks.Split_type(MPI.COMM_TYPE_SHARED)
+    use_cpus(config, on_host.rank, on_host.size)
     torch.use_deterministic_algorithms(True)
-    trainer = Trainer(Config.from_arguments(sys.argv[1:]), ranks)
+    trainer = Trainer(config, ranks)
     trainer.run.print0(f"{ranks.size} ranks, {trainer.own} samples each, MPI of {MPI.get_vendor()}")
     if trainer.train():
         trainer.finish()

@@ -27,8 +27,10 @@ import tensorflow as tf
 
 import tidewheel
 from arrays import Arrays
+from common.cores import bind_to_cores
 from config import TensorFlowConfig as Config
 from mirrored import mirrored_strategy
+from place import place_on_host
 from tensorflow_input import Shares, begin_of, parse, pipeline, read_records
 from tensorflow_model import (
     adagrad,
@@ -297,16 +299,18 @@ def is_rank(environment: Mapping[str, str]) -> bool:
 
 def main() -> None:
     config = Config.from_arguments(sys.argv[1:])
-    threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
+    tf_config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    if config.affinity == "cores":
+        bind_to_cores(*place_on_host(tf_config, os.environ))
+    threads, inter = config.threads, config.inter_threads
     tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(max(2, threads))
+    tf.config.threading.set_inter_op_parallelism_threads(inter or max(2, threads))
     tf.random.set_seed(config.seed)
     if config.devices > 1 and not tf.config.list_physical_devices("GPU"):
         # Logical devices of the CPU stand in for GPUs.
         (cpu,) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.devices)]
         tf.config.set_logical_device_configuration(cpu, parts)
-    tf_config = json.loads(os.environ.get("TF_CONFIG") or "{}")
     task = tf_config.get("task", {"type": "worker", "index": 0})
     has_servers = task["type"] == "chief" or "ps" in tf_config.get("cluster", {})
     service = os.environ.get("TIDEWHEEL_DATA_SERVICE")

@@ -22,9 +22,17 @@ _STATE = "state.bin"
 
 
 class TrainingRun:
-    """`is_main`: this process saves and prints for all. `reads_pipes`: it can read Pipes."""
+    """`is_main`: this process saves and prints for all. `reads_pipes`: it can read Pipes. `limits`:
+    its ranks can wait for each other for a limited time."""
 
-    def __init__(self, config: Config, *, is_main: bool, reads_pipes: bool = False) -> None:
+    def __init__(
+        self, config: Config, *, is_main: bool, reads_pipes: bool = False, limits: bool = False
+    ) -> None:
+        if config.timeout_minutes and not limits:
+            raise ValueError(
+                f"timeout_minutes={config.timeout_minutes}: only Horovod's ranks have such a "
+                "limit, and these processes wait for each other as long as it takes: leave it out"
+            )
         if is_piped() and not reads_pipes:
             raise ValueError(
                 "the channel train is a Pipe, and this program reads files: declare inputMode File "

@@ -9,7 +9,9 @@ import pytest
 
 from recipe_modules import load_modules
 
-training_run, config, make_data = load_modules("deepfm", "training_run", "config", "make_data")
+training_run, config, make_data, place = load_modules(
+    "deepfm", "training_run", "config", "make_data", "place"
+)
 
 
 @pytest.fixture
@@ -33,3 +35,39 @@ def test_a_program_for_pipes_needs_a_number_of_steps() -> None:
         training_run.TrainingRun(config.Config(), is_main=True, reads_pipes=True)
     run = training_run.TrainingRun(config.Config(steps=10), is_main=True, reads_pipes=True)
     assert run.total == 10
+
+
+def test_a_limit_that_nothing_keeps_is_refused() -> None:
+    limited = config.Config(timeout_minutes=30)
+    with pytest.raises(ValueError, match="timeout_minutes=30: only Horovod's ranks have such"):
+        training_run.TrainingRun(limited, is_main=True)
+
+
+def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert config.Config().threads == 3
+    assert config.Config(intra_threads=2).threads == 2
+
+
+CLUSTER = {"chief": ["a:1"], "worker": ["a:2", "b:2"], "ps": ["a:3", "b:3", "c:3"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "expected"),
+    [
+        ("chief", 0, (0, 1)),
+        ("worker", 0, (0, 2)),
+        ("ps", 0, (1, 2)),
+        ("ps", 1, (1, 2)),
+        ("ps", 2, (0, 1)),
+    ],
+)
+def test_worker_and_server_share_a_host(kind: str, index: int, expected: tuple[int, int]) -> None:
+    task = {"cluster": CLUSTER, "task": {"type": kind, "index": index}}
+    assert place.place_on_host(task, {}) == expected
+
+
+def test_ranks_of_mpi_share_a_host() -> None:
+    environment = {"TIDEWHEEL_LOCAL_RANK": "1", "TIDEWHEEL_LOCAL_RANKS": "4"}
+    assert place.place_on_host({}, environment) == (1, 4)
+    assert place.place_on_host({}, {}) == (0, 1)

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from common.cores import cores_of, share_of_cores
 from common.gradients import compress_gradients
 from common.loop import Trace
 from common.preparation import Preparation
-from common.program import cores_of, share_of_cores
 from common.shards import ImageReader, read_index
 from common.world import join_world
 from config import Config
