@@ -26,9 +26,10 @@ class Config(Settings):
     """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
     keep_checkpoints: int = limited(2, 1, 1000)
     """Complete checkpoints to keep."""
-    precision: str = one_of("auto", "float32", "bfloat16")
-    """Of the matrix products: float32, bfloat16, or `auto`, which is bfloat16 on GPUs that have it.
-    Weights, Adagrad's sums and the loss stay in float32."""
+    precision: str = one_of("auto", "float32", "bfloat16", "float16")
+    """Of the matrix products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled
+    loss on V100 and T4, and float32 on CPUs, on older GPUs and where the layers are too small to
+    gain. Weights, Adagrad's sums and the loss stay in float32."""
     seed: int = limited(17, 0, 2**31 - 1)
     """Seed of every random choice."""
     steps: int = limited(0, 0, 1_000_000_000)

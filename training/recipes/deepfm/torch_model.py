@@ -21,9 +21,18 @@ def logits(
     return first + pairs + (deep @ weights["output"]).squeeze(1)
 
 
-def autocast(precision: str, device: torch.device) -> torch.autocast:
-    """For `logits`: matrix products in bfloat16 where `precision` asks for it."""
-    is_on = precision == "bfloat16"
-    if precision == "auto" and device.type == "cuda":
-        is_on = torch.cuda.is_bf16_supported()
-    return torch.autocast(device.type, torch.bfloat16, enabled=is_on)
+def autocast(kind: str, device: torch.device) -> torch.autocast:
+    """For `logits`: matrix products in `kind`."""
+    narrow = torch.float16 if kind == "float16" else torch.bfloat16
+    found = torch.autocast(device.type, narrow, enabled=kind != "float32")
+    # Older releases, such as Horovod's, only warn that they have no float16 on CPUs.
+    if kind != "float32" and not found._enabled:
+        raise ValueError(
+            f"precision={kind}: PyTorch {torch.__version__} does not compute it on {device.type}: "
+            "choose bfloat16, float32 or auto"
+        )
+    return found
+
+
+def capability_of(device: torch.device) -> tuple[int, int] | None:
+    return torch.cuda.get_device_capability(device) if device.type == "cuda" else None

@@ -22,9 +22,10 @@ import torch
 import tidewheel
 from arrays import Arrays
 from config import Config
+from loss_scale import LossScale, without_scale
 from records import read_clicks
 from torch_cpus import use_cpus
-from torch_model import TABLES, autocast, logits
+from torch_model import TABLES, autocast, capability_of, logits
 from training_run import TrainingRun, first_weights
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -68,7 +69,11 @@ class Trainer:
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
         found = self.run.resume() if hvd.rank() == 0 else None
         self.step, learned = hvd.broadcast_object(found, root_rank=0, name="start")
-        arrays = learned or first_weights(config, len(example.ids), len(example.values))
+        self.kind = self.run.kind(capability_of(device), hvd.size())
+        self.scale = LossScale(self.kind, learned)
+        arrays = without_scale(learned) or first_weights(
+            config, len(example.ids), len(example.values)
+        )
         self.model = DeepFM(arrays).to(device)
         self.optimizer = hvd.DistributedOptimizer(
             torch.optim.Adagrad(self.model.parameters(), lr=config.learning_rate),
@@ -99,13 +104,28 @@ class Trainer:
     def _train_step(self) -> float:
         labels, ids, values = self._read()
         self.optimizer.zero_grad()
-        with autocast(self.config.precision, self.device):
+        with autocast(self.kind, self.device):
             scores = self.model(ids, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
         # Horovod averages over the ranks.
-        torch.autograd.backward(loss / self.own)
-        self.optimizer.step()
+        torch.autograd.backward(loss * (self.scale.factor / self.own))
+        self.optimizer.synchronize()
+        if self._is_finite():
+            with self.optimizer.skip_synchronize():
+                self.optimizer.step()
         return float(loss.detach())
+
+    def _is_finite(self) -> bool:
+        """Takes the loss's scale out of the gradients, which all ranks have in common."""
+        if not self.scale.is_on:
+            return True
+        given = [each.grad for each in self.model.parameters() if each.grad is not None]
+        found = [each.coalesce().values() if each.is_sparse else each for each in given]
+        is_finite = all(bool(gradient.isfinite().all()) for gradient in found)
+        for gradient in given:
+            gradient.div_(self.scale.factor)
+        self.scale.update(overflowed=not is_finite)
+        return is_finite
 
     def _read(self) -> Batch:
         (batch,) = self.run.plan.batches_between(self.step, self.step + 1)
@@ -123,7 +143,7 @@ class Trainer:
         for name, parameter in self.model.named().items():
             found[name] = parameter.detach().cpu().numpy()
             found[f"adagrad/{name}"] = self.optimizer.state[parameter]["sum"].cpu().numpy()
-        return found
+        return {**found, **self.scale.arrays()}
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -148,7 +168,10 @@ def main() -> None:
         device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
         torch.cuda.set_device(device)
     trainer = Trainer(config, device)
-    trainer.run.print0(f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}")
+    trainer.run.print0(
+        f"{hvd.size()} ranks, {trainer.own} samples each, products in {trainer.kind}, "
+        f"Horovod on {device.type}"
+    )
     if trainer.train():
         trainer.finish()
     hvd.join()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 import tidewheel
 from arrays import Arrays, arrays_from_bytes, arrays_to_bytes
+from common.arithmetic import kind_for
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
@@ -98,6 +99,16 @@ class TrainingRun:
         path, _ = self.plan.shards[0]
         return next(read_clicks(path, self.positions[path][:1]))
 
+    def kind(self, capability: tuple[int, int] | None, parts: int) -> str:
+        """In what the layers are computed, where each of `parts` takes its share of a batch.
+
+        `capability`: of the oldest GPU, None without one.
+        """
+        config, example = self.config, self.example()
+        width = len(example.ids) * config.dimensions + len(example.values)
+        operations = 2 * config.batch_size / parts * width * config.hidden
+        return kind_for(config.precision, capability, operations)
+
     def own_share(self, parts: int, kind: str = "ranks") -> int:
         """Records of a batch for each of the parts. Raises ValueError."""
         if self.config.batch_size % parts:
@@ -135,9 +146,7 @@ class TrainingRun:
         labels, _, _ = self.evaluation_data()
         self.report(self.total, auc=area_under_curve(labels, probabilities))
         folder = Path(os.environ["SM_MODEL_DIR"])
-        weights = {
-            name: value for name, value in learned.items() if not name.startswith("adagrad/")
-        }
+        weights = {name: value for name, value in learned.items() if "/" not in name}
         (folder / "model.npz").write_bytes(arrays_to_bytes(weights))
         metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
