@@ -52,7 +52,7 @@ class Precision:
         return self.scaler.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """`state` is empty where another arithmetic saved it: scaling then begins anew."""
+        """`state` is empty where another arithmetic saved it: scaling then starts again."""
         if state and self.scaler.is_enabled():
             self.scaler.load_state_dict(state)
 

@@ -19,7 +19,7 @@ class LossScale:
         self.is_on = kind == "float16"
         saved = learned.get(_NAME)
         first = (_FIRST if self.is_on else 1.0, 0.0)
-        # Another GPU may have computed in other bits: then scaling begins anew.
+        # Another GPU may have computed in other bits: then scaling starts again.
         self.state: tuple[float, ...] = first
         if self.is_on and saved is not None:
             self.state = tuple(map(float, saved))
