@@ -106,7 +106,7 @@ def _post(make: Callable[..., JobOnThisMachine], **settings: object) -> Callable
         job = make(python, data, size)
         folder = data / "photographs"
         write_photographs(folder, count=2 * size.batch + 60, side=size.side)
-        of = {"model": VIT.name, "holdout_percent": 5, "learning_rate": 1e-4, **settings}
+        of = {"model": VIT, "holdout_percent": 5, "learning_rate": 1e-4, **settings}
         return replace(job, data=folder, hyperparameters={**job.hyperparameters, **of})
 
     return posted
@@ -203,34 +203,26 @@ WORKLOADS = (
 )
 
 
-@dataclass(frozen=True)
-class Model:
-    name: str
-    parameters: int
-    forward_operations: float
-    """Of one image of 224 x 224 pixels."""
-    kept_bytes: float
-    """Of one image, for the backward pass in float32."""
-
-
-VIT = Model("vit_base_patch16_224", 86_567_656, 35e9, 125e6)
-"""timm's VisionTransformer(), counted. The bytes are 34 for each of 197 x 768 numbers of a layer in
-16 bits (https://arxiv.org/abs/2205.05198), twice as many here, of 12 layers."""
-_BYTES_OF_A_PARAMETER = 16
-"""Weight, gradient and AdamW's two averages, in float32."""
+VIT, PARAMETERS = "vit_base_patch16_224", 86_567_656
+"""timm's VisionTransformer()."""
+_STATE_BYTES = 16 * PARAMETERS
+"""Weights, gradients and AdamW's two averages, in float32."""
+_IMAGE_OPERATIONS, _IMAGE_BYTES = 3 * 35e9, 125e6
+"""Of an image of 224 x 224 pixels, forward and backward, and what is kept between: 34 bytes for
+each of 197 x 768 numbers of 12 layers in 16 bits (https://arxiv.org/abs/2205.05198), here twice."""
 
 
 def expect(size: Size, available: int) -> str:
     """What training the article's model takes here, in words. Raises where memory would end."""
-    needed = VIT.parameters * _BYTES_OF_A_PARAMETER + size.batch * VIT.kept_bytes
-    seconds = size.batch * 3 * VIT.forward_operations / _operations_per_second()
+    needed = _STATE_BYTES + size.batch * _IMAGE_BYTES
+    seconds = size.batch * _IMAGE_OPERATIONS / _operations_per_second()
     text = (
-        f"{VIT.name}, {VIT.parameters:,} parameters, batch {size.batch}: about {seconds:,.0f} s a "
+        f"{VIT}, {PARAMETERS:,} parameters, batch {size.batch}: about {seconds:,.0f} s a "
         f"step on these CPUs, {size.steps * seconds / 3600:,.1f} h for {size.steps} steps, and "
         f"{needed / 1e9:.1f} GB of memory"
     )
     if needed > available:
-        fits = (available - VIT.parameters * _BYTES_OF_A_PARAMETER) / VIT.kept_bytes
+        fits = (available - _STATE_BYTES) / _IMAGE_BYTES
         remedy = f"give --batch {int(fits)} or fewer" if fits >= 1 else "free some"
         raise WorkloadError(f"{text}, of which {available / 1e9:.1f} GB are available: {remedy}")
     return text

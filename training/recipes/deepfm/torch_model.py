@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+
+from common.cores import bind_to_cores
+from config import Config
 
 TABLES = ("embedding", "linear")
 Weights = dict[str, torch.Tensor]
@@ -32,6 +37,23 @@ def autocast(kind: str, device: torch.device) -> torch.autocast:
             "choose bfloat16, float32 or auto"
         )
     return found
+
+
+def unscale(gradients: Sequence[torch.Tensor], factor: float) -> bool:
+    """Divides gradients of a loss that was multiplied by `factor`. False where one overflowed."""
+    for gradient in gradients:
+        gradient.div_(factor)
+    dense = [each.coalesce().values() if each.is_sparse else each for each in gradients]
+    return all(bool(each.isfinite().all()) for each in dense)
+
+
+def use_cpus(config: Config, local_rank: int, local_ranks: int) -> None:
+    """Before the first operation."""
+    if config.affinity == "cores":
+        bind_to_cores(local_rank, local_ranks)
+    torch.set_num_threads(config.threads)
+    if config.inter_threads:
+        torch.set_num_interop_threads(config.inter_threads)
 
 
 def capability_of(device: torch.device) -> tuple[int, int] | None:

@@ -24,8 +24,7 @@ from arrays import Arrays
 from config import Config
 from loss_scale import LossScale, without_scale
 from records import read_clicks
-from torch_cpus import use_cpus
-from torch_model import TABLES, autocast, capability_of, logits
+from torch_model import TABLES, autocast, capability_of, logits, unscale, use_cpus
 from training_run import TrainingRun, first_weights
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -119,11 +118,8 @@ class Trainer:
         """Takes the loss's scale out of the gradients, which all ranks have in common."""
         if not self.scale.is_on:
             return True
-        given = [each.grad for each in self.model.parameters() if each.grad is not None]
-        found = [each.coalesce().values() if each.is_sparse else each for each in given]
-        is_finite = all(bool(gradient.isfinite().all()) for gradient in found)
-        for gradient in given:
-            gradient.div_(self.scale.factor)
+        gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
+        is_finite = unscale(gradients, self.scale.factor)
         self.scale.update(overflowed=not is_finite)
         return is_finite
 

@@ -23,8 +23,7 @@ from config import Config
 from loss_scale import LossScale, without_scale
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks
-from torch_cpus import use_cpus
-from torch_model import TABLES, Weights, autocast, logits
+from torch_model import TABLES, Weights, autocast, logits, unscale, use_cpus
 from training_run import TrainingRun, first_weights
 
 
@@ -143,12 +142,10 @@ class Trainer:
         if not self.scale.is_on:
             return True
         gradients = [tensor.grad for tensor in read if tensor.grad is not None]
-        for gradient in gradients:
-            gradient.div_(self.scale.factor)
-        finite = all(bool(gradient.isfinite().all()) for gradient in gradients)
-        is_finite = self._sum(np.array([not finite], np.float32))[0] == 0
-        self.scale.update(overflowed=not is_finite)
-        return bool(is_finite)
+        finite = unscale(gradients, self.scale.factor)
+        overflows = self._sum(np.array([not finite], np.float32))[0]
+        self.scale.update(overflowed=overflows > 0)
+        return bool(overflows == 0)
 
     def _sum(self, own: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         self.ranks.Allreduce(MPI.IN_PLACE, own, MPI.SUM)

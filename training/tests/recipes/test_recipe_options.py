@@ -147,6 +147,7 @@ def test_all_of_them_resume_exactly(tmp_path: Path) -> None:
         "blurs": 2,
         "prepare_on": "accelerator",
         "gradient_precision": "bfloat16",
+        "precision": "float16",
         "affinity": "cores",
         "trace_steps": 3,
     }
