@@ -28,6 +28,7 @@ const OF_STEPS = [
   'load-in-workers',
   'pause-less',
   'bf16',
+  'fp16',
   'tf32',
 ] as const;
 type OfSteps = Extract<Change, { kind: (typeof OF_STEPS)[number] }>;
@@ -90,8 +91,9 @@ function changedSteps(workload: Workload, change: OfSteps): Workload {
     case 'pause-less':
       return { ...workload, pause: { ...workload.pause, everySteps: 2 * workload.pause.everySteps } };
     case 'bf16':
+    case 'fp16':
     case 'tf32':
-      return withPrecision(workload, change.kind === 'bf16' ? 'bits16' : 'tf32');
+      return withPrecision(workload, change.kind === 'tf32' ? 'tf32' : 'bits16');
     case 'batch-size':
       return withBatch(workload, change.factor);
     case 'nodes':
@@ -121,7 +123,7 @@ function withPrecision(workload: Workload, kind: 'bits16' | 'tf32'): Workload {
   if (products === undefined || rates === undefined) throw new Error('it computes no products in float32');
   const { operations, reached } = products;
   const before = operations / (rates.float32 * reached.float32);
-  const after = operations / (rates[kind] * reached.tensor);
+  const after = operations / ((rates[kind] ?? rates.float32) * reached.tensor);
   return { ...workload, products: undefined, gpuSeconds: gpuSeconds - before + after };
 }
 

@@ -4,6 +4,7 @@
  */
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
+import { ec2OnDemandUsd } from '@tidewheel/catalog/catalog.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
@@ -21,11 +22,14 @@ import { markdownTable } from './table.ts';
 
 const HELP = `npm run articles [-- OPTIONS] [NAME...]
   --steps N  steps of each, the first fifth not counted (30; the deepfm ones take 100 or more)
-  --side N   height and width of the images (56; the articles: 224)
-  --batch N  samples of a step, over all hosts (16; the articles: 64)
+  --side N   height and width of the images (56)
+  --batch N  samples of a step, over all hosts (16)
   --files N  of 5 KB, for small-files and small-files-packed (2000; the article: 2,000,000)
   --write    put the tables into docs/research/training.md
   --list     print the names
+ray-post and spot-post train an article's own model at its own size (side 224; batch 64 and 128; 1000 and 100 steps)
+unless options say otherwise; they print the seconds and the memory that this takes, and stop where the memory is not
+there. They and loader-workers-7 run only where they are named.
 Those of ray, tf and horovod need environments of their own (.venv-ray and so on), which are made on demand.`;
 
 const count = (most: number, least = 1) =>
@@ -41,17 +45,17 @@ const LEAST_FILES = 128;
 
 const spec = {
   options: {
-    steps: { type: 'string', default: '30' },
-    side: { type: 'string', default: '56' },
-    batch: { type: 'string', default: '16' },
+    steps: { type: 'string' },
+    side: { type: 'string' },
+    batch: { type: 'string' },
     files: { type: 'string', default: '2000' },
     write: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
   schema: z.object({
-    steps: count(100_000),
-    side: count(4_096),
-    batch: count(1_000_000),
+    steps: count(100_000).optional(),
+    side: count(4_096).optional(),
+    batch: count(1_000_000).optional(),
     files: count(1_000_000, LEAST_FILES).transform(Number),
     write: z.boolean(),
     list: z.boolean(),
@@ -65,7 +69,12 @@ const PYTHON = path.join(root, '.venv', 'bin', 'python');
 const WORKLOAD_SECONDS = 1_200;
 
 const listSchema = z.array(
-  z.object({ name: z.string(), environment: z.enum(ENVIRONMENTS), least_steps: z.int() }),
+  z.object({
+    name: z.string(),
+    environment: z.enum(ENVIRONMENTS),
+    least_steps: z.int(),
+    named_only: z.boolean(),
+  }),
 );
 type Workload = z.output<typeof listSchema>[number];
 
@@ -76,6 +85,7 @@ const rowSchema = z.object({
   steps: z.number(),
   step_seconds: z.number(),
   samples_per_second: z.number(),
+  waits: z.number().nullable(),
 });
 type Row = z.output<typeof rowSchema>;
 
@@ -96,6 +106,7 @@ async function measure({ name, environment }: Workload, size: readonly string[])
     const { code, output } = await runProgram(PYTHON, [PROGRAM, name, '--python', python, ...size], {
       seconds: WORKLOAD_SECONDS,
     });
+    for (const expected of output.matchAll(/^.* of memory$/gm)) print(expected[0]);
     const line = lastJsonLine(output);
     if (code === 0 && line !== undefined) return rowSchema.parse(JSON.parse(line));
     print(output.trimEnd());
@@ -105,7 +116,21 @@ async function measure({ name, environment }: Workload, size: readonly string[])
   return undefined;
 }
 
-const HEAD = ['workload', 'strategy', 'hosts', 'steps', 'seconds a step', 'samples/s'];
+const HEAD = [
+  'workload',
+  'strategy',
+  'hosts',
+  'steps',
+  'seconds a step',
+  'samples/s',
+  'waits for data',
+  '$/M samples',
+];
+
+/** What each host says that it is. A price for comparison: no host of this type trained. */
+const HOURLY_USD = ec2OnDemandUsd('c5.large', 'us-east-1') ?? 0;
+const usdAMillion = ({ hosts, samples_per_second }: Row): number =>
+  (((HOURLY_USD * hosts) / 3600) * 1e6) / samples_per_second;
 
 const tableOf = (rows: readonly Row[]): string =>
   markdownTable(
@@ -117,6 +142,8 @@ const tableOf = (rows: readonly Row[]): string =>
       String(row.steps),
       row.step_seconds.toFixed(4),
       row.samples_per_second.toFixed(1),
+      row.waits === null ? '' : `${(100 * row.waits).toFixed(0)} %`,
+      usdAMillion(row).toFixed(2),
     ]),
   );
 
@@ -125,10 +152,13 @@ type Values = z.output<typeof spec.schema>;
 async function measureWorkloads(chosen: readonly Workload[], values: Values): Promise<number> {
   const rows: Row[] = [];
   for (const workload of chosen) {
-    const steps = Math.max(Number(values.steps), workload.least_steps);
-    if (steps > Number(values.steps))
-      print(`${workload.name}: ${steps} steps, not ${values.steps}, for fewer tell no rate of it`);
-    const size = ['--steps', String(steps), '--side', values.side, '--batch', values.batch];
+    const given = Number(values.steps ?? (workload.named_only ? Number.POSITIVE_INFINITY : 30));
+    const isFew = given < workload.least_steps;
+    if (isFew)
+      print(`${workload.name}: ${workload.least_steps} steps, not ${given}, for fewer tell no rate of it`);
+    const steps = isFew ? String(workload.least_steps) : values.steps;
+    const options = Object.entries({ steps, side: values.side, batch: values.batch });
+    const size = options.flatMap(([name, of]) => (of === undefined ? [] : [`--${name}`, of]));
     const row = await measure(workload, size);
     if (row !== undefined) rows.push(row);
   }
@@ -144,7 +174,8 @@ async function measureFiles(names: readonly SmallFiles[], values: Values): Promi
 }
 
 function show(table: string, values: Values, name: string, options: readonly (keyof Values)[]): void {
-  const given = options.map((option) => `--${option} ${values[option]}`).join(' ');
+  const named = options.filter((option) => values[option] !== undefined);
+  const given = named.map((option) => `--${option} ${values[option]}`).join(' ') || 'default sizes';
   const day = new Date().toISOString().slice(0, 10);
   const [, load = 0] = loadavg();
   const how = `\`${given}\`, ${day}, ${availableParallelism()} cores at a load of ${load.toFixed(0)}.`;
@@ -161,7 +192,10 @@ async function main(args: readonly string[]): Promise<number> {
       .filter((name) => !names.includes(name))
       .map((name) => `there is no workload "${name}"; there are ${names.join(', ')}`);
   const { values, positionals } = readCommandLine(args, { ...spec, check });
-  const chosen = positionals.length === 0 ? names : names.filter((name) => positionals.includes(name));
+  const named = new Set(known.filter(({ named_only }) => named_only).map(({ name }) => name));
+  const chosen = names.filter((name) =>
+    positionals.length === 0 ? values.list || !named.has(name) : positionals.includes(name),
+  );
   if (values.list) {
     print(chosen.join('\n'));
     return 0;

@@ -1,16 +1,19 @@
 """`articles.py NAME --python INTERPRETER [--steps 30] [--side 56]`: one workload of an article,
-small, for some steps on this machine; prints one JSON line."""
+small or as large as there, for some steps on this machine; prints one JSON line."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
+import os
 import random
 import shutil
 import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,6 +46,8 @@ class Workload:
     """Makes the job from an interpreter and a folder for data."""
     least_steps: int = 1
     """Fewer tell no rate."""
+    article: Size | None = None
+    """The article's own size, and its model: it runs only where it is named."""
 
 
 _BLURS = 10
@@ -94,8 +99,22 @@ def _ray_blurs(helpers: tuple[str, ...]) -> Callable[..., JobOnThisMachine]:
     return make
 
 
-def _photographs(prepared: bool) -> Callable[..., JobOnThisMachine]:
-    """Resized each time that they are read, or once before. One loader worker reads ahead."""
+def _post(make: Callable[..., JobOnThisMachine], **settings: object) -> Callable[..., Any]:
+    """The article's model on photographs of three channels."""
+
+    def posted(python: Path, data: Path, size: Size) -> JobOnThisMachine:
+        job = make(python, data, size)
+        folder = data / "photographs"
+        write_photographs(folder, count=2 * size.batch + 60, side=size.side)
+        of = {"model": VIT, "holdout_percent": 5, "learning_rate": 1e-4, **settings}
+        return replace(job, data=folder, hyperparameters={**job.hyperparameters, **of})
+
+    return posted
+
+
+def _photographs(prepared: bool, workers: int = -1) -> Callable[..., JobOnThisMachine]:
+    """Resized each time that they are read, or once before. One loader worker reads ahead, or as
+    many as `workers`."""
 
     def make(python: Path, data: Path, size: Size) -> JobOnThisMachine:
         folder = data / "photographs"
@@ -110,6 +129,7 @@ def _photographs(prepared: bool) -> Callable[..., JobOnThisMachine]:
                 "cache_megabytes": 0,
                 "holdout_percent": 5,
                 "side": 0 if prepared else size.side,
+                "loader_workers": workers,
             },
             environment={"TIDEWHEEL_CPUS": "2"},
         )
@@ -134,6 +154,20 @@ WORKLOADS = (
     Workload("ray-blurs-alone", "ray", _ray_blurs(())),
     Workload("photographs", "", _photographs(prepared=False)),
     Workload("photographs-prepared", "", _photographs(prepared=True)),
+    *(
+        Workload(f"loader-workers-{workers}", "", _photographs(prepared=False, workers=workers))
+        for workers in (0, 1, 3, 7)
+    ),
+    Workload(
+        "ray-post", "ray", _post(_ray_blurs(THREE[1:]), prefetch_batches=2), 1, Size(224, 64, 1_000)
+    ),
+    Workload(
+        "spot-post",
+        "ray",
+        _post(_on_one_host(_vit("bfloat16")), rate_steps=10),
+        1,
+        Size(224, 128, 100),
+    ),
     Workload("vit-bfloat16", "ray", _vit("bfloat16")),
     Workload("vit-float32", "ray", _vit("float32")),
     Workload(
@@ -169,6 +203,54 @@ WORKLOADS = (
 )
 
 
+VIT, PARAMETERS = "vit_base_patch16_224", 86_567_656
+"""timm's VisionTransformer()."""
+_STATE_BYTES = 16 * PARAMETERS
+"""Weights, gradients and AdamW's two averages, in float32."""
+_IMAGE_OPERATIONS, _IMAGE_BYTES = 3 * 35e9, 125e6
+"""Of an image of 224 x 224 pixels, forward and backward, and what is kept between: 34 bytes for
+each of 197 x 768 numbers of 12 layers in 16 bits (https://arxiv.org/abs/2205.05198), here twice."""
+
+
+def expect(size: Size, available: int) -> str:
+    """What training the article's model takes here, in words. Raises where memory would end."""
+    needed = _STATE_BYTES + size.batch * _IMAGE_BYTES
+    seconds = size.batch * _IMAGE_OPERATIONS / _operations_per_second()
+    text = (
+        f"{VIT}, {PARAMETERS:,} parameters, batch {size.batch}: about {seconds:,.0f} s a "
+        f"step on these CPUs, {size.steps * seconds / 3600:,.1f} h for {size.steps} steps, and "
+        f"{needed / 1e9:.1f} GB of memory"
+    )
+    if needed > available:
+        fits = (available - _STATE_BYTES) / _IMAGE_BYTES
+        remedy = f"give --batch {int(fits)} or fewer" if fits >= 1 else "free some"
+        raise WorkloadError(f"{text}, of which {available / 1e9:.1f} GB are available: {remedy}")
+    return text
+
+
+def _operations_per_second() -> float:
+    """As one large product reaches now, on one thread: the recipes train on one."""
+    # Only here: it takes long to load, and listing the workloads needs none of it.
+    import torch
+
+    torch.set_num_threads(1)
+    square = torch.ones(768, 768)
+    square @ square
+    began = time.perf_counter()
+    for _ in range(4):
+        square @ square
+    return float(4 * 2 * 768**3 / (time.perf_counter() - began))
+
+
+def available_bytes() -> int:
+    """Of Linux; else what no program holds."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 class WorkloadError(Exception):
     """A host failed; the message holds the ends of the logs."""
 
@@ -198,9 +280,25 @@ def measure(job: JobOnThisMachine, root: Path, size: Size) -> dict[str, Any]:
             "steps": min(each["steps"] for each in found),
             "step_seconds": round(step, 5),
             "samples_per_second": round(size.batch / step, 1),
+            "waits": _waits(attempt),
         }
     finally:
         attempt.close()
+
+
+def _waits(attempt: Attempt) -> float | None:
+    """The share of its time that training waited for data, as the last points have it; None where
+    there is none of a loader."""
+    points = [
+        json.loads(line)
+        for base in attempt.bases
+        for path in (base / CHECKPOINTS / "tidewheel-evidence").glob("*.jsonl")
+        for line in path.read_text().splitlines()[-3:]
+    ]
+    shares = [
+        each["shares"]["wait"] for each in points if each["steps"] and each["loader"]["batchSize"]
+    ]
+    return round(sum(shares) / len(shares), 4) if shares else None
 
 
 def _mean(blocks: dict[str, Any]) -> float:
@@ -208,33 +306,46 @@ def _mean(blocks: dict[str, Any]) -> float:
     return float(sum(seconds * steps for seconds, steps in pairs) / sum(s for _, s in pairs))
 
 
+def _size_of(workload: Workload, given: argparse.Namespace) -> Size:
+    usual = workload.article or Size(56, 16, 30)
+    chosen = {n: v for n in ("side", "batch", "steps") if (v := getattr(given, n)) is not None}
+    return replace(usual, **chosen)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="articles", allow_abbrev=False)
     parser.add_argument("name", nargs="?", choices=[each.name for each in WORKLOADS])
     parser.add_argument("--python", type=Path, default=Path(sys.executable))
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--side", type=int, default=56)
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--side", type=int)
+    parser.add_argument("--batch", type=int)
     arguments = parser.parse_args()
     if arguments.name is None:
         print(
             json.dumps(
                 [
-                    {"name": w.name, "environment": w.environment, "least_steps": w.least_steps}
+                    {
+                        "name": w.name,
+                        "environment": w.environment,
+                        "least_steps": w.least_steps,
+                        "named_only": w.article is not None or w.name == "loader-workers-7",
+                    }
                     for w in WORKLOADS
                 ]
             )
         )
         return 0
     workload = next(each for each in WORKLOADS if each.name == arguments.name)
-    if arguments.steps < workload.least_steps:
+    size = _size_of(workload, arguments)
+    if size.steps < workload.least_steps:
         parser.error(
-            f"--steps {arguments.steps}: {workload.name} needs {workload.least_steps} or more, "
+            f"--steps {size.steps}: {workload.name} needs {workload.least_steps} or more, "
             "for its steps take milliseconds, and the first ones far longer"
         )
-    size = Size(arguments.side, arguments.batch, arguments.steps)
     root = Path(tempfile.mkdtemp(prefix="tw-"))
     try:
+        if workload.article:
+            print(expect(size, available_bytes()), flush=True)
         job = workload.make(arguments.python.absolute(), root, size)
         print(json.dumps({"name": workload.name, **measure(job, root / "run", size)}))
     except WorkloadError as error:
@@ -243,10 +354,6 @@ def main() -> int:
     finally:
         shutil.rmtree(root, ignore_errors=True)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
 
 
 _SIDE = 1024
@@ -282,3 +389,7 @@ def _photograph(chosen: random.Random, label: int) -> Image.Image:
     shape = draw.ellipse if label else draw.rectangle
     shape((place, place, place + _SIDE // 2, place + _SIDE // 2), fill=(200, 60, 40))
     return image
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -28,20 +28,24 @@ export const computeCapability = (kind: string): number | undefined =>
 /** Floating-point operations a second at the most, as published. */
 export interface ArithmeticRates {
   readonly float32: number;
-  readonly tf32: number;
+  /** undefined for a kind without TF32. */
+  readonly tf32: number | undefined;
   readonly bits16: number;
 }
 
 const TERA = 1e12;
 
-/** undefined for a kind without TF32, and for one of which a rate is not known. */
+/** undefined for a kind of which a rate is not known. */
 export function arithmeticRates(kind: string): ArithmeticRates | undefined {
   const row = rows.find(([name]) => name === kind);
   if (row === undefined) return undefined;
   const [, , bits16, , , float32, tf32] = row;
-  return float32 === null || tf32 === null
-    ? undefined
-    : { float32: float32 * TERA, tf32: tf32 * TERA, bits16: bits16 * TERA };
+  if (float32 === null) return undefined;
+  return {
+    float32: float32 * TERA,
+    tf32: tf32 === null ? undefined : tf32 * TERA,
+    bits16: bits16 * TERA,
+  };
 }
 
 /**

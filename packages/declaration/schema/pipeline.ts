@@ -29,6 +29,7 @@ import { packingSchema } from './packing.ts';
 import { heldForClasses } from './packing-parts.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
+import { pipeProblems } from './shard-formats.ts';
 import { splitProblems } from './splits.ts';
 import { isStrategy, type StrategyTraits, strategiesWith, strategyTraits } from './strategies.ts';
 import { ownerSchema, tagsSchema } from './tags.ts';
@@ -262,6 +263,7 @@ export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
     ...strategyProblems(fields),
     ...splitProblems(fields),
     ...filesProblems(fields),
+    ...pipeProblems(fields),
     ...deletionProblems(fields),
   ])
     context.addIssue({ code: 'custom', ...problem });

@@ -4,8 +4,8 @@ import type { Pipeline } from './pipeline.ts';
 /** Of the formats whose usual reader was tried on a Pipe and failed (docs/datasets.md, "Pipe"). */
 const READERS: Readonly<Partial<Record<Pipeline['packing']['format'], string>>> = {
   webdataset:
-    'the webdataset package takes the end of the first shard for the end of the Pipe and trains on that alone, without an error: read the tar with tarfile.open(fileobj=stream, mode="r|", ignore_zeros=True)',
-  tfrecord: 'tf.data seeks, which a Pipe cannot: read the records by their frames',
+    'the webdataset package takes the end of the first shard for the end of the Pipe and trains on that alone, without an error: read it with tidewheel.pipes.tar_samples',
+  tfrecord: 'tf.data seeks, which a Pipe cannot: read the records with tidewheel.pipes.tfrecords',
 };
 
 /** Sentences; empty where nothing is known to go wrong. */

@@ -2,6 +2,7 @@
  * The shard formats that a declaration can name, with what it can set for single ones. packing/formats/ implements
  * them.
  */
+import { valueAt } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 
 export interface DeclaredFormat {
@@ -12,6 +13,8 @@ export interface DeclaredFormat {
   readonly takes: 'samples' | 'files' | 'nothing';
   /** The largest shard in 10^6 bytes that the format can address, and why. */
   readonly largestShard?: { readonly megabytes: number; readonly because: string };
+  /** Why no reader reads it from a Pipe, which only goes forward. */
+  readonly seeks?: string;
 }
 
 /** By name. The order is that of docs/pipeline.schema.json. */
@@ -19,8 +22,12 @@ export const SHARD_FORMATS = {
   webdataset: { takes: 'samples' },
   tfrecord: { takes: 'samples' },
   recordio: { takes: 'samples' },
-  mds: { takes: 'samples', largestShard: { megabytes: 4_000, because: 'mds holds 32-bit offsets' } },
-  parquet: { takes: 'samples' },
+  mds: {
+    takes: 'samples',
+    largestShard: { megabytes: 4_000, because: 'mds holds 32-bit offsets' },
+    seeks: 'mosaicml-streaming finds samples by the offsets of an index beside the shards',
+  },
+  parquet: { takes: 'samples', seeks: 'readers of Parquet begin at the end of a file' },
   lines: { takes: 'files' },
   records: { takes: 'files' },
   none: { takes: 'nothing' },
@@ -52,6 +59,15 @@ export const FILE_FORMATS = FORMAT_NAMES.filter(takesFiles).join(' and ');
 export const mayHoldTexts = (name: string): boolean => name !== 'records';
 
 export const largestShardOf = (name: string): DeclaredFormat['largestShard'] => declared(name)?.largestShard;
+
+/** Reads what other rules have refused too, so a field may be of any type. */
+export function pipeProblems({ packing, training }: Partial<Record<'packing' | 'training', unknown>>) {
+  const format = valueAt(packing, ['format']);
+  const seeks = typeof format === 'string' ? declared(format)?.seeks : undefined;
+  if (valueAt(training, ['inputMode']) !== 'Pipe' || seeks === undefined) return [];
+  const message = `Pipe cannot carry packing.format ${format}, because ${seeks}: write FastFile or File, or pack webdataset, tfrecord, recordio or lines`;
+  return [{ path: ['training', 'inputMode'], message }];
+}
 
 /** Settings of single formats, as fields of `packing`. */
 export const FORMAT_SETTINGS = {

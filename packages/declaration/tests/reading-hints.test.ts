@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { readDeclaration } from '../schema/declaration.ts';
 import { readingHints } from '../schema/reading-hints.ts';
 
-function hintsOf(format: string, inputMode: string): readonly string[] {
-  const read = readDeclaration(
+const declarationOf = (format: string, inputMode: string) =>
+  readDeclaration(
     'digits',
     `name: digits
 packing: { format: ${format}, label: none }
@@ -11,13 +11,16 @@ training: { strategy: single, inputMode: ${inputMode} }
 compute: { instanceTypes: [g5.xlarge] }
 `,
   );
+
+function hintsOf(format: string, inputMode: string): readonly string[] {
+  const read = declarationOf(format, inputMode);
   if (!read.valid) throw new Error(JSON.stringify(read.problems));
   return readingHints(read.pipeline);
 }
 
 it.each([
-  ['webdataset', 'ignore_zeros=True'],
-  ['tfrecord', 'by their frames'],
+  ['webdataset', 'pipes.tar_samples'],
+  ['tfrecord', 'pipes.tfrecords'],
 ])('a Pipe of %s names the reader that fails', (format, remedy) => {
   expect(hintsOf(format, 'Pipe')).toEqual([expect.stringContaining(remedy)]);
 });
@@ -27,4 +30,17 @@ it.each([
   ['webdataset', 'FastFile'],
 ])('%s by %s needs no hint', (format, inputMode) => {
   expect(hintsOf(format, inputMode)).toEqual([]);
+});
+
+it.each([
+  ['mds', 'by the offsets of an index'],
+  ['parquet', 'at the end of a file'],
+])('no Pipe carries %s', (format, because) => {
+  const read = declarationOf(format, 'Pipe');
+  const [problem, ...others] = read.valid ? [] : read.problems;
+  expect(others).toEqual([]);
+  expect(problem?.path).toBe('training.inputMode');
+  expect(problem?.message).toContain(because);
+  expect(problem?.message).toContain('write FastFile or File');
+  expect(declarationOf(format, 'FastFile').valid).toBe(true);
 });

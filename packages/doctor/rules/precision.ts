@@ -2,15 +2,15 @@
  * Arithmetic in fewer bits, on an accelerator whose tensor cores have it. Its forecast stands on published rates; what
  * is not known is how much of the accelerator's time is products of matrices, which alone get faster at these rates.
  */
-import { type ArithmeticRates, arithmeticRates, computeCapability } from '@tidewheel/catalog/speeds.ts';
+import { arithmeticRates, computeCapability } from '@tidewheel/catalog/speeds.ts';
 import type { Arithmetic } from '@tidewheel/contract/evidence.ts';
 import type { Evidence } from './evidence.ts';
 import type { DoctorFinding, Option } from './gain.ts';
 import type { HostMeasures, Measures } from './measures.ts';
 import type { Change } from './verdict.ts';
 
-/** NVIDIA's Ampere and later multiply bfloat16 and TF32 in their tensor cores. */
-const LEAST_CAPABILITY = 8;
+/** NVIDIA's Volta and later multiply float16 in tensor cores; Ampere and later bfloat16 and TF32 as well. */
+const LEAST_CAPABILITY = 7;
 /** Of their published rate, what tensor cores reach at the least where CUDA cores reach all of theirs. */
 const REACHED = 0.5;
 /** A process that computes less of its operations in more than 16 bits does so on purpose. */
@@ -19,12 +19,15 @@ const LEAST_SHARE = 0.5;
 const WAITING = 0.05;
 
 type Kind = Exclude<keyof Arithmetic, 'line'>;
+type NarrowChange = Extract<Change, { readonly kind: 'bf16' | 'fp16' }>;
 type Seconds = Readonly<Record<Kind, number>>;
 
 /** A step of an accelerator that multiplies, for the time that it is busy. */
 interface Work {
   readonly seconds: number;
-  readonly rates: ArithmeticRates;
+  /** Without TF32 such operations are those of float32. */
+  readonly rates: Record<Kind, number>;
+  readonly narrow: 'bf16' | 'fp16';
 }
 
 function workOf({ instance }: Evidence, { gpuBusy, stepSeconds }: HostMeasures): Work | undefined {
@@ -32,7 +35,8 @@ function workOf({ instance }: Evidence, { gpuBusy, stepSeconds }: HostMeasures):
   if (accelerator === undefined || gpuBusy === undefined) return undefined;
   const rates = arithmeticRates(accelerator);
   if (rates === undefined || (computeCapability(accelerator) ?? 0) < LEAST_CAPABILITY) return undefined;
-  return { seconds: gpuBusy * stepSeconds, rates };
+  const narrow = rates.tf32 === undefined ? 'fp16' : 'bf16';
+  return { seconds: gpuBusy * stepSeconds, rates: { ...rates, tf32: rates.tf32 ?? rates.float32 }, narrow };
 }
 
 /** What multiplies in more than 16 bits, and does little else; undefined where nothing shows it. */
@@ -42,7 +46,7 @@ export function precisionFinding(evidence: Evidence, { pace }: Measures): Doctor
   if (work === undefined || arithmetic === undefined || isIn16Bits(arithmetic)) return undefined;
   if (pace.workers > 0 && pace.wait > WAITING * pace.stepSeconds) return undefined;
   const operations = arithmetic.float32 + arithmetic.tf32 + arithmetic.bits16;
-  const change: Change = { kind: 'bf16', line: arithmetic.line ?? undefined };
+  const change: NarrowChange = { kind: work.narrow, line: arithmetic.line ?? undefined };
   const toTf32 = option(pace, work, arithmetic, { kind: 'tf32' });
   return {
     cause: 'compute-bound-in-float32',
@@ -55,7 +59,7 @@ export function precisionFinding(evidence: Evidence, { pace }: Measures): Doctor
       rateRatio: work.rates.bits16 / work.rates.float32,
     },
     ...option(pace, work, arithmetic, change),
-    others: arithmetic.float32 > LEAST_SHARE * operations ? [toTf32] : [],
+    others: work.narrow === 'bf16' && arithmetic.float32 > LEAST_SHARE * operations ? [toTf32] : [],
     next: 'the accelerator',
   };
 }
@@ -77,12 +81,12 @@ function option(
   { stepSeconds }: HostMeasures,
   work: Work,
   arithmetic: Arithmetic,
-  change: Extract<Change, { readonly kind: 'bf16' | 'tf32' }>,
+  change: NarrowChange | Extract<Change, { readonly kind: 'tf32' }>,
 ): Option {
   const known = least(work, arithmetic);
   const whole = work.seconds / sumOf(known);
-  const kinds: readonly Kind[] = change.kind === 'bf16' ? ['float32', 'tf32'] : ['float32'];
-  const target = work.rates[change.kind === 'bf16' ? 'bits16' : 'tf32'];
+  const kinds: readonly Kind[] = change.kind === 'tf32' ? ['float32'] : ['float32', 'tf32'];
+  const target = work.rates[change.kind === 'tf32' ? 'tf32' : 'bits16'];
   const saved = (seconds: number, kind: Kind, reached: number): number =>
     seconds * Math.max(0, 1 - work.rates[kind] / (reached * target));
   const low = kinds.reduce((sum, kind) => sum + saved(known[kind], kind, REACHED), 0);
@@ -113,7 +117,7 @@ export function halfPrecision(evidence: Evidence, { pace }: Measures): Option | 
   if (work === undefined || pace.arithmetic !== undefined) return undefined;
   const { float32, bits16 } = work.rates;
   return between(pace.stepSeconds, 0, work.seconds * (1 - float32 / bits16), {
-    change: { kind: 'bf16', line: undefined },
+    change: { kind: work.narrow, line: undefined },
     unknown: [
       'whether the script computes in 16 bits already: then it brings nothing',
       'what it does to the loss',

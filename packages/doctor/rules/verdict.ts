@@ -69,6 +69,7 @@ const scriptChange = z.discriminatedUnion('kind', [
   change('compress-exchange', {}),
   change('batch-size', { factor: count }),
   change('bf16', { line }),
+  change('fp16', { line }),
   change('tf32', {}),
 ]);
 type ScriptChange = z.output<typeof scriptChange>;
@@ -197,6 +198,7 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'compress-exchange':
       return compressText(lines);
     case 'bf16':
+    case 'fp16':
     case 'tf32':
       return precisionText(change);
     case 'resume-data':
@@ -251,9 +253,14 @@ const compressText = ({ exchange, shard }: ScriptLines): string =>
     ? `${before(shard)}fully_shard(…, mp_policy=MixedPrecisionPolicy(reduce_dtype=torch.bfloat16)), or FullyShardedDataParallel(…, mixed_precision=MixedPrecision(reduce_dtype=torch.bfloat16))`
     : `${before(exchange)}model.register_comm_hook(None, default_hooks.fp16_compress_hook)`;
 
-const precisionText = (change: Extract<ScriptChange, { readonly kind: 'bf16' | 'tf32' }>): string =>
-  change.kind === 'tf32'
-    ? "torch.set_float32_matmul_precision('high') at the start: float32 multiplies as TF32"
-    : `with torch.autocast('cuda', dtype=torch.bfloat16): around the forward pass${atLine(change.line)}`;
+function precisionText(change: Extract<ScriptChange, { readonly kind: 'bf16' | 'fp16' | 'tf32' }>): string {
+  if (change.kind === 'tf32')
+    return "torch.set_float32_matmul_precision('high') at the start: float32 multiplies as TF32";
+  const autocast = (type: string): string =>
+    `with torch.autocast('cuda', dtype=torch.${type}): around the forward pass${atLine(change.line)}`;
+  return change.kind === 'bf16'
+    ? autocast('bfloat16')
+    : `${autocast('float16')}, with torch.amp.GradScaler and its state_dict() in the checkpoint: this accelerator has neither bfloat16 nor TF32`;
+}
 
 const atLine = (line: string | undefined): string => (line === undefined ? '' : `, ${line}`);

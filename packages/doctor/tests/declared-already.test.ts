@@ -5,6 +5,7 @@ import { evidenceOf } from '../../../test/support/builders/evidence.ts';
 import { isDeclared } from '../rules/declared-change.ts';
 import { diagnose } from '../rules/diagnose.ts';
 import { formatVerdicts } from '../rules/format-verdicts.ts';
+import { furtherRemedies } from '../rules/further-remedies.ts';
 import type { Change } from '../rules/verdict.ts';
 
 const SECTIONS = {
@@ -77,4 +78,26 @@ it('a forecast that may be negative is no saving', () => {
   const text = formatVerdicts(evidence, diagnose(evidence));
   expect(text).toContain('1. too-few-workers');
   expect(text).not.toMatch(/saves .*\(-\d/);
+});
+
+describe('a channel on a file system', () => {
+  const said = (channel: string): string => {
+    const pipeline = declared({
+      ...training(`channels: { images: ${channel} }`),
+      compute:
+        'instanceTypes: [ g5.xlarge ], vpc: { subnets: [ { id: subnet-0123456789abcdef0, zoneId: use1-az1 } ], securityGroupIds: [ sg-0123456789abcdef0 ] }',
+    });
+    return furtherRemedies('too-few-workers', { ...evidenceOf([{}]), declaration: pipeline }).join();
+  };
+
+  it.each(['{ efs: fs-0123456789abcdef0 }', '{ fsxLustre: fs-0123456789abcdef0, directory: /a/b }'])(
+    'wants few large files: %s',
+    (channel) => {
+      expect(said(channel)).toContain('few large files on FSx and EFS too');
+    },
+  );
+
+  it('is none of S3', () => {
+    expect(said('{ s3: incoming/ }')).not.toContain('FSx and EFS');
+  });
 });

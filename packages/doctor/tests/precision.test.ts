@@ -58,8 +58,15 @@ describe('a training in float32', () => {
     expect(kinds(waiting)).not.toContain('bf16');
   });
 
-  it('is not named where tensor cores have no bfloat16', () => {
-    expect(kinds({ ...means, type: 'g4dn.2xlarge' })).not.toContain('bf16');
+  it.each(['g4dn.2xlarge', 'p3.2xlarge'])('takes float16 with a scaled loss on %s', (type) => {
+    const [found] = verdicts({ ...means, arithmetic: seen({ float32: 5e11, line: 'a.py:41 main' }), type });
+    expect(found?.cause).toBe('compute-bound-in-float32');
+    expect(found?.remedy?.change).toEqual({ kind: 'fp16', line: 'a.py:41 main' });
+    expect(found?.remedy?.text).toContain('GradScaler and its state_dict() in the checkpoint');
+    expect(found?.others).toEqual([]);
+    // No more than the published rates: 65 of 8.1 and 125 of 15.7 TFLOP/s.
+    expect(found?.gain.seconds.high).toBeLessThan(0.88 * MEASURED.stepSeconds * STEPS);
+    expect(found?.gain.seconds.low).toBeGreaterThan(0);
   });
 });
 
@@ -77,8 +84,12 @@ it('16 bits get no such remedy', () => {
   expect(verdicts(means)[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });
 });
 
-it.each(['c5.4xlarge', 'p3.2xlarge'])('no word of 16 bits on %s', (type) => {
-  expect(verdicts({ type })[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });
+it('no word of 16 bits on c5.4xlarge', () => {
+  expect(verdicts({ type: 'c5.4xlarge' })[0]).toMatchObject({ cause: 'nothing-wrong', also: [] });
+});
+
+it('a V100 may gain by float16', () => {
+  expect(verdicts({ type: 'p3.2xlarge' })[0]?.others?.[0]?.remedy.change.kind).toBe('fp16');
 });
 
 it('arithmetic that was not seen is no cause', () => {

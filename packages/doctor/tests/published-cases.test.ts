@@ -1,4 +1,4 @@
-/** Cases whose figures AWS published, as far as the figures go. */
+/** Cases whose figures AWS and others published, as far as the figures go. */
 import { expect, it } from 'vitest';
 import { evidenceOf } from '../../../test/support/builders/evidence.ts';
 import { diagnose } from '../rules/diagnose.ts';

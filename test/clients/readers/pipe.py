@@ -22,7 +22,9 @@ EPOCHS = 2
 def piped(objects: list[str]) -> Iterator[list[str]]:
     """Feeds the objects. Gives the paths of the FIFOs of the epochs."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = [str(Path(folder) / f"training_{epoch}") for epoch in range(EPOCHS)]
+        data = Path(folder) / "data"
+        data.mkdir()
+        paths = [str(data / f"training_{epoch}") for epoch in range(EPOCHS)]
         os.mkfifo(paths[0])
         threading.Thread(target=feed, args=(objects, paths), daemon=True).start()
         yield paths

@@ -1,3 +1,4 @@
+import { catalogTypes, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { chooseInput, type InputChoice } from '@tidewheel/catalog/data-on-hosts.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -63,8 +64,25 @@ describe('chooseInput', () => {
   it('downloads what is quickly there', () => {
     expect(choice({ bytes: 10e9, shards: 40 })).toEqual({
       mode: 'File',
-      reason: 'about 64 s to download 10.0 GB',
+      reason:
+        'about 64 s to download 10.0 GB; later epochs read it from the disk, for it is more than half of the memory',
     });
+  });
+
+  it('says what memory holds', () => {
+    const reason = 'about 51 s to download 8.0 GB; later epochs read it from memory';
+    expect(choice({ bytes: 8e9, shards: 40 })).toEqual({ mode: 'File', reason });
+  });
+
+  it('downloads what memory holds, on almost every type', () => {
+    const types = catalogTypes();
+    expect(types.length).toBeGreaterThan(100);
+    const streamed = types.filter((instanceType) => {
+      const bytes = (instanceFacts(instanceType)?.memoryGib ?? 0) * 2 ** 29;
+      return /stream well/.test(choice({ bytes, shards: 1 + bytes / 2e8, instanceType }).reason);
+    });
+    // 412 GB take longer to its disks, whose rate is assumed.
+    expect(streamed).toEqual(['p3dn.24xlarge']);
   });
 
   it('streams large shards that take long to download', () => {
@@ -108,13 +126,13 @@ describe('chooseInput', () => {
     ).toBe('FastFile');
   });
 
-  it('obeys what is declared', () => {
-    for (const mode of ['File', 'FastFile', 'Pipe']) {
-      expect(choice({ bytes: 1e9, shards: 4, training: { inputMode: mode } })).toEqual({
-        mode,
-        reason: 'as declared',
-      });
-    }
+  it.each([
+    ['File', 'all is downloaded before the start; later epochs read it from memory'],
+    ['FastFile', 'no download before the start; each epoch reads what it needs from S3, 1.0 GB'],
+    ['Pipe', 'no download before the start; each epoch comes once, in order, through a FIFO, 1.0 GB'],
+  ])('obeys a declared %s', (mode, why) => {
+    const found = choice({ bytes: 1e9, shards: 4, training: { inputMode: mode } });
+    expect(found).toEqual({ mode, reason: `as declared: ${why}` });
   });
 
   it('says how much disk a declared File would need', () => {

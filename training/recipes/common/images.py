@@ -22,6 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from common.gradients import compress_gradients
+from common.precision import Precision
 from common.preparation import Preparation
 from common.schedule import count_parameters, rate_at, settle_buckets
 from common.settings import ImageSettings
@@ -186,6 +187,8 @@ class ImageTask:
     def _build(self, make_model: MakeModel) -> None:
         config, device = self.config, self.world.device
         self.network = make_model(self._reader.shape, len(self.labels)).to(device)
+        example = torch.zeros(2, *self._reader.shape, device=device)
+        self.precision = Precision.choose(config.precision, self.network, example, self._share.own)
         replicas = DistributedDataParallel(
             self.network, device_ids=[device.index] if device.type == "cuda" else None
         )
@@ -194,8 +197,9 @@ class ImageTask:
         self._optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
-        settle_buckets(self._model, torch.zeros(2, *self._reader.shape, device=device))
-        self.world.print0(f"{count_parameters(self.network)} parameters on {device.type}")
+        settle_buckets(self._model, example)
+        size, kind = count_parameters(self.network), self.precision.name
+        self.world.print0(f"{size} parameters on {device.type} in {kind}")
 
     def batches(self, step: int) -> Iterator[Rows]:
         self._measured_from = (step, time.monotonic())
@@ -210,13 +214,11 @@ class ImageTask:
                 total=self.total_steps,
             )
         self._optimizer.zero_grad(set_to_none=True)
-        device = self.world.device.type
         images, targets = self._on_device(batch)
-        narrow = self.config.uses_bfloat16(device)
-        with torch.autocast(device, torch.bfloat16, enabled=narrow):
+        with self.precision.autocast():
             loss = nn.functional.cross_entropy(self._model(images), targets)
-        torch.autograd.backward(loss)
-        self._optimizer.step()
+        self.precision.backward(loss)
+        self.precision.step(self._optimizer)
         return loss.detach()
 
     def _on_device(self, batch: Rows) -> Rows:
@@ -230,6 +232,10 @@ class ImageTask:
     def evaluate(self, step: int, loss: torch.Tensor) -> dict[str, float] | None:
         """After each epoch: accuracy on the held-out part, each rank computing its share."""
         if step % self._batches.per_epoch:
+            every = self.config.rate_steps
+            if every and step % every == 0:
+                self._print_rate(step)
+                self._measured_from = (step, time.monotonic())
             return None
         self._print_rate(step)
         self._model.eval()
@@ -245,7 +251,7 @@ class ImageTask:
         return {"loss": losses / self.world.size, "accuracy": all_correct / seen}
 
     def _print_rate(self, step: int) -> None:
-        """Of all ranks, over the epoch that ends. It is no metric, which a resumed run repeats."""
+        """Of all ranks, since the last line. It is no metric, which a resumed run repeats."""
         begun, began = self._measured_from
         seconds = time.monotonic() - began
         if step > begun:
@@ -253,11 +259,17 @@ class ImageTask:
             self.world.print0(f"{rate:.1f} samples/s")
 
     def state_dict(self) -> dict[str, Any]:
-        return {"model": self.network.state_dict(), "optimizer": self._optimizer.state_dict()}
+        return {
+            "model": self.network.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "scaler": self.precision.state_dict(),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.network.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
+        # Checkpoints of earlier releases have none.
+        self.precision.load_state_dict(state.get("scaler", {}))
 
     def gather_weights(self) -> dict[str, Any]:
         return self.network.state_dict()

@@ -80,6 +80,9 @@ class LearningSettings(Settings):
     """Share of the features that training drops."""
     checkpoint_steps: int = limited(40, 1, 10_000_000)
     """Steps between checkpoints; time adds others between them."""
+    precision: str = one_of("auto", "float32", "bfloat16", "float16")
+    """Of the products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled loss on
+    V100 and T4, and float32 on CPUs, on older GPUs and where products are too small to gain."""
     keep_checkpoints: int = limited(2, 1, 1000)
     """Complete checkpoints to keep; with two, one is complete while the next is written."""
     holdout_percent: int = limited(20, 1, 90)
@@ -117,25 +120,22 @@ class PreparationSettings(Settings):
     """Height and width to resize to; 0 leaves the packed size."""
     blurs: int = limited(0, 0, 1000)
     """Gaussian blurs of 11 x 11 pixels, one after the other: work for CPUs. Needs a side of 6."""
+    prepare_on: str = one_of("host", "accelerator")
+    """Where `side` and `blurs` work: `host` means the processes that load, one image at a time, and
+    `accelerator` whole batches there, to which the images' bytes move."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSettings(TrainingSettings, PreparationSettings):
     """Settings of every training over packed images."""
 
-    precision: str = one_of("auto", "float32", "bfloat16")
-    """float32 or bfloat16; auto is bfloat16 on a GPU."""
-    prepare_on: str = one_of("host", "accelerator")
-    """Where `side` and `blurs` work: `host` means the loader's processes, one image at a time, and
-    `accelerator` whole batches there, to which the images' bytes move."""
-
+    rate_steps: int = limited(0, 0, 1_000_000)
+    """Steps between two lines of `samples/s`, beside the one of each epoch; 0 prints none between
+    them."""
     cache_megabytes: int = limited(256, 0, 1_000_000)
     """Memory per rank for decoded images; other images are read from the shards again."""
     loader_workers: int = limited(-1, -1, 1024)
     """Processes per rank that read and decode ahead; -1 means one per spare CPU."""
-
-    def uses_bfloat16(self, device: str) -> bool:
-        return self.precision == "bfloat16" or (self.precision == "auto" and device == "cuda")
 
 
 @dataclass(frozen=True, kw_only=True)

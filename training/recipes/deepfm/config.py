@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from common.settings import Settings, limited, one_of
@@ -25,9 +26,10 @@ class Config(Settings):
     """Batches between checkpoints; TIDEWHEEL_CHECKPOINT_SECONDS adds checkpoints by time."""
     keep_checkpoints: int = limited(2, 1, 1000)
     """Complete checkpoints to keep."""
-    precision: str = one_of("auto", "float32", "bfloat16")
-    """Of the matrix products: float32, bfloat16, or `auto`, which is bfloat16 on GPUs that have it.
-    Weights, Adagrad's sums and the loss stay in float32."""
+    precision: str = one_of("auto", "float32", "bfloat16", "float16")
+    """Of the matrix products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled
+    loss on V100 and T4, and float32 on CPUs, on older GPUs and where the layers are too small to
+    gain. Weights, Adagrad's sums and the loss stay in float32."""
     seed: int = limited(17, 0, 2**31 - 1)
     """Seed of every random choice."""
     steps: int = limited(0, 0, 1_000_000_000)
@@ -37,8 +39,22 @@ class Config(Settings):
     Shards are shuffled when they are packed."""
     prefetch_batches: int = limited(0, 0, 10_000)
     """Batches that a thread reads from a Pipe before they are needed."""
+    intra_threads: int = limited(0, 0, 1024)
+    """Threads of one operation; 0 takes OMP_NUM_THREADS."""
+    inter_threads: int = limited(0, 0, 1024)
+    """Operations at once; 0 takes as many as `intra_threads` and 2 at least, in PyTorch its own."""
+    affinity: str = one_of("none", "cores")
+    """`cores` binds each process that computes to physical cores of its own on its host; `none`
+    leaves the choice to the system."""
+    timeout_minutes: int = limited(0, 0, 10_000)
+    """How long Horovod's ranks wait for one that works alone; 0 is without limit. Refused where
+    processes always wait without limit: under MPI's own exchange and TensorFlow's strategies."""
     pause: float = limited(0.0, 0, 3600)
     """Seconds to wait after each batch, so that tests can interrupt a short training."""
+
+    @property
+    def threads(self) -> int:
+        return self.intra_threads or int(os.environ.get("OMP_NUM_THREADS") or 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,9 +38,9 @@ def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> Non
     run, own = trainer.run, trainer.run.own_share(ranks.size)
 
     @tf.function  # type: ignore[untyped-decorator]
-    def compute(share: Any) -> Any:  # noqa: ANN401
-        loss, updates = trainer.gradients(share, config.batch_size)
-        return loss, [gradient for _, _, gradient in updates]
+    def compute(share: Any, factor: Any) -> Any:  # noqa: ANN401
+        loss, overflow, updates = trainer.gradients(share, factor)
+        return loss, 0.0 if overflow is None else overflow, [each for _, _, each in updates]
 
     @tf.function  # type: ignore[untyped-decorator]
     def apply(gradients: Sequence[Any]) -> None:
@@ -55,13 +55,17 @@ def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> Non
     shares = Shares(run.plan, run.positions, trainer.step, own, trainer.shape)
     place = tf.distribute.experimental.ValueContext(ranks.rank, ranks.size)
     while trainer.step < run.plan.total:
-        loss, gradients = compute(shares(place))
+        loss, overflow, gradients = compute(shares(place), trainer.factor())
         trainer.step += 1
         is_due = run.is_main and run.is_due(trainer.step)
         # The flags are summed with the gradients: all save, and all leave, at the same step.
-        own_figures = [float(loss), float(tidewheel.stop_soon()), float(is_due)]
-        sums, (total_loss, stopping, due) = exchanged(gradients, own_figures, ranks)
-        apply(sums)
+        flags = [float(overflow), float(tidewheel.stop_soon()), float(is_due)]
+        sums, (total_loss, overflows, stopping, due) = exchanged(
+            gradients, [float(loss), *flags], ranks
+        )
+        trainer.scale.update(overflowed=overflows > 0)
+        if overflows == 0:
+            apply(sums)
         tidewheel.stepped(own)
         if trainer.end_step(total_loss, due=due > 0, stopping=stopping > 0):
             break
@@ -72,8 +76,8 @@ def train_as_rank(config: Config, trainer: Trainer, ranks: MPI.Intracomm) -> Non
 
 def _start_alike(trainer: Trainer, ranks: MPI.Intracomm) -> None:
     """All take what rank 0 has resumed: other hosts may not have the checkpoint."""
-    first = (trainer.step, read_arrays(trainer.variables)) if ranks.rank == 0 else None
-    trainer.step, learned = ranks.bcast(first)
+    own = (trainer.step, trainer.scale.state, read_arrays(trainer.variables))
+    trainer.step, trainer.scale.state, learned = ranks.bcast(own if ranks.rank == 0 else None)
     for name, value in learned.items():
         trainer.variables[name].assign(value)
 

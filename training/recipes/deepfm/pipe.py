@@ -12,17 +12,14 @@ import json
 import os
 import queue
 import random
-import struct
 import threading
-import time
 from collections.abc import Iterator
+from io import BufferedIOBase
 from itertools import islice
-from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from records import Click, decode, masked_crc
-
-_OPEN_SECONDS = 300.0
+from records import Click, decode
+from tidewheel.pipes import open_epoch, tfrecords
 
 
 def is_piped() -> bool:
@@ -50,7 +47,7 @@ class PipeReader:
         self._first = 0 if divided else hosts.index(os.environ["SM_CURRENT_HOST"])
         self._epoch = -1
         self._records: Iterator[Click] = iter(())
-        self._file: BinaryIO | None = None
+        self._file: BufferedIOBase | None = None
         self._ahead: Ahead[Click] | None = None
 
     def next_epoch(self) -> None:
@@ -60,14 +57,8 @@ class PipeReader:
         if self._file is not None:
             self._file.close()
         self._epoch += 1
-        path = Path(os.environ["SM_INPUT_DIR"]) / "data" / f"{self._channel}_{self._epoch}"
-        deadline = time.monotonic() + _OPEN_SECONDS
-        while not path.exists():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{path} did not appear within {_OPEN_SECONDS:g} s")
-            time.sleep(0.02)
-        self._file = path.open("rb")
-        records = self._own(read_stream(self._file, str(path)))
+        self._file = open_epoch(self._channel, self._epoch)
+        records = self._own(map(decode, tfrecords(self._file, check_content=True)))
         seed = self._seed * 1_000_003 + self._epoch
         self._records = shuffled(records, self._shuffle, seed)
         if self._count > 0:
@@ -83,20 +74,6 @@ class PipeReader:
         for number, click in enumerate(clicks):
             if number % self._every == self._first:
                 yield click
-
-
-def read_stream(file: BinaryIO, name: str) -> Iterator[Click]:
-    """The TFRecord frames of all files, which follow each other without a border."""
-    offset = 0
-    while head := file.read(12):
-        if len(head) < 12 or struct.unpack("<I", head[8:])[0] != masked_crc(head[:8]):
-            raise ValueError(f"{name} is damaged at byte {offset}: is it plain TFRecord?")
-        length = struct.unpack("<Q", head[:8])[0]
-        content, tail = file.read(length), file.read(4)
-        if len(tail) < 4 or struct.unpack("<I", tail)[0] != masked_crc(content):
-            raise ValueError(f"{name} is damaged at byte {offset}: fetch or pack it again")
-        yield decode(content)
-        offset += 16 + length
 
 
 T = TypeVar("T")

@@ -6,6 +6,7 @@ deep part over the same embeddings. Adagrad is sparse for the embeddings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,16 +71,28 @@ def read_arrays(variables: dict[str, Any]) -> Arrays:
     }
 
 
-def kind_of(precision: str) -> Any:  # noqa: ANN401
-    """The type of the matrix products. Tensor cores for bfloat16 came with capability 8."""
-    if precision != "auto":
-        return tf.as_dtype(precision)
+def capability() -> tuple[int, int] | None:
+    """Of the oldest of this process's GPUs; None without one."""
     details = [
         tf.config.experimental.get_device_details(gpu)
-        for gpu in tf.config.list_physical_devices("GPU")
+        for gpu in tf.config.get_visible_devices("GPU")
     ]
-    has = [found.get("compute_capability", (0, 0)) >= (8, 0) for found in details]
-    return tf.bfloat16 if has and all(has) else tf.float32
+    return min((found.get("compute_capability", (0, 0)) for found in details), default=None)
+
+
+def unscaled(gradients: list[Any], factor: Any) -> tuple[list[Any], Any]:  # noqa: ANN401
+    """The gradients of a loss that was multiplied by `factor`, and 1 where one of them overflowed,
+    else 0."""
+    values = [getattr(gradient, "values", gradient) for gradient in gradients]
+    finite = [tf.reduce_all(tf.math.is_finite(each)) for each in values]
+    overflow = 1 - tf.cast(tf.reduce_all(finite), tf.float32)
+    return [with_values(each, lambda values: values / factor) for each in gradients], overflow
+
+
+def with_values(gradient: Any, change: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+    if isinstance(gradient, tf.IndexedSlices):
+        return tf.IndexedSlices(change(gradient.values), gradient.indices, gradient.dense_shape)
+    return change(gradient)
 
 
 def logits(
@@ -105,8 +118,17 @@ def logits(
     return first + pairs + tf.squeeze(scores, 1)
 
 
-def adagrad(variable: Any, accumulator: Any, gradient: Any, rate: float) -> None:  # noqa: ANN401
-    """Updates one part of a variable; of a table only the rows that were read."""
+def adagrad(
+    variable: Any,  # noqa: ANN401
+    accumulator: Any,  # noqa: ANN401
+    gradient: Any,  # noqa: ANN401
+    rate: float,
+    overflow: Any = None,  # noqa: ANN401
+) -> None:
+    """Updates one part of a variable; of a table only the rows that were read. With an `overflow`
+    above 0 nothing changes."""
+    if overflow is not None:
+        gradient = with_values(gradient, lambda g: tf.where(overflow > 0, tf.zeros_like(g), g))
     if isinstance(gradient, tf.IndexedSlices):
         rows, place = tf.unique(gradient.indices)
         total = tf.math.unsorted_segment_sum(gradient.values, place, tf.size(rows))

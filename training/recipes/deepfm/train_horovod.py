@@ -22,8 +22,9 @@ import torch
 import tidewheel
 from arrays import Arrays
 from config import Config
+from loss_scale import LossScale, without_scale
 from records import read_clicks
-from torch_model import TABLES, autocast, logits
+from torch_model import TABLES, autocast, capability_of, logits, unscale, use_cpus
 from training_run import TrainingRun, first_weights
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -61,13 +62,17 @@ def _table(weights: torch.Tensor) -> torch.nn.Embedding:
 class Trainer:
     def __init__(self, config: Config, device: torch.device) -> None:
         self.config, self.device = config, device
-        self.run = TrainingRun(config, is_main=hvd.rank() == 0)
+        self.run = TrainingRun(config, is_main=hvd.rank() == 0, limits=True)
         self.own = self.run.own_share(hvd.size())
         example = self.run.example()
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
         found = self.run.resume() if hvd.rank() == 0 else None
         self.step, learned = hvd.broadcast_object(found, root_rank=0, name="start")
-        arrays = learned or first_weights(config, len(example.ids), len(example.values))
+        self.kind = self.run.kind(capability_of(device), hvd.size())
+        self.scale = LossScale(self.kind, learned)
+        arrays = without_scale(learned) or first_weights(
+            config, len(example.ids), len(example.values)
+        )
         self.model = DeepFM(arrays).to(device)
         self.optimizer = hvd.DistributedOptimizer(
             torch.optim.Adagrad(self.model.parameters(), lr=config.learning_rate),
@@ -98,13 +103,25 @@ class Trainer:
     def _train_step(self) -> float:
         labels, ids, values = self._read()
         self.optimizer.zero_grad()
-        with autocast(self.config.precision, self.device):
+        with autocast(self.kind, self.device):
             scores = self.model(ids, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
         # Horovod averages over the ranks.
-        torch.autograd.backward(loss / self.own)
-        self.optimizer.step()
+        torch.autograd.backward(loss * (self.scale.factor / self.own))
+        self.optimizer.synchronize()
+        if self._is_finite():
+            with self.optimizer.skip_synchronize():
+                self.optimizer.step()
         return float(loss.detach())
+
+    def _is_finite(self) -> bool:
+        """Takes the loss's scale out of the gradients, which all ranks have in common."""
+        if not self.scale.is_on:
+            return True
+        gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
+        is_finite = unscale(gradients, self.scale.factor)
+        self.scale.update(overflowed=not is_finite)
+        return is_finite
 
     def _read(self) -> Batch:
         (batch,) = self.run.plan.batches_between(self.step, self.step + 1)
@@ -122,7 +139,7 @@ class Trainer:
         for name, parameter in self.model.named().items():
             found[name] = parameter.detach().cpu().numpy()
             found[f"adagrad/{name}"] = self.optimizer.state[parameter]["sum"].cpu().numpy()
-        return found
+        return {**found, **self.scale.arrays()}
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -135,16 +152,22 @@ class Trainer:
 
 
 def main() -> None:
+    config = Config.from_arguments(sys.argv[1:])
+    # Horovod reads it now. It ends the training after so long without a rank, and warns before.
+    os.environ.setdefault("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", str(config.timeout_minutes * 60))
     hvd.init()
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    use_cpus(config, hvd.local_rank(), hvd.local_size())
     torch.use_deterministic_algorithms(True, warn_only=True)
     device = torch.device("cpu")
     if torch.cuda.is_available():
         # One GPU per local rank. With training.pinGpus each rank sees only its own, which is 0.
         device = torch.device("cuda", hvd.local_rank() % torch.cuda.device_count())
         torch.cuda.set_device(device)
-    trainer = Trainer(Config.from_arguments(sys.argv[1:]), device)
-    trainer.run.print0(f"{hvd.size()} ranks, {trainer.own} samples each, Horovod on {device.type}")
+    trainer = Trainer(config, device)
+    trainer.run.print0(
+        f"{hvd.size()} ranks, {trainer.own} samples each, products in {trainer.kind}, "
+        f"Horovod on {device.type}"
+    )
     if trainer.train():
         trainer.finish()
     hvd.join()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,10 @@ from mpi4py import MPI
 import tidewheel
 from arrays import Arrays
 from config import Config
+from loss_scale import LossScale, without_scale
 from pipe import PipeReader, is_piped
 from records import Click, read_clicks
-from torch_model import TABLES, Weights, autocast, logits
+from torch_model import TABLES, Weights, autocast, logits, unscale, use_cpus
 from training_run import TrainingRun, first_weights
 
 
@@ -34,7 +36,11 @@ class Trainer:
         # Rank 0 reads the checkpoint for all: other hosts may not have it.
         found = self.run.resume() if ranks.rank == 0 else None
         self.step, learned = ranks.bcast(found)
-        start = learned or first_weights(config, len(example.ids), len(example.values))
+        self.kind = self.run.kind(None, ranks.size)
+        self.scale = LossScale(self.kind, learned)
+        start = without_scale(learned) or first_weights(
+            config, len(example.ids), len(example.values)
+        )
         self.weights = {name: torch.from_numpy(value.copy()) for name, value in start.items()}
         self.pipe: PipeReader | None = None
         if is_piped():
@@ -106,17 +112,22 @@ class Trainer:
         return clicks
 
     def arrays(self) -> Arrays:
-        return {name: value.detach().numpy() for name, value in self.weights.items()}
+        learned = {name: value.detach().numpy() for name, value in self.weights.items()}
+        return {**learned, **self.scale.arrays()}
 
     def _train_step(self) -> float:
         labels, ids, values = self._read()
         rows = self.weights["embedding"][ids].requires_grad_()
         linear = self.weights["linear"][ids].requires_grad_()
         leaves = {name: self.weights[name].requires_grad_() for name in self.dense}
-        with autocast(self.config.precision, torch.device("cpu")):
+        with autocast(self.kind, torch.device("cpu")):
             scores = logits(leaves, rows, linear, values)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, reduction="sum")
-        torch.autograd.backward(loss / self.config.batch_size)
+        torch.autograd.backward(loss * (self.scale.factor / self.config.batch_size))
+        if not self._is_finite([rows, linear, *leaves.values()]):
+            self.weights |= {name: leaf.detach() for name, leaf in leaves.items()}
+            (total,) = self._sum(np.array([float(loss.detach())], np.float32))
+            return float(total) / self.config.batch_size
         all_ids = self._gather(ids.flatten().numpy())
         with torch.no_grad():
             for name, read in (("embedding", rows), ("linear", linear)):
@@ -125,6 +136,20 @@ class Trainer:
                 self._update_rows(name, torch.from_numpy(all_ids), torch.from_numpy(gradients))
             total_loss = self._update_dense(leaves, float(loss.detach()))
         return total_loss / self.config.batch_size
+
+    def _is_finite(self, read: Iterable[torch.Tensor]) -> bool:
+        """Takes the loss's scale out of the gradients. False on all ranks where one overflowed."""
+        if not self.scale.is_on:
+            return True
+        gradients = [tensor.grad for tensor in read if tensor.grad is not None]
+        finite = unscale(gradients, self.scale.factor)
+        overflows = self._sum(np.array([not finite], np.float32))[0]
+        self.scale.update(overflowed=overflows > 0)
+        return bool(overflows == 0)
+
+    def _sum(self, own: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        self.ranks.Allreduce(MPI.IN_PLACE, own, MPI.SUM)
+        return own
 
     def _read(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         clicks = self._clicks()
@@ -152,8 +177,7 @@ class Trainer:
         """Sums all dense gradients and the loss in one message; returns the total loss."""
         parts = [leaves[name].grad for name in self.dense]
         flat = np.concatenate([*(p.flatten().numpy() for p in parts if p is not None), [loss]])
-        flat = flat.astype(np.float32)
-        self.ranks.Allreduce(MPI.IN_PLACE, flat, MPI.SUM)
+        flat = self._sum(flat.astype(np.float32))
         offset = 0
         for name in self.dense:
             weight = leaves[name].detach()
@@ -181,11 +205,15 @@ class Trainer:
 
 
 def main() -> None:
-    ranks = MPI.COMM_WORLD
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    ranks, config = MPI.COMM_WORLD, Config.from_arguments(sys.argv[1:])
+    on_host = ranks.Split_type(MPI.COMM_TYPE_SHARED)
+    use_cpus(config, on_host.rank, on_host.size)
     torch.use_deterministic_algorithms(True)
-    trainer = Trainer(Config.from_arguments(sys.argv[1:]), ranks)
-    trainer.run.print0(f"{ranks.size} ranks, {trainer.own} samples each, MPI of {MPI.get_vendor()}")
+    trainer = Trainer(config, ranks)
+    trainer.run.print0(
+        f"{ranks.size} ranks, {trainer.own} samples each, products in {trainer.kind}, "
+        f"MPI of {MPI.get_vendor()}"
+    )
     if trainer.train():
         trainer.finish()
     ranks.Barrier()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 import tidewheel
 from arrays import Arrays, arrays_from_bytes, arrays_to_bytes
+from common.arithmetic import kind_for
 from config import Config
 from pipe import is_piped
 from plan import Plan, shard_files
@@ -22,9 +23,17 @@ _STATE = "state.bin"
 
 
 class TrainingRun:
-    """`is_main`: this process saves and prints for all. `reads_pipes`: it can read Pipes."""
+    """`is_main`: this process saves and prints for all. `reads_pipes`: it can read Pipes. `limits`:
+    its ranks can wait for each other for a limited time."""
 
-    def __init__(self, config: Config, *, is_main: bool, reads_pipes: bool = False) -> None:
+    def __init__(
+        self, config: Config, *, is_main: bool, reads_pipes: bool = False, limits: bool = False
+    ) -> None:
+        if config.timeout_minutes and not limits:
+            raise ValueError(
+                f"timeout_minutes={config.timeout_minutes}: only Horovod's ranks have such a "
+                "limit, and these processes wait for each other as long as it takes: leave it out"
+            )
         if is_piped() and not reads_pipes:
             raise ValueError(
                 "the channel train is a Pipe, and this program reads files: declare inputMode File "
@@ -90,6 +99,16 @@ class TrainingRun:
         path, _ = self.plan.shards[0]
         return next(read_clicks(path, self.positions[path][:1]))
 
+    def kind(self, capability: tuple[int, int] | None, parts: int) -> str:
+        """In what the layers are computed, where each of `parts` takes its share of a batch.
+
+        `capability`: of the oldest GPU, None without one.
+        """
+        config, example = self.config, self.example()
+        width = len(example.ids) * config.dimensions + len(example.values)
+        operations = 2 * config.batch_size / parts * width * config.hidden
+        return kind_for(config.precision, capability, operations)
+
     def own_share(self, parts: int, kind: str = "ranks") -> int:
         """Records of a batch for each of the parts. Raises ValueError."""
         if self.config.batch_size % parts:
@@ -127,9 +146,7 @@ class TrainingRun:
         labels, _, _ = self.evaluation_data()
         self.report(self.total, auc=area_under_curve(labels, probabilities))
         folder = Path(os.environ["SM_MODEL_DIR"])
-        weights = {
-            name: value for name, value in learned.items() if not name.startswith("adagrad/")
-        }
+        weights = {name: value for name, value in learned.items() if "/" not in name}
         (folder / "model.npz").write_bytes(arrays_to_bytes(weights))
         metrics = {**self.metrics, "step": self.total, "totalSteps": self.total}
         (folder / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")

@@ -33,9 +33,6 @@ class Config(TrainingSettings, AttentionSettings):
     """Largest norm of the gradient, to which larger ones are clipped; 0 clips none."""
     width: int = 64
     dropout: float = 0.0
-    precision: str = one_of("auto", "float32", "bfloat16", "float16")
-    """float32, bfloat16, float16, or `auto`: bfloat16 on GPUs that have it, float16 with a scaled
-    loss on older ones, float32 on CPUs."""
     sharding: str = one_of("none", "full")
     """`none`: every rank holds the whole model (DDP). `full`: every rank holds its part of the
     weights, gradients and optimizer state (FSDP), for models that one accelerator cannot hold."""

@@ -40,11 +40,10 @@ class LanguageTask:
         self._read_text()
         self.learner = Learner(config, world.device, self._tokenizer.size)
         self.is_sharded = config.sharding == "full"
-        kind = str(self.learner.precision.kind).removeprefix("torch.")
         count = len(micro_batches(self._share.own, config.micro_batch))
         world.print0(
             f"{count_parameters(self.learner.network)} parameters on {world.device.type} in "
-            f"{kind}, {count} passes a step and rank"
+            f"{self.learner.precision.name}, {count} passes a step and rank"
         )
 
     def _read_text(self) -> None:

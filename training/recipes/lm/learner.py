@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
@@ -20,6 +19,7 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from common.gradients import WIDTHS, compress_gradients
+from common.precision import Precision
 from common.schedule import rate_at, settle_buckets
 from config import Config
 from model import LanguageModel, decay_groups
@@ -114,13 +114,17 @@ class Learner:
             torch.backends.cuda.enable_cudnn_sdp(False)
         self.vocabulary = vocabulary
         self.network = self.make_network()
-        kind = Shards if config.sharding == "full" else Replicas
+        is_sharded = config.sharding == "full"
+        example = torch.zeros(1, config.context, dtype=torch.long, device=device)
+        self.precision = Precision.choose(
+            config.precision, self.network, example, config.micro_batch, scales=not is_sharded
+        )
+        kind = Shards if is_sharded else Replicas
         self._parallel: Parallel = kind(self.network, device, config.gradient_precision)
-        self.precision = Precision.choose(config.precision, device)
         self._optimizer = torch.optim.AdamW(
             decay_groups(self.network, config.weight_decay), lr=config.peak_rate, betas=(0.9, 0.95)
         )
-        settle_buckets(self._parallel.model, torch.zeros(1, 2, dtype=torch.long, device=device))
+        settle_buckets(self._parallel.model, example[:, :2])
 
     def make_network(self) -> LanguageModel:
         config = self.config
@@ -148,13 +152,12 @@ class Learner:
                 loss, _ = self._forward(self._parallel.model, rows)
                 # Parts may differ in size; the sum must be the mean over the whole share.
                 loss = loss * (len(rows[0]) / whole)
-                torch.autograd.backward(self.precision.scaler.scale(loss))
+                self.precision.backward(loss)
             summed += loss.detach()
         if self.config.clip > 0:
             self.precision.scaler.unscale_(self._optimizer)
             nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
-        self.precision.scaler.step(self._optimizer)
-        self.precision.scaler.update()
+        self.precision.step(self._optimizer)
         return summed
 
     @torch.no_grad()
@@ -181,41 +184,12 @@ class Learner:
 
     def state_dict(self) -> dict[str, Any]:
         model, optimizer = self._parallel.state(self._optimizer)
-        scaler = self.precision.scaler.state_dict()
-        return {"model": model, "optimizer": optimizer, "scaler": scaler}
+        return {"model": model, "optimizer": optimizer, "scaler": self.precision.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._parallel.load_state(self._optimizer, state["model"], state["optimizer"])
-        self.precision.scaler.load_state_dict(state["scaler"])
+        self.precision.load_state_dict(state["scaler"])
 
     def gather_weights(self) -> dict[str, Any]:
         """The whole model's state on rank 0. Called on every rank."""
         return self._parallel.gather_weights()
-
-
-@dataclass(frozen=True)
-class Precision:
-    """Mixed precision, with the loss scaling that float16 needs."""
-
-    device: torch.device
-    kind: torch.dtype
-    scaler: torch.amp.GradScaler
-    """Scales the loss up where float16 would lose small gradients; else does nothing."""
-
-    @staticmethod
-    def choose(name: str, device: torch.device) -> Precision:
-        kind = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-        chosen = kind.get(name, _best(device))
-        if chosen == torch.float16 and device.type != "cuda":
-            raise ValueError("precision=float16 needs a GPU: choose bfloat16, float32 or auto")
-        scaler = torch.amp.GradScaler(device.type, enabled=chosen == torch.float16)
-        return Precision(device, chosen, scaler)
-
-    def autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, self.kind, enabled=self.kind != torch.float32)
-
-
-def _best(device: torch.device) -> torch.dtype:
-    if device.type != "cuda":
-        return torch.float32
-    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 import tidewheel
+from common.precision import Precision
 from common.preparation import Preparation
 from common.schedule import rate_at, settle_buckets
 from common.shards import ImageReader, fingerprint
@@ -42,10 +43,15 @@ class Learner:
         shape, classes = self._reader.shape, len(self.samples.labels)
         self.network = build_model(shape, classes, config).to(self.device)
         self._model: nn.Module = self.network
+        self._example = torch.zeros(2, *shape, device=self.device)
+        self.precision = Precision.choose(
+            config.precision, self.network, self._example, config.batch_size // workers
+        )
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
         )
         self.step = 0
+        self._names: list[str] = json.loads(os.environ["SM_HOSTS"])
         self.hosts: Counter[str] = Counter()
         """How many of this worker's samples each host has prepared since the worker started."""
         self._loss = 0.0
@@ -63,6 +69,8 @@ class Learner:
             )
         self.network.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        # Checkpoints of earlier releases have none.
+        self.precision.load_state_dict(state.get("scaler", {}))
         self.step = state["step"]
         if state["workers"] != self.workers:
             before = state["workers"]
@@ -72,10 +80,13 @@ class Learner:
     def wrap(self, model: nn.Module) -> None:
         """`model`: the network that exchanges gradients between the workers."""
         self._model = model
-        settle_buckets(model, torch.zeros(2, *self._reader.shape, device=self.device))
+        settle_buckets(model, self._example)
 
-    def train(self, batches: Iterable[dict[str, Any]]) -> bool:
-        """True when training has finished; False after a stop request, once it has saved."""
+    def train(self, batches: Iterable[dict[str, torch.Tensor]]) -> bool:
+        """`batches` are on the device.
+
+        True when training has finished; False after a stop request, once it has saved.
+        """
         for batch in batches:
             self._loss = self._train_step(batch)
             self.step += 1
@@ -92,8 +103,8 @@ class Learner:
                 return False
         return True
 
-    def _train_step(self, batch: dict[str, Any]) -> float:
-        self.hosts.update(str(host) for host in batch["host"])
+    def _train_step(self, batch: dict[str, torch.Tensor]) -> float:
+        self.hosts.update(self._names[number] for number in batch["host"].tolist())
         # Dropout depends on step and rank alone, so a checkpoint need not hold its state.
         torch.manual_seed((self.config.seed + self.step) * 1009 + self.rank)
         for group in self.optimizer.param_groups:
@@ -104,13 +115,13 @@ class Learner:
                 total=self.total,
             )
         self.optimizer.zero_grad(set_to_none=True)
-        images = torch.as_tensor(batch["image"], device=self.device)
-        targets = torch.as_tensor(batch["target"], device=self.device)
-        on_gpu = self.device.type == "cuda"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=on_gpu):
-            loss = nn.functional.cross_entropy(self._model(images), targets)
-        torch.autograd.backward(loss)
-        self.optimizer.step()
+        images = batch["image"]
+        if self.config.prepare_on == "accelerator":
+            images = self._reader.prepare(images)
+        with self.precision.autocast():
+            loss = nn.functional.cross_entropy(self._model(images), batch["target"])
+        self.precision.backward(loss)
+        self.precision.step(self.optimizer)
         return float(loss.detach())
 
     def _any_worker(self, stopping: bool) -> bool:
@@ -127,6 +138,7 @@ class Learner:
         state = {
             "model": self.network.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "scaler": self.precision.state_dict(),
             "workers": self.workers,
             "data": self._data,
             "step": self.step,

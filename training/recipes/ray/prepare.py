@@ -7,6 +7,7 @@ is the whole position in the data, with any number of workers.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from dataclasses import dataclass
@@ -88,11 +89,12 @@ def _row(samples: Samples, index: int) -> dict[str, Any]:
 
 
 class Decoder:
-    """Decodes images on any spare CPU, and names the host that it ran on."""
+    """Decodes images on any spare CPU, and says the number of the host that it ran on. `prepares`:
+    the accelerator does not."""
 
-    def __init__(self, prepare: Preparation) -> None:
+    def __init__(self, prepare: Preparation, prepares: bool) -> None:
         torch.set_num_threads(1)
-        self._prepare = prepare
+        self._prepare, self._prepares = prepare, prepares
         self._reader: ImageReader | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -100,13 +102,16 @@ class Decoder:
         for path, offset, size in zip(batch["path"], batch["offset"], batch["size"], strict=True):
             # Each host reads its own copy of the channel.
             sample = Sample("", "", data_folder() / str(path), int(offset), int(size))
-            self._reader = self._reader or ImageReader(sample, 64, self._prepare)
+            self._reader = self._reader or ImageReader(
+                sample, 64, self._prepare, prepares=self._prepares
+            )
             images.append(self._reader.read(sample).numpy())
-        host = os.environ.get("SM_CURRENT_HOST", "")
+        hosts = json.loads(os.environ["SM_HOSTS"])
+        host = hosts.index(os.environ["SM_CURRENT_HOST"])
         return {
             "image": np.stack(images),
             "target": batch["target"],
-            "host": np.array([host] * len(images)),
+            "host": np.full(len(images), host),
         }
 
 
@@ -119,7 +124,10 @@ def dataset(rows: list[dict[str, Any]], config: Config, workers: int) -> Any:  #
     most, cpus_each = divide_cpus(cpus, workers=workers, threads=config.threads)
     return ray.data.from_items(rows, override_num_blocks=-(-len(rows) // _BLOCK_ROWS)).map_batches(
         Decoder,
-        fn_constructor_args=(Preparation(config.side, config.blurs),),
+        fn_constructor_args=(
+            Preparation(config.side, config.blurs),
+            config.prepare_on == "host",
+        ),
         batch_size=config.batch_size // workers,
         concurrency=(1, most),
         num_cpus=cpus_each,

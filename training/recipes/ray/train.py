@@ -41,10 +41,12 @@ def run(learner: Learner) -> None:
     batches: Any = []
     if rows:
         data = dataset(rows, config, workers)
-        batches = data.iter_batches(
+        # Ray's threads copy the next batches to the device while this one trains.
+        batches = data.iter_torch_batches(
             batch_size=config.batch_size // workers,
-            batch_format="numpy",
             prefetch_batches=config.prefetch_batches,
+            device=learner.device,
+            pin_memory=learner.device.type == "cuda",
         )
     if learner.train(batches):
         learner.finish()

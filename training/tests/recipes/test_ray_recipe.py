@@ -49,6 +49,12 @@ def test_a_single_host_prepares_its_own_data(cpus: int, tmp_path: Path) -> None:
     assert set(prepared_on(tmp_path, cpus)) == set(ONE)
 
 
+def test_the_accelerator_may_resize_and_blur(tmp_path: Path) -> None:
+    """Helpers then only decode."""
+    counts = prepared_on(tmp_path, 1, TWO, side=16, blurs=2, prepare_on="accelerator")
+    assert set(counts) == set(TWO[1:])
+
+
 def test_spare_cpus_prepare_beside_those_of_a_helper(tmp_path: Path) -> None:
     """Two CPUs of the training host are spare, and preparing takes longer than training."""
     counts = prepared_on(tmp_path, 3, TWO, side=112, blurs=10, patch=14, width=16, depth=1)

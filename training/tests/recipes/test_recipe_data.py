@@ -180,11 +180,3 @@ def test_an_image_is_resized_and_blurred_at_each_read(tmp_path: Path) -> None:
     # The weights of a blur add up to 1, and mirrored edges lose nothing.
     assert float(first.mean()) == pytest.approx(float(plain.read(sample).mean()), abs=0.05)
     assert float(first.std()) < float(plain.read(sample).std()) / 2
-
-
-def test_precision_chooses_bfloat16_for_gpus_alone() -> None:
-    assert Config().uses_bfloat16("cuda")
-    assert not Config().uses_bfloat16("cpu")
-    assert Config(precision="bfloat16").uses_bfloat16("cpu")
-    with pytest.raises(ValueError, match="precision='half': choose one of auto, float32, bfloat16"):
-        Config(precision="half")

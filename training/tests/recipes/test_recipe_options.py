@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from common.cores import cores_of, share_of_cores
 from common.gradients import compress_gradients
 from common.loop import Trace
 from common.preparation import Preparation
-from common.program import cores_of, share_of_cores
 from common.shards import ImageReader, read_index
 from common.world import join_world
 from config import Config
@@ -147,6 +147,7 @@ def test_all_of_them_resume_exactly(tmp_path: Path) -> None:
         "blurs": 2,
         "prepare_on": "accelerator",
         "gradient_precision": "bfloat16",
+        "precision": "float16",
         "affinity": "cores",
         "trace_steps": 3,
     }
