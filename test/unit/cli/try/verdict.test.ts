@@ -57,7 +57,7 @@ describe('whether a start restored', () => {
     expect(wasRestored(first, phase)).toBe(restored);
   });
 
-  it('follows from the first start where the second printed nothing', () => {
+  it('follows from the first where the second was silent', () => {
     const silent = phaseOf({ before: note(40), after: note(40), endedBy: 'kill' });
     const again = phaseOf({ before: note(40), firstNew: note(60), ...printed(1, 60) });
     expect(findingOf([first, silent, again]).restored).toEqual(['unknown', 'no']);
