@@ -6,7 +6,7 @@ import { type Item, readable } from '../../records/stored-records.ts';
 import { type BegunPage, type BegunQuery, begunAtOf, type RunStore } from '../../records/stores.ts';
 import type { Key, QueryInput, StoredTable } from './table.ts';
 
-export const BEGUN_INDEX = 'begun';
+const BEGUN_INDEX = 'begun';
 
 const MONTHS = 'MONTHS';
 const monthKey = (month: string): Key => ({ pk: MONTHS, sk: month });

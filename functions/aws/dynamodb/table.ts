@@ -30,7 +30,7 @@ export const LIST_INDEX = 'list';
 
 export type QueryInput = Omit<QueryCommandInput, 'TableName'>;
 
-export interface Page {
+interface Page {
   readonly items: readonly Item[];
   /** The key of the last item that was read; absent at the end. */
   readonly last: Item | undefined;

@@ -121,7 +121,7 @@ export const ownership = {
   tags: z.record(z.string(), z.string()).readonly().optional(),
 };
 
-export const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
+const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
 
 /** Format of the report. */
 const REPORT_VERSION = 1;
