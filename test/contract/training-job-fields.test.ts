@@ -59,10 +59,10 @@ function hasField(schema: unknown, [name = '', ...below]: readonly string[]): bo
 }
 
 describe('arguments of the SDK', () => {
-  const { estimator, trainingInput, modelTrainer, sourceCode } = ARGUMENTS;
+  const { estimator, trainingInput, modelTrainer, skypilot, sourceCode } = ARGUMENTS;
 
   it('go to fields that AWS has', () => {
-    const paths = [estimator, trainingInput, modelTrainer, sourceCode]
+    const paths = [estimator, trainingInput, modelTrainer, skypilot, sourceCode]
       .flatMap((table) => Object.values(table))
       .filter((line) => typeof line === 'string');
     expect(paths.length).toBeGreaterThan(60);
