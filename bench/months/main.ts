@@ -10,9 +10,9 @@ import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { documentClient } from '../../functions/aws/shared/clients.ts';
 import type { RunStatus } from '../../functions/records/run-records.ts';
 import type { Stores } from '../../functions/records/stores.ts';
-import { makeStores } from '../../test/integration/control-plane/ground.ts';
 import { declarationOf, runOf } from '../../test/support/builders/records.ts';
 import { clientConfiguration, startTestEmulator } from '../../test/support/emulator.ts';
+import { makeStores } from '../../test/support/table.ts';
 import { ground } from '../../test/support/world/ground.ts';
 
 const USAGE = `npm run bench:months -- [OPTIONS]

@@ -12,13 +12,14 @@ import { buildTrainingJob } from '../../../functions/launch/sagemaker/training-j
 import type { Stores } from '../../../functions/records/stores.ts';
 import { botocore, loadModel } from '../../contract/botocore.ts';
 import { CONFIGURATIONS } from '../../contract/configurations.ts';
-import { makeObjectStore, makeStores } from '../../integration/control-plane/ground.ts';
+import { makeObjectStore } from '../../integration/control-plane/ground.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 import { launch } from '../../support/builders/launch.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
 import { storesContract } from '../../support/contracts/stores.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { pythonTools } from '../../support/python-tools.ts';
+import { makeStores } from '../../support/table.ts';
 
 /**
  * One request at a time. With threads moto checks a condition and writes in two steps, so that two closes of a batch, two

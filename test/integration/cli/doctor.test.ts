@@ -14,9 +14,10 @@ import { undocumented } from '../../support/documented.ts';
 import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/emulator.ts';
 import { folderOfSuite } from '../../support/folders.ts';
 import { createStack } from '../../support/stack.ts';
+import { makeStores } from '../../support/table.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
-import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
+import { makeObjectStore } from '../control-plane/ground.ts';
 
 const RUN = 'digits-000001';
 const ROOT = path.join(import.meta.dirname, '../../..');

@@ -17,7 +17,8 @@ import { objectStoreContract } from '../../support/contracts/object-store.ts';
 import { type SchedulesGround, schedulesContract } from '../../support/contracts/schedules.ts';
 import { storesContract } from '../../support/contracts/stores.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
-import { makeExecutions, makeObjectStore, makeSchedules, makeStores } from './ground.ts';
+import { makeStores } from '../../support/table.ts';
+import { makeExecutions, makeObjectStore, makeSchedules } from './ground.ts';
 
 interface Ground {
   readonly objects: ObjectStore;

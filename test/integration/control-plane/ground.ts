@@ -1,13 +1,6 @@
 /** What the stack would have made, made by hand in an emulator: bucket, table, state machine, schedule group. */
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  CreateTableCommand,
-  type CreateTableCommandInput,
-  DynamoDBClient,
-  waitUntilTableExists,
-} from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { CreateScheduleGroupCommand, GetScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import {
@@ -18,14 +11,9 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { parse } from 'yaml';
-import * as z from 'zod';
-import { dynamoStores } from '../../../functions/aws/dynamodb/stores.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { documentClient } from '../../../functions/aws/shared/clients.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
-import type { Stores } from '../../../functions/records/stores.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import type { SchedulesGround } from '../../support/contracts/schedules.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
@@ -34,29 +22,6 @@ export async function makeObjectStore(url: string, bucket: string): Promise<Obje
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
   return s3ObjectStore(s3, bucket);
-}
-
-/** The stack's own table, whose name alone is given by a test. */
-const { Table } = z
-  .object({ Resources: z.object({ Table: z.object({ Properties: z.custom<CreateTableCommandInput>() }) }) })
-  .parse(parse(readFileSync('serverless/storage.yml', 'utf8'), { logLevel: 'silent' })).Resources;
-
-export async function makeStores(url: string, table: string): Promise<Stores> {
-  const dynamo = new DynamoDBClient(clientConfiguration(url));
-  await dynamo.send(
-    new CreateTableCommand({
-      TableName: table,
-      BillingMode: Table.Properties.BillingMode,
-      AttributeDefinitions: Table.Properties.AttributeDefinitions,
-      KeySchema: Table.Properties.KeySchema,
-      GlobalSecondaryIndexes: Table.Properties.GlobalSecondaryIndexes,
-    }),
-  );
-  await waitUntilTableExists(
-    { client: dynamo, minDelay: 1, maxDelay: 2, maxWaitTime: 20 },
-    { TableName: table },
-  );
-  return dynamoStores(documentClient(dynamo), table);
 }
 
 const GROUP = 'tidewheel-test';

@@ -25,7 +25,8 @@ import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import { clientConfiguration, projectPython, TEST_KEY } from '../../support/emulator.ts';
 import { HandMarket } from '../../support/local-sagemaker.ts';
 import { marketSource, viewOf } from '../../support/market/source.ts';
-import { makeExecutions, makeObjectStore, makeStores } from '../control-plane/ground.ts';
+import { makeStores } from '../../support/table.ts';
+import { makeExecutions, makeObjectStore } from '../control-plane/ground.ts';
 import { deployOnSpotWarning } from './deployed.ts';
 
 export const RUN = 'digits-000001';

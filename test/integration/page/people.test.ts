@@ -18,7 +18,8 @@ import { bundledFunction } from '../../support/bundled-function.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { CLIENT, type OidcIssuer, startOidcIssuer } from '../../support/oidc-issuer.ts';
-import { makeObjectStore, makeStores } from '../control-plane/ground.ts';
+import { makeStores } from '../../support/table.ts';
+import { makeObjectStore } from '../control-plane/ground.ts';
 
 interface Template {
   readonly Resources: Readonly<Record<string, unknown>>;

@@ -14,10 +14,10 @@ import { startTestEmulator, TEST_KEY, type TestEmulator } from '../../support/em
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
 import { marketSource } from '../../support/market/source.ts';
 import { createStack } from '../../support/stack.ts';
+import { makeStores } from '../../support/table.ts';
 import { type ApiServer, startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
 import { planDeps } from '../../support/world/plan.ts';
-import { makeStores } from '../control-plane/ground.ts';
 
 const TABLE = 'explained';
 const DECLARED = JSON.stringify({
