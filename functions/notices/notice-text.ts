@@ -88,11 +88,8 @@ function linesOf(event: NoticeEvent): readonly string[] {
       const minutes = Math.round(ageSeconds / 60);
       return [`Attempt ${attempt} has saved nothing for ${minutes} minutes; step ${step} is safe`];
     }
-    case 'ScriptHangs': {
-      const { host, since, kind, ranks = [] } = event.detail;
-      const what = kind === 'noSteps' ? 'computes and makes no step' : 'neither computes nor prints';
-      return [`On ${plain(host)} it ${what} since ${since}`, ...ranks.slice(0, MOST_RANKS).map(plain)];
-    }
+    case 'ScriptHangs':
+      return hangLines(event.detail);
     case 'DoctorVerdict':
       return remedyOf(event.detail);
     case 'BudgetNearlySpent':
@@ -100,6 +97,16 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'DeadlineInDanger':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
   }
+}
+
+function hangLines({
+  host,
+  since,
+  kind,
+  ranks = [],
+}: (NoticeEvent & { 'detail-type': 'ScriptHangs' })['detail']): string[] {
+  const what = kind === 'noSteps' ? 'computes and makes no step' : 'neither computes nor prints';
+  return [`On ${plain(host)} it ${what} since ${since}`, ...ranks.slice(0, MOST_RANKS).map(plain)];
 }
 
 function remedyOf({
