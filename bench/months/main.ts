@@ -116,10 +116,10 @@ async function fill({ pipelines, runs }: Stores, size: z.output<typeof spec.sche
 async function measure(url: string, { route, query = {}, ...look }: Look) {
   const counted = new Counted();
   const at = ground();
-  const { readText } = at.store;
+  const readText = at.store.readText.bind(at.store);
   at.store.readText = (key) => {
     counted.gets += 1;
-    return readText.call(at.store, key);
+    return readText(key);
   };
   const began = performance.now();
   const said = await answer(

@@ -21,7 +21,8 @@ export function gigabytesOf(size: unknown): number | undefined {
 }
 
 /** `4` and `4+`: a larger one also has them. */
-const least = (wanted: unknown): number => gigabytesOf(String(wanted ?? 0).replace(/\+$/, '')) ?? 0;
+const least = (wanted: unknown): number =>
+  gigabytesOf(typeof wanted === 'string' ? wanted.replace(/\+$/, '') : wanted) ?? 0;
 
 interface Accelerator {
   readonly name: string;

@@ -179,7 +179,7 @@ function imageOf(image: unknown, task: Task): Table {
   if (named !== undefined && /\.dkr\.ecr\./.test(named))
     return { AlgorithmSpecification: { TrainingImage: named } };
   if (image === undefined || image === null) return {};
-  const line = String(image).startsWith('skypilot:')
+  const line = named?.startsWith('skypilot:')
     ? better('training.framework', 'the image of AWS for each type')
     : cannot('images come from ECR (training.image); compute.ec2.image takes a machine image');
   task.tell('resources.image_id', image, line);
