@@ -12,6 +12,8 @@ const LOOKED_THROUGH = 100;
 export interface FormerRun {
   /** Training seconds of a whole run. */
   readonly seconds: number;
+  /** Of each of them. */
+  readonly all?: readonly number[] | undefined;
   /** What they were trained on. */
   readonly on: TrainedTopology;
   /** Every topology that it ran on. */
@@ -34,12 +36,9 @@ export async function formerRunOf(
   const known = await Promise.all(
     former.map(async ({ runId }) => tookOf((await attempts.list(runId).catch(noneIfUnreadable)) ?? [])),
   );
-  return known
-    .flatMap((each) => (each === undefined ? [] : [each]))
-    .reduce<FormerRun | undefined>(
-      (most, each) => (most && most.seconds >= each.seconds ? most : each),
-      undefined,
-    );
+  const took = known.filter((each) => each !== undefined);
+  const longest = took.toSorted((a, b) => b.seconds - a.seconds)[0];
+  return longest && { ...longest, all: took.map(({ seconds }) => seconds) };
 }
 
 function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declaration'>): boolean {

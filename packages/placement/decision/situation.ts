@@ -50,6 +50,8 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
+  /** Of each former run that those seconds are the longest of. */
+  readonly formerSeconds?: readonly number[] | undefined;
   /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
@@ -79,6 +81,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   now: input.now,
   ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
+  ...(input.formerSeconds === undefined ? {} : { formerSeconds: input.formerSeconds }),
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),

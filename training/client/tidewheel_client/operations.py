@@ -1135,11 +1135,15 @@ class GetRunAnswerMoneyLost(TypedDict):
     usd: float
 
 
-class GetRunAnswerMoneyExpected(TypedDict):
+class _GetRunAnswerMoneyExpected(TypedDict):
     usd: GetRunAnswerMoneyExpectedUsd
     finishAt: GetRunAnswerMoneyExpectedFinishAt
     onDemandUsd: float
     basis: Literal["measured", "declared"]
+
+
+class GetRunAnswerMoneyExpected(_GetRunAnswerMoneyExpected, total=False):
+    lateChance: float
 
 
 class GetRunAnswerMoneyExpectedUsd(TypedDict):
@@ -1524,6 +1528,7 @@ class _PlanRunAnswer(TypedDict):
 class PlanRunAnswer(_PlanRunAnswer, total=False):
     decision: PlacementDecision
     training: PlanRunAnswerTraining
+    bounds: PlanRunAnswerBounds
     deadlineAt: str
 
 
@@ -1547,13 +1552,18 @@ class PlanRunAnswerDataset(_PlanRunAnswerDataset, total=False):
     isUnpacked: Literal[True]
 
 
-class PlanRunAnswerTraining(TypedDict):
-    basis: Literal["measured", "declared", "assumed"]
+class _PlanRunAnswerTraining(TypedDict):
+    basis: Literal["measured", "declared"]
     workSeconds: float
     seconds: PlanRunAnswerTrainingSeconds
     usd: PlanRunAnswerTrainingUsd
     onDemandUsd: float
     finishAt: PlanRunAnswerTrainingFinishAt
+    overBudgetChance: float
+
+
+class PlanRunAnswerTraining(_PlanRunAnswerTraining, total=False):
+    lateChance: float
 
 
 class PlanRunAnswerTrainingSeconds(TypedDict):
@@ -1572,6 +1582,11 @@ class PlanRunAnswerTrainingFinishAt(TypedDict):
     low: str
     expected: str
     high: str
+
+
+class PlanRunAnswerBounds(TypedDict):
+    mostUsd: float
+    probeUsd: float
 
 
 class PlanRunAnswerFindingsItem0(TypedDict):
