@@ -14,8 +14,6 @@ export { estimateWork, hourlyUsdOf, spentUsd, type WorkEstimate } from './decisi
 export {
   type Forecast,
   forecastRun,
-  type Interval,
-  intervalSchema,
   type Standing,
-  timesSchema,
 } from './futures/forecast.ts';
+export { type Interval, intervalSchema, missOf, timesSchema } from './records/promises.ts';

@@ -72,6 +72,14 @@ function Month({ money }: { readonly money: Money }) {
             >{`${dollarText(total.lostUsd)}, ${durationText(total.lostSeconds)}`}</span>,
           ],
           ['runs', total.runs],
+          ...(total.promises.runs === 0
+            ? []
+            : [
+                [
+                  'forecasts that held',
+                  `end ${total.promises.end}, cost ${total.promises.cost} of ${total.promises.runs}`,
+                ] as const,
+              ]),
         ]}
       />
       {!isComplete && (

@@ -1,6 +1,6 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { intervalSchema, timesSchema } from '@tidewheel/placement/estimate.ts';
-import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
+import { placementDecisionSchema, promiseSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { findingSchema } from '../../check/finding.ts';
 import { READS } from '../shared/operation.ts';
@@ -70,6 +70,7 @@ export const planRun = {
         onDemandUsd: usd.describe('The same work at the On-Demand price, without an interruption.'),
         finishAt: timesSchema,
         lateChance: z.number().optional().describe('Chance to miss the deadline, 0 to 1.'),
+        widths: promiseSchema.shape.widths,
         overBudgetChance: z.number().describe('Chance that the budget ends the run, 0 to 1.'),
       })
       .optional()

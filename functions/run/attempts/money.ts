@@ -8,7 +8,13 @@ import {
   timesSchema,
 } from '@tidewheel/placement/estimate.ts';
 import { questionAt, questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
-import { attemptCost, fileSystemsUsd, hoursCost, type Progress } from '@tidewheel/placement/records.ts';
+import {
+  attemptCost,
+  fileSystemsUsd,
+  hoursCost,
+  type Progress,
+  promiseSchema,
+} from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
 import type { PlacementStore, StoredPlacement } from '../../records/stores.ts';
@@ -29,6 +35,7 @@ export const moneySchema = z.object({
       finishAt: timesSchema,
       onDemandUsd: usd,
       basis: z.enum(['measured', 'declared']).describe('declared: from former runs.'),
+      widths: promiseSchema.shape.widths,
       lateChance: z.number().optional().describe('Chance to miss the deadline, 0 to 1.'),
     })
     .optional()
@@ -137,6 +144,7 @@ function expectedOf(
     finishAt: mapped(left.seconds, at),
     onDemandUsd: onDemandUsd + left.onDemandUsd,
     basis: left.basis,
+    widths: left.widths,
     lateChance: left.lateChance,
   };
 }

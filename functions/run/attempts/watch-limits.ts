@@ -3,6 +3,7 @@
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { Progress } from '@tidewheel/placement/records.ts';
 import type { Notice } from '../../records/notices.ts';
 import type { Notifier } from '../../records/ports.ts';
 import { readProgress } from '../../records/progress.ts';
@@ -48,6 +49,22 @@ async function watchRun(deps: LimitDeps, runId: string): Promise<void> {
   const said = (await deps.timeline.list(runId)).map(({ id }) => id);
   for (const warning of [...budgetWarnings(money), ...deadlineWarnings(money, { run, said, now })])
     if (!said.includes(warning.id)) await announce(deps, run, warning);
+  await keepPromise(deps, run, { money, progress });
+}
+
+/** A promise for each quarter of the work, by which the pipeline's next runs correct theirs. */
+async function keepPromise(
+  { runs, clock }: LimitDeps,
+  { runId, promises = [] }: RunRecord,
+  { money: { expected }, progress }: { readonly money: Money; readonly progress: Progress | undefined },
+): Promise<void> {
+  if (expected === undefined) return;
+  const { step = 0, totalSteps = 0 } = progress ?? {};
+  const share = totalSteps > 0 ? Math.min(0.75, Math.floor((4 * step) / totalSteps) / 4) : 0;
+  if (promises.some((each) => each.share >= share)) return;
+  const { finishAt, usd, widths } = expected;
+  const updatedAt = clock.now().toISOString();
+  await runs.update(runId, { promises: [...promises, { share, finishAt, usd, widths }], updatedAt });
 }
 
 interface Warning {

@@ -97,6 +97,7 @@ const expectationsFrom = (former: FormerRun | undefined): Partial<PlacementInput
     : {
         expectedSeconds: former.seconds,
         formerSeconds: former.all,
+        widths: former.widths,
         expectedOn: former.on,
         formerThroughputs: former.throughputs,
       };

@@ -5,9 +5,7 @@
  */
 
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
-import { time } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
-import * as z from 'zod';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
 import { asIfEnded } from '../decision/revise.ts';
 import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
@@ -15,20 +13,10 @@ import type { WorkEstimate } from '../decision/work.ts';
 import { fileSystemsUsd } from '../records/attempt-cost.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { Placement } from '../records/placement-records.ts';
+import { type Interval, type Widths, widened } from '../records/promises.ts';
 import { type Begins, type Drawn, live } from './live.ts';
 import { drawPool } from './pool-future.ts';
 import { type World, worldOf } from './run-world.ts';
-
-export const intervalSchema = z.object({
-  low: z.number(),
-  expected: z.number().describe('The median.'),
-  high: z.number(),
-});
-export type Interval = Readonly<z.output<typeof intervalSchema>>;
-
-export const timesSchema = z
-  .object({ low: time, expected: time.describe('The median.'), high: time })
-  .describe('90 % interval.');
 
 export interface Forecast {
   /** measured: from this run's steps; declared: from former runs. */
@@ -45,6 +33,8 @@ export interface Forecast {
   readonly lateChance?: number | undefined;
   /** Of an end by the budget. */
   readonly overBudgetChance: number;
+  /** With which both intervals were corrected. */
+  readonly widths: Widths;
 }
 
 /** Where the run is: an attempt that is open, a pool that was just chosen, or a wait for the next decision. */
@@ -97,12 +87,14 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   );
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
   const deadline = deadlineIn(input);
+  const { widths = { end: 1, cost: 1 } } = input;
   const workSeconds = left(0.5) * factorOf(world, begins);
   return {
     basis,
     workSeconds,
-    seconds: intervalOf(ends.map(({ seconds }) => seconds)),
-    usd: intervalOf(ends.map(({ usd }) => usd)),
+    widths,
+    seconds: widened(intervalOf(ends.map(({ seconds }) => seconds)), widths.end),
+    usd: widened(intervalOf(ends.map(({ usd }) => usd)), widths.cost),
     onDemandUsd: onDemandUsdOf(world, here, workSeconds + startOf(world, begins)),
     ...(deadline !== undefined && {
       lateChance: share(ends.filter(({ isDone, seconds }) => isDone && seconds > deadline)),

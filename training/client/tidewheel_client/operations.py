@@ -1140,6 +1140,7 @@ class _GetRunAnswerMoneyExpected(TypedDict):
     finishAt: GetRunAnswerMoneyExpectedFinishAt
     onDemandUsd: float
     basis: Literal["measured", "declared"]
+    widths: GetRunAnswerMoneyExpectedWidths
 
 
 class GetRunAnswerMoneyExpected(_GetRunAnswerMoneyExpected, total=False):
@@ -1156,6 +1157,11 @@ class GetRunAnswerMoneyExpectedFinishAt(TypedDict):
     low: str
     expected: str
     high: str
+
+
+class GetRunAnswerMoneyExpectedWidths(TypedDict):
+    end: float
+    cost: float
 
 
 class _GetRunAnswerReport(TypedDict):
@@ -1188,6 +1194,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
+    promises: list[GetRunAnswerReportPromisesItem]
 
 
 class GetRunAnswerReportStop(TypedDict):
@@ -1241,6 +1248,30 @@ class _GetRunAnswerReportDeadline(TypedDict):
 
 class GetRunAnswerReportDeadline(_GetRunAnswerReportDeadline, total=False):
     at: str
+
+
+class GetRunAnswerReportPromisesItem(TypedDict):
+    share: float
+    finishAt: GetRunAnswerReportPromisesItemFinishAt
+    usd: GetRunAnswerReportPromisesItemUsd
+    widths: GetRunAnswerReportPromisesItemWidths
+
+
+class GetRunAnswerReportPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class GetRunAnswerReportPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class GetRunAnswerReportPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
 
 
 class GetRunAnswerReportAttemptsItem(TypedDict):
@@ -1559,6 +1590,7 @@ class _PlanRunAnswerTraining(TypedDict):
     usd: PlanRunAnswerTrainingUsd
     onDemandUsd: float
     finishAt: PlanRunAnswerTrainingFinishAt
+    widths: PlanRunAnswerTrainingWidths
     overBudgetChance: float
 
 
@@ -1582,6 +1614,11 @@ class PlanRunAnswerTrainingFinishAt(TypedDict):
     low: str
     expected: str
     high: str
+
+
+class PlanRunAnswerTrainingWidths(TypedDict):
+    end: float
+    cost: float
 
 
 class PlanRunAnswerBounds(TypedDict):
@@ -1798,6 +1835,7 @@ class Report(_Report, total=False):
     objective: ReportObjective
     fileSystemsUsd: float
     onDemandNode: ReportOnDemandNode
+    promises: list[ReportPromisesItem]
 
 
 class ReportStop(TypedDict):
@@ -2064,6 +2102,30 @@ class ReportDeadline(_ReportDeadline, total=False):
     at: str
 
 
+class ReportPromisesItem(TypedDict):
+    share: float
+    finishAt: ReportPromisesItemFinishAt
+    usd: ReportPromisesItemUsd
+    widths: ReportPromisesItemWidths
+
+
+class ReportPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class ReportPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RetryRunAnswer(TypedDict):
     runId: str
     status: RunStatus
@@ -2118,6 +2180,7 @@ class Run(_Run, total=False):
     stop: RunStop
     retry: RunRetry
     modelUri: str
+    promises: list[RunPromisesItem]
     result: RunResult
     checkpointDeletion: RunCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
@@ -2172,6 +2235,30 @@ class RunRetry(TypedDict):
     attempts: int
 
 
+class RunPromisesItem(TypedDict):
+    share: float
+    finishAt: RunPromisesItemFinishAt
+    usd: RunPromisesItemUsd
+    widths: RunPromisesItemWidths
+
+
+class RunPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class RunPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class RunPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RunResult(TypedDict):
     finishedAt: str
     attempts: int
@@ -2183,7 +2270,14 @@ class _RunResult(TypedDict):
 
 
 class RunResult(_RunResult, total=False):
+    misses: list[RunResultMissesItem]
     metric: RunResultMetric
+
+
+class RunResultMissesItem(TypedDict):
+    share: float
+    end: float
+    cost: float
 
 
 class RunResultMetric(TypedDict):
@@ -2625,6 +2719,7 @@ class RunSummary(_RunSummary, total=False):
     stop: RunSummaryStop
     retry: RunSummaryRetry
     modelUri: str
+    promises: list[RunSummaryPromisesItem]
     result: RunSummaryResult
     checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
@@ -2671,6 +2766,30 @@ class RunSummaryRetry(TypedDict):
     attempts: int
 
 
+class RunSummaryPromisesItem(TypedDict):
+    share: float
+    finishAt: RunSummaryPromisesItemFinishAt
+    usd: RunSummaryPromisesItemUsd
+    widths: RunSummaryPromisesItemWidths
+
+
+class RunSummaryPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class RunSummaryPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class RunSummaryPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RunSummaryResult(TypedDict):
     finishedAt: str
     attempts: int
@@ -2682,7 +2801,14 @@ class _RunSummaryResult(TypedDict):
 
 
 class RunSummaryResult(_RunSummaryResult, total=False):
+    misses: list[RunSummaryResultMissesItem]
     metric: RunSummaryResultMetric
+
+
+class RunSummaryResultMissesItem(TypedDict):
+    share: float
+    end: float
+    cost: float
 
 
 class RunSummaryResultMetric(TypedDict):

@@ -4,7 +4,7 @@ import { storedPart } from '@tidewheel/placement/choose.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { watchLimits } from '../../../../functions/run/attempts/watch-limits.ts';
-import { question, vpc } from '../../../support/builders/placement.ts';
+import { market, onDemand, question, vpc } from '../../../support/builders/placement.ts';
 import {
   AT,
   attemptOf,
@@ -39,7 +39,8 @@ async function training(limits: object) {
     considered: [],
   });
   await deps.attempts.create(attemptOf(RUN, 1, { status: 'running', startedAt: AT, placement }));
-  const asked = storedPart(question({ now: AT, expectedSeconds: undefined }));
+  const prices = market({ onDemandPrices: [onDemand('g5.xlarge', 0.6)] });
+  const asked = storedPart(question({ now: AT, expectedSeconds: undefined, market: prices }));
   await deps.placements.put(RUN, 1, { kind: 'launch', placement, question: asked });
   /** @returns the new notices of a look after so many seconds in all */
   const look = async (seconds: number, progress?: Progress) => {
@@ -52,7 +53,7 @@ async function training(limits: object) {
     expect(await watchLimits(deps)).toEqual([]);
     return notifier.notices.slice(before).map(({ notice }) => notice);
   };
-  return { look };
+  return { look, promises: async () => (await deps.runs.get(RUN))?.promises };
 }
 
 /** Of 100 steps, so many so far. */
@@ -93,6 +94,18 @@ describe('a run', () => {
     expect(await look(2_100, saved(65, 2_100))).toEqual([]);
     expect((await look(6_000, saved(66, 6_000))).map(({ type }) => type)).toEqual(['DeadlineInDanger']);
   });
+});
+
+it('each quarter of the work keeps one forecast', async () => {
+  const { look, promises } = await training({ deadlineHours: 8 });
+  await look(500);
+  expect(await promises()).toBeUndefined();
+  for (const step of [10, 11, 26, 30, 80, 99]) await look(100 * step, saved(step, 100 * step));
+  expect((await promises())?.map(({ share }) => share)).toEqual([0, 0.25, 0.75]);
+  const [first] = (await promises()) ?? [];
+  // The whole takes 10,000 s on two nodes for $0.60 an hour each.
+  expect(first?.usd.expected).toBeCloseTo(3.33, 0);
+  expect(first?.widths).toEqual({ end: 1, cost: 1 });
 });
 
 it('every look together announces a warning once', async () => {
