@@ -66,5 +66,17 @@ export function reportLines(report: RunReport): string[] {
     `    metrics    ${reportedTexts(report).join(', ') || '-'}`,
     `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
     `    cost       $${usdText(costUsd, onDemandUsd)}, on demand $${usdText(onDemandUsd, costUsd)}: ${pc.green(`saved $${savedText(report)}`)}`,
+    ...promiseLines(report),
+  ];
+}
+
+/** The first forecast, beside what came of it. */
+function promiseLines({ promises = [], finishedAt, costUsd }: RunReport): string[] {
+  const [first] = promises;
+  if (first === undefined) return [];
+  const { finishAt, usd } = first;
+  const short = (at: string): string => at.slice(0, 16);
+  return [
+    `    promised   end ${short(finishAt.expected)} (${short(finishAt.low)} to ${short(finishAt.high)}), $${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}); happened: ${short(finishedAt)}, $${usdText(costUsd)}`,
   ];
 }

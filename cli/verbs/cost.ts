@@ -28,7 +28,7 @@ export const verb = defineVerb({
   web: ({ values: { month } }) => `/money${month === undefined ? '' : `?month=${month}`}`,
   run: async ({ values: { month, by } }, { json, answer, terminal, api }) => {
     const money = await (await api()).call('getMoney', { month });
-    const code = answer(money, () => tableText(rowsOf(money, by)));
+    const code = answer(money, () => [tableText(rowsOf(money, by)), ...promiseLines(money)].join('\n'));
     if (!json && !money.isComplete)
       terminal.note('there are more runs than were read: the sums are of the newest');
     return code;
@@ -66,6 +66,14 @@ function rowsOf({ month, total, ...money }: AnswerOf<'getMoney'>, by: (typeof BY
       );
   }
 }
+
+/** How far the forecasts of the month can be believed. */
+const promiseLines = ({ total: { promises } }: AnswerOf<'getMoney'>): readonly string[] =>
+  promises.runs === 0
+    ? []
+    : [
+        `of ${promises.runs} runs that succeeded, ${promises.end} ended and ${promises.cost} cost within their first forecast`,
+      ];
 
 type Spent = AnswerOf<'getMoney'>['total'] & { readonly name: string };
 

@@ -146,16 +146,29 @@ function placeLine(decision: Decision): string {
   return `place     ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}${zone}`;
 }
 
-function trainingLines({ training, deadlineAt, asOf }: AnswerOf<'planRun'>): readonly string[] {
-  if (training === undefined) return [];
-  const { usd, onDemandUsd, finishAt } = training;
+/** A chance below is none, in a line. */
+const WORTH_SAYING = 0.005;
+
+function trainingLines(plan: AnswerOf<'planRun'>): readonly string[] {
+  const { training, deadlineAt, asOf } = plan;
+  if (training === undefined) return boundLines(plan);
+  const { usd, onDemandUsd, finishAt, lateChance = 0 } = training;
   const moment = (at: string): string => momentText(new Date(at), new Date(asOf));
-  const deadline =
-    deadlineAt === undefined
-      ? ''
-      : `, deadline ${moment(deadlineAt)}${Date.parse(finishAt.high) > Date.parse(deadlineAt) ? ' (may be missed)' : ''}`;
+  const late = lateChance < WORTH_SAYING ? '' : ` (missed with ${Math.round(lateChance * 100)} %)`;
+  const deadline = deadlineAt === undefined ? '' : `, deadline ${moment(deadlineAt)}${late}`;
   return [
     `cost      USD ${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}), On-Demand ${usdText(onDemandUsd)}`,
     `finish    ${moment(finishAt.expected)} (${moment(finishAt.low)} to ${moment(finishAt.high)})${deadline}`,
+  ];
+}
+
+/** Of a pipeline of unknown pace. */
+function boundLines({ bounds, deadlineAt, asOf }: AnswerOf<'planRun'>): readonly string[] {
+  if (bounds === undefined) return [];
+  const deadline =
+    deadlineAt === undefined ? '' : `, deadline ${momentText(new Date(deadlineAt), new Date(asOf))}`;
+  return [
+    `cost      not known, at most USD ${usdText(bounds.mostUsd)}; a probe of some steps: about USD ${usdText(bounds.probeUsd)}`,
+    `finish    not known${deadline}`,
   ];
 }

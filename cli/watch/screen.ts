@@ -83,7 +83,10 @@ function keptText(
 function lifeLine(view: WatchedRun, { now, columns, colours }: Frame): string {
   const finish = view.money.expected?.finishAt;
   const at = (time: string) => momentText(new Date(time), new Date(now));
-  const end = finish === undefined ? '' : `◌ ${at(finish.expected)} (${at(finish.low)}-${at(finish.high)})`;
+  const isOpen = view.attempts.length > 0 && !isFinished(view.run);
+  const unknown = isOpen ? '◌ pace not known yet' : '';
+  const end =
+    finish === undefined ? unknown : `◌ ${at(finish.expected)} (${at(finish.low)}-${at(finish.high)})`;
   const room = columns - end.length - (end === '' ? 0 : 2);
   return spread(lifeLineText(view, now, room, colours), end, columns);
 }

@@ -24,6 +24,7 @@ export const noticeEvent = z.discriminatedUnion('detail-type', [
   event('DoctorVerdict', NOTICES.DoctorVerdict),
   event('BudgetNearlySpent', NOTICES.BudgetNearlySpent),
   event('DeadlineInDanger', NOTICES.DeadlineInDanger),
+  event('DeadlineSafe', NOTICES.DeadlineSafe),
 ]);
 
 export type NoticeEvent = z.infer<typeof noticeEvent>;

@@ -43,6 +43,7 @@ const VERBS = {
   DoctorVerdict: 'doctor',
   BudgetNearlySpent: 'watch',
   DeadlineInDanger: 'why',
+  DeadlineSafe: 'watch',
 } as const satisfies Record<NoticeEvent['detail-type'], string>;
 
 function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string {
@@ -67,7 +68,9 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       return `${runId} has spent ${Math.floor((100 * costUsd) / budgetUsd)} % of its budget`;
     }
     case 'DeadlineInDanger':
-      return `${runId} may miss its deadline`;
+      return `${runId} will probably miss its deadline`;
+    case 'DeadlineSafe':
+      return `${runId} will probably keep its deadline after all`;
   }
 }
 
@@ -95,6 +98,7 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'BudgetNearlySpent':
       return [`${usd(event.detail.costUsd)} of ${usd(event.detail.budgetUsd)}`];
     case 'DeadlineInDanger':
+    case 'DeadlineSafe':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
   }
 }

@@ -86,6 +86,7 @@ const KINDS = {
   DoctorVerdict: 'doctor',
   BudgetNearlySpent: 'budget',
   DeadlineInDanger: 'deadline',
+  DeadlineSafe: 'deadline',
 } as const satisfies Record<NoticeEvent['detail-type'], NoticeKind>;
 
 function wants(

@@ -50,6 +50,10 @@ export const NOTICES = {
     deadlineAt: z.string().describe('ISO 8601.'),
     expectedAt: z.string().describe('ISO 8601.'),
   }),
+  DeadlineSafe: z.object({
+    deadlineAt: z.string().describe('ISO 8601.'),
+    expectedAt: z.string().describe('ISO 8601.'),
+  }),
 };
 
 type Details = typeof NOTICES;

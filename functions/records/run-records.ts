@@ -17,8 +17,10 @@ import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { changeSchema, readingSchema, speedSchema, verdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import {
+  missSchema,
   outcomeSchema,
   placementSchema,
+  promiseSchema,
   provenSchema,
   startUpSchema,
   stopReasonSchema,
@@ -119,6 +121,7 @@ const result = z.object({
   costUsd: usd,
   onDemandUsd: usd,
   isDeadlineMet: z.boolean().nullable(),
+  misses: list(missSchema).optional().describe('How far its end and cost were from what was promised.'),
   metric: z
     .object({ name: z.string(), value: z.number().nullable() })
     .optional()
@@ -161,6 +164,9 @@ export const runRecordSchema = z.object({
   /** The last one. */
   retry: retrySchema.optional(),
   modelUri: z.string().optional(),
+  promises: list(promiseSchema)
+    .optional()
+    .describe('What was forecast at its first look, and at each quarter of its work.'),
   /** Absent in records of earlier releases, too. */
   result: result.optional().describe('Of its report, once it has ended.'),
   /** It counts only while the run stays ended. */

@@ -1,7 +1,8 @@
 /**
- * What follows from a declaration alone: gangs, readers, work and money.
+ * What follows from a declaration: gangs, readers, work and money; and the forecast of a run's end and cost, which
+ * nothing else computes.
  *
- * Called by packing's wiring, checks, plans and reports.
+ * Called by packing's wiring, checks, plans, reports, the API and the watch of limits.
  */
 
 export { fileSystemsOf } from './candidates/file-systems.ts';
@@ -10,3 +11,9 @@ export { measuredThroughputs } from './candidates/throughput-estimate.ts';
 export { type GangTopology, gangsOf, topologiesOf, typesOf } from './candidates/topologies.ts';
 export { restartOf, workOf } from './decision/gang-cost.ts';
 export { estimateWork, hourlyUsdOf, spentUsd, type WorkEstimate } from './decision/work.ts';
+export {
+  type Forecast,
+  forecastRun,
+  type Standing,
+} from './futures/forecast.ts';
+export { type Interval, intervalSchema, missOf, timesSchema } from './records/promises.ts';

@@ -5,6 +5,6 @@
  */
 export { formatDecision } from './explain/format-decision.ts';
 export { completeMarket } from './explain/market-for-what-if.ts';
-export { questionOf, sameChoice } from './explain/replay.ts';
+export { questionAt, questionOf, sameChoice } from './explain/replay.ts';
 export { whyUnreadable } from './explain/stored-decision.ts';
 export { decideIf } from './explain/what-if.ts';

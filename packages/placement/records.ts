@@ -36,3 +36,4 @@ export {
   type Topology,
   topologySchema,
 } from './records/placement-records.ts';
+export { missSchema, promiseSchema, type RunPromise } from './records/promises.ts';

@@ -72,6 +72,7 @@ function Month({ money }: { readonly money: Money }) {
             >{`${dollarText(total.lostUsd)}, ${durationText(total.lostSeconds)}`}</span>,
           ],
           ['runs', total.runs],
+          ...promiseItems(total),
         ]}
       />
       {!isComplete && (
@@ -83,6 +84,9 @@ function Month({ money }: { readonly money: Money }) {
     </>
   );
 }
+
+const promiseItems = ({ promises: { runs, end, cost } }: Money['total']) =>
+  runs === 0 ? [] : [['forecasts that held', `end ${end}, cost ${cost} of ${runs}`] as const];
 
 const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
   <>

@@ -67,10 +67,16 @@ async function sampleMarket(
 }
 
 export const HOUR = 3_600;
-const RUN = 'camp-000002';
+/** Beyond the runs before it. */
+const BATCH = 99;
+const RUN = 'camp-000099';
 
-/** The stores, as they know the run before its first attempt. */
-async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zoneIds: readonly string[]) {
+/** The stores, as they know the run before its first attempt. @param formerSeconds of the runs before it */
+async function openCampaign(
+  { deadlineSeconds }: Setting,
+  zoneIds: readonly string[],
+  formerSeconds: readonly number[],
+) {
   const stores = memoryStores();
   const compute = {
     instanceTypes: [TYPE],
@@ -84,15 +90,17 @@ async function openCampaign({ workSeconds, deadlineSeconds }: Setting, zoneIds: 
   // Later images have no code for the V100 of p3.
   const training = { strategy: 'ddp', frameworkVersion: '2.8' };
   const declaration = declarationOf('camp', { training, compute, limits });
-  // A former run tells how long the work is, as the simulator's policy knows it.
-  await stores.runs.create(runOf('camp', 1, { status: 'succeeded', declaration }));
-  const outcome = outcomeOf('completed', { trainingSeconds: workSeconds, endedAt: '2026-10-01T00:00:00Z' });
   const placement = placementOf({
     pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', launcher: 'sagemaker', purchaseOption: 'spot' },
     topology: { nodes: 1, acceleratorsPerNode: 1 },
   });
-  await stores.attempts.create(attemptOf('camp-000001', 1, { outcome, placement }));
-  await stores.runs.create(runOf('camp', 2, { declaration, closedAt: AT }));
+  for (const [k, trainingSeconds] of formerSeconds.entries()) {
+    const { runId } = runOf('camp', k + 1);
+    const outcome = outcomeOf('completed', { trainingSeconds, endedAt: '2026-10-01T00:00:00Z' });
+    await stores.runs.create(runOf('camp', k + 1, { status: 'succeeded', declaration }));
+    await stores.attempts.create(attemptOf(runId, 1, { outcome, placement }));
+  }
+  await stores.runs.create(runOf('camp', BATCH, { declaration, closedAt: AT }));
   return stores;
 }
 
@@ -104,6 +112,23 @@ interface Attempt {
   /** Its zone's place in the setting; undefined: On-Demand, which every tick has. */
   readonly spotZone: number | undefined;
   startedAt?: Date;
+  /** Seconds that a second of the work takes in it. */
+  readonly pace: number;
+}
+
+/** How a campaign differs from the plainest one. */
+export interface Ways {
+  /** Of training, of the runs before it; default: one run that took as long as this one will. */
+  readonly formerSeconds?: readonly number[];
+  /** Drawn for each attempt; default: 1. */
+  readonly pace?: () => number;
+  /** At the start of each tick, once an attempt or a wait was decided. */
+  readonly onTick?: (look: CampaignLook) => Promise<void>;
+}
+
+export interface CampaignLook extends Pick<World, 'stores' | 'store' | 'clock'> {
+  readonly runId: string;
+  readonly workDone: number;
 }
 
 interface World {
@@ -115,30 +140,43 @@ interface World {
   readonly zones: () => readonly PricedZone[];
   readonly market: MarketSource;
   readonly job: Job;
+  readonly pace: () => number;
+  /** Seconds of steps so far, whatever their pace. */
+  trained: number;
+  /** What will not be billed of the last tick. */
+  unbilledUsd: number;
   attempt: Attempt | undefined;
 }
 
-const progressAt = ({ workSeconds }: Setting, seconds: number) =>
-  progressOf(seconds, { totalSteps: workSeconds, trainingSeconds: seconds });
+/** A step is a second of the work at its plain pace. */
+const progressAt = ({ setting, trained }: World, done: number) =>
+  progressOf(Math.floor(done), { totalSteps: setting.workSeconds, trainingSeconds: trained });
 
 async function end(world: World, attempt: Attempt, kind: AttemptOutcome['kind']): Promise<void> {
   const { stores, clock, job, setting } = world;
-  const { record, startedAt, doneBefore } = attempt;
+  const { record, startedAt } = attempt;
   const endedAt = clock.now().toISOString();
   const trainingSeconds = startedAt ? (clock.now().getTime() - startedAt.getTime()) / 1_000 : 0;
+  const { spotUsd, onDemandUsd } = setting;
+  const share = attempt.spotZone === undefined ? 1 : (spotUsd[attempt.spotZone] ?? 0) / onDemandUsd;
+  const billableSeconds = trainingSeconds * share;
+  const started = startedAt?.toISOString();
   await stores.attempts.update(RUN, record.attempt, {
-    outcome: outcomeOf(kind, { startedAt: startedAt?.toISOString(), endedAt, trainingSeconds }),
-    progressAfter: progressAt(setting, job.workDone),
-    progressBefore: progressAt(setting, doneBefore),
+    outcome: outcomeOf(kind, { startedAt: started, endedAt, trainingSeconds, billableSeconds }),
+    progressAfter: progressAt(world, job.workDone),
     updatedAt: endedAt,
   });
   world.attempt = undefined;
 }
 
+export class GivenUpError extends Error {
+  override readonly name = 'GivenUpError';
+}
+
 async function launch(world: World): Promise<Attempt | undefined> {
-  const { stores, clock, job, market, setting } = world;
+  const { stores, clock, job, market } = world;
   const decided = await place({ ...stores, store: memoryObjectStore(clock), market, clock }, { runId: RUN });
-  if (decided.kind === 'giveUp') throw new Error(decided.reason);
+  if (decided.kind === 'giveUp') throw new GivenUpError(decided.reason);
   if (decided.kind === 'wait') return undefined;
   const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
@@ -150,11 +188,11 @@ async function launch(world: World): Promise<Attempt | undefined> {
     placement,
     createdAt: at,
     updatedAt: at,
-    progressBefore: job.workDone > 0 ? progressAt(setting, job.workDone) : undefined,
+    progressBefore: job.workDone > 0 ? progressAt(world, job.workDone) : undefined,
   });
   await stores.attempts.create(record);
   const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
-  return { record, requestedAt, doneBefore: job.workDone, spotZone };
+  return { record, requestedAt, doneBefore: job.workDone, spotZone, pace: world.pace() };
 }
 
 /** What a tick without capacity does to a Spot attempt: a running one is lost, a waiting one meets the stop rules. */
@@ -164,19 +202,33 @@ async function starve(world: World, attempt: Attempt): Promise<void> {
   if (whyStop(seen)) await end(world, attempt, 'capacity');
 }
 
-function work({ setting, clock, job }: World, attempt: Attempt): void {
-  if (attempt.startedAt === undefined) start(job, setting);
-  attempt.startedAt ??= clock.now();
-  runTick(job, setting, { nowSeconds: secondsOf(clock.now()), spotZone: attempt.spotZone });
+/** The job counts in seconds at the attempt's own pace. */
+async function work(world: World, attempt: Attempt): Promise<void> {
+  const { setting, clock, job, stores } = world;
+  const { pace, spotZone, record } = attempt;
+  if (attempt.startedAt === undefined) {
+    start(job, setting);
+    attempt.startedAt = clock.now();
+    const startedAt = attempt.startedAt.toISOString();
+    await stores.attempts.update(RUN, record.attempt, { status: 'running', startedAt, updatedAt: startedAt });
+  }
+  const before = job.workDone;
+  const paced = { ...job, workDone: before * pace };
+  const nowSeconds = secondsOf(clock.now());
+  runTick(paced, { ...setting, workSeconds: setting.workSeconds * pace }, { nowSeconds, spotZone });
+  world.trained += paced.workDone - before * pace;
+  const idle = Math.max(0, nowSeconds + setting.tickSeconds - paced.finishSeconds);
+  world.unbilledUsd = (idle / setting.tickSeconds) * (paced.costUsd - job.costUsd);
+  Object.assign(job, paced, { workDone: paced.workDone / pace });
 }
 
 /** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
 async function lookAt(world: World): Promise<void> {
-  const { stores, clock, store, market, attempt, job, zones, setting } = world;
+  const { stores, clock, store, market, attempt, job, zones } = world;
   await sampleMarket(stores.marketSamples, clock, zones());
   if (attempt?.startedAt === undefined || job.workDone <= attempt.doneBefore) return;
   const progress = {
-    ...progressAt(setting, job.workDone),
+    ...progressAt(world, job.workDone),
     checkpoint: `step-${Math.floor(job.workDone)}`,
     updatedAt: clock.now().toISOString(),
   };
@@ -196,7 +248,10 @@ async function lookAt(world: World): Promise<void> {
 }
 
 export interface Lived {
+  /** By whole ticks. */
   readonly costUsd: number;
+  /** To the second of its end. */
+  readonly billedUsd: number;
   readonly finishSeconds: number;
   /** Attempts that trained. */
   readonly starts: number;
@@ -204,8 +259,15 @@ export interface Lived {
   readonly timeline: string;
 }
 
+const MOST_TICKS = 300;
+
 /** @param given one for each of the setting's Spot prices, at most four */
-export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]): Promise<Lived> {
+export async function campaign(
+  setting: Setting,
+  given: readonly ZoneOfWorld[],
+  ways: Ways = {},
+): Promise<Lived> {
+  const { formerSeconds, pace, onTick } = { formerSeconds: [setting.workSeconds], pace: () => 1, ...ways };
   const clock = fakeClock(AT);
   const tickNow = (): number => secondsOf(clock.now()) / setting.tickSeconds;
   const zones = () =>
@@ -216,18 +278,21 @@ export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]):
     }));
   const world: World = {
     setting,
-    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length)),
+    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), formerSeconds),
     clock,
     store: memoryObjectStore(clock),
     zones,
     market: marketSource(() => viewOf(TYPE, zones(), setting)),
     job: newJob(),
+    pace,
+    trained: 0,
+    unbilledUsd: 0,
     attempt: undefined,
   };
   let timeline = '';
   for (
     let tick = 0;
-    tick < 200 && !isDone(world.job, setting);
+    tick < MOST_TICKS && !isDone(world.job, setting);
     tick += 1, clock.advance(setting.tickSeconds)
   ) {
     const hasCapacity = ({ spotZone }: Attempt): boolean =>
@@ -235,12 +300,13 @@ export async function campaign(setting: Setting, given: readonly ZoneOfWorld[]):
     if (world.attempt && !hasCapacity(world.attempt)) await starve(world, world.attempt);
     await lookAt(world);
     world.attempt ??= await launch(world);
+    await onTick?.({ ...world, runId: RUN, workDone: world.job.workDone });
     const runs = world.attempt !== undefined && hasCapacity(world.attempt);
-    if (world.attempt && runs) work(world, world.attempt);
+    if (world.attempt && runs) await work(world, world.attempt);
     timeline += letterOf(world.attempt, runs);
   }
   const { costUsd, finishSeconds, starts } = world.job;
-  return { costUsd, finishSeconds, starts, timeline };
+  return { costUsd, billedUsd: costUsd - world.unbilledUsd, finishSeconds, starts, timeline };
 }
 
 const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;

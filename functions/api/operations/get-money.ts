@@ -16,6 +16,9 @@ const spent = {
   savedPercent: z.number(),
   lostSeconds: seconds.describe('Training that no checkpoint covered.'),
   lostUsd: usd.describe('The share of the cost that lost work has.'),
+  promises: z
+    .object({ runs: z.number().int(), end: z.number().int(), cost: z.number().int() })
+    .describe('Succeeded runs with a forecast, and how many ended and cost within their first one.'),
 };
 
 const money = z.object({
@@ -177,6 +180,23 @@ function spentOf(reports: readonly RunReport[]): Spent {
       reports.flatMap(({ attempts }) => attempts),
       lostUsd,
     ),
+    promises: promisesOf(reports),
+  };
+}
+
+function promisesOf(reports: readonly RunReport[]): Spent['promises'] {
+  const ended = reports.flatMap((report) => {
+    const first = report.status === 'succeeded' ? report.promises?.[0] : undefined;
+    return first === undefined ? [] : [{ ...first, report }];
+  });
+  const within = ({ low, high }: { low: number; high: number }, happened: number): boolean =>
+    happened >= low && happened <= high;
+  return {
+    runs: ended.length,
+    end: ended.filter(({ finishAt: { low, high }, report }) =>
+      within({ low: Date.parse(low), high: Date.parse(high) }, Date.parse(report.finishedAt)),
+    ).length,
+    cost: ended.filter(({ usd, report }) => within(usd, report.costUsd)).length,
   };
 }
 

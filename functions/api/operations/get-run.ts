@@ -13,7 +13,7 @@ import {
   timelineEntrySchema,
 } from '../../records/run-records.ts';
 import { attemptReportSchema, type RunReport, reportSchema } from '../../run/attempts/make-report.ts';
-import { moneyOf, moneySchema } from '../../run/attempts/money.ts';
+import { decisionOf, moneyOf, moneySchema } from '../../run/attempts/money.ts';
 import { beganAt } from '../../run/attempts/watch-resume.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
@@ -74,6 +74,9 @@ export const getRun = defineRunOperation(
       readProgress(deps.store, run.pipeline, runId),
       FINISHED.includes(run.status) ? endedReport(deps.store, run) : undefined,
     ]);
+    const decided = FINISHED.includes(run.status)
+      ? undefined
+      : await decisionOf(deps.placements, runId, attempts);
     const isNew = (at: string): boolean => since === undefined || Date.parse(at) >= Date.parse(since);
     const changed = timeline.filter(({ at }) => isNew(at));
     const body = {
@@ -85,7 +88,7 @@ export const getRun = defineRunOperation(
       timeline: changed.slice(-NEWEST_ENTRIES).map((entry) => ({ ...entry, text: shortened(entry.text) })),
       timelineCount: timeline.length,
       progress,
-      money: moneyOf({ run, attempts, progress, now }),
+      money: moneyOf({ run, attempts, progress, now, decided }),
       report: report && shortOf(report),
     };
     return { ...ok(body), headers: { etag: etagOf({ run, attempts, timeline, progress, since, now }) } };

@@ -1,8 +1,8 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
-import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
+import { intervalSchema, timesSchema } from '@tidewheel/placement/estimate.ts';
+import { placementDecisionSchema, promiseSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { findingSchema } from '../../check/finding.ts';
-import { intervalSchema, timesSchema } from '../../run/attempts/forecast.ts';
 import { READS } from '../shared/operation.ts';
 
 /** Sizes of samples are held in memory. */
@@ -63,17 +63,25 @@ export const planRun = {
     decision: placementDecisionSchema.optional().describe('Absent where there is nothing to train on.'),
     training: z
       .object({
-        basis: z
-          .enum(['measured', 'declared', 'assumed'])
-          .describe('declared: as former runs took; assumed: nothing is known.'),
+        basis: z.enum(['measured', 'declared']).describe('declared: as former runs took.'),
         workSeconds: seconds.describe('Training alone, on the chosen topology.'),
         seconds: interval.describe('From the decision to the end; 90 % interval.'),
         usd: interval.describe('US dollars; 90 % interval.'),
         onDemandUsd: usd.describe('The same work at the On-Demand price, without an interruption.'),
         finishAt: timesSchema,
+        lateChance: z.number().optional().describe('Chance to miss the deadline, 0 to 1.'),
+        widths: promiseSchema.shape.widths,
+        overBudgetChance: z.number().describe('Chance that the budget ends the run, 0 to 1.'),
       })
       .optional()
-      .describe('Absent where nothing would be launched now.'),
+      .describe('Absent where nothing could train, and where nothing is known of the pace.'),
+    bounds: z
+      .object({
+        mostUsd: usd.describe('By the budget, or On-Demand until the deadline or the longest run.'),
+        probeUsd: usd.describe('About what a probe of some steps costs, which shows the pace.'),
+      })
+      .optional()
+      .describe('In place of `training` where nothing is known of the pace.'),
     deadlineAt: time.optional(),
     findings: list(findingSchema).describe('Quotas, roles, networks, images and secrets of the account.'),
     notes: list(z.string()).describe('What is not known.'),

@@ -13,6 +13,7 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { type PackingPreview, packingInput, previewOfSize, previewPlan } from '@tidewheel/packing/plan.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { choosePlacement, placementQuestion, type QuestionDeps } from '@tidewheel/placement/choose.ts';
+import type { Forecast, Interval } from '@tidewheel/placement/estimate.ts';
 import { fileSystemsOf, likelyReaders } from '@tidewheel/placement/estimate.ts';
 import type { PlacementDecision } from '@tidewheel/placement/records.ts';
 import type { TrainingView } from '../../check/account-view.ts';
@@ -24,8 +25,7 @@ import { generationsNow } from '../../records/dataset-version.ts';
 import { datasetSize } from '../../records/run-dataset.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import type { ForecastInterval } from '../../run/attempts/forecast.ts';
-import { type ExpectedEnd, expectedEnd } from './expected-end.ts';
+import { type PlannedEnd, plannedEnd } from './planned-end.ts';
 
 export interface PlanRunDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,
@@ -55,8 +55,10 @@ export interface RunPlan {
   readonly dataset: DatasetSize;
   /** Absent where there is nothing to train on. */
   readonly decision?: PlacementDecision | undefined;
-  /** Absent where nothing would be launched now. */
-  readonly training?: (ExpectedEnd & StartOfTraining) | undefined;
+  /** Absent where nothing could train, and where nothing is known of the pace. */
+  readonly training?: (Forecast & { readonly finishAt: ReturnType<typeof finishAt> }) | undefined;
+  /** In its place where nothing is known of the pace. */
+  readonly bounds?: PlannedEnd['bounds'];
   readonly deadlineAt?: string | undefined;
   readonly findings: readonly Finding[];
   readonly notes: readonly string[];
@@ -89,19 +91,22 @@ export async function planRun(
   const known = { run, declaration: pipeline, attempts: [], now };
   const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
   const decision = choosePlacement(input);
-  const end = decision.kind === 'launch' ? expectedEnd(input, decision.placement) : undefined;
+  const end = plannedEnd(input, decision, { seed: run.runId, packingSeconds: start.packingSeconds });
   const hours = deadlineHoursOf(pipeline.limits);
   return {
     ...common,
     decision,
-    ...(end && { training: { ...end, ...start.of(end.seconds) } }),
+    bounds: end.bounds,
+    ...(end.forecast && {
+      training: { ...end.forecast, finishAt: finishAt(start.closeAt, end.forecast.seconds) },
+    }),
     // It counts from the close of the batch, which comes when the arrivals have settled.
     ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
     notes: [
       ...readingHints(pipeline),
       ...start.notes,
       ...copiesNotes(pipeline, packing),
-      ...notesOn(end, pipeline.limits.budgetUsd),
+      ...end.notes,
       ...fileSystemsOf(pipeline.training).notes,
       ...input.market.notes,
     ],
@@ -203,29 +208,17 @@ const NOT_SEEN: Finding = {
   remedy: 'make the call again, or look without a limit of time: npx tidewheel check',
 };
 
-const notesOn = (end: ExpectedEnd | undefined, budgetUsd: number | undefined): readonly string[] => [
-  ...(end?.basis === 'assumed'
-    ? [
-        'no run of this pipeline has trained yet: the length of the training is a guess, and so are cost and finish',
-      ]
-    : []),
-  ...(end !== undefined && budgetUsd !== undefined && end.usd.high > budgetUsd
-    ? [
-        `the cost may pass limits.budgetUsd of ${budgetUsd}: the run is then stopped after a save, before it is done`,
-      ]
-    : []),
-];
-
-interface StartOfTraining {
-  readonly finishAt: { readonly low: string; readonly expected: string; readonly high: string };
-}
+const finishAt = (closeAt: Date, { low, expected, high }: Interval) => ({
+  low: later(closeAt, low),
+  expected: later(closeAt, expected),
+  high: later(closeAt, high),
+});
 
 interface Start {
-  /** When the batch would close. */
+  /** When the batch would close: once the arrivals have settled. */
   readonly closeAt: Date;
+  readonly packingSeconds: readonly number[];
   readonly notes: readonly string[];
-  /** @param seconds from the decision to the end */
-  of(seconds: ForecastInterval): StartOfTraining;
 }
 
 const FORMER_RUNS = 20;
@@ -241,28 +234,13 @@ async function startOfTraining(
 ): Promise<Start> {
   const took = isPacking ? (await runs.list(pipeline.name, FORMER_RUNS)).flatMap(packingSeconds) : [];
   const settle = isPacking ? pipeline.settle.quietSeconds : 0;
-  const sorted = took.toSorted((one, other) => one - other);
-  const low = sorted[0] ?? 0;
-  const before: ForecastInterval = {
-    // They may have been quiet for long.
-    low,
-    expected: settle + (sorted[Math.floor(sorted.length / 2)] ?? 0),
-    high: settle + (sorted.at(-1) ?? 0),
-  };
-  const at = (seconds: number): string => new Date(now.getTime() + seconds * 1_000).toISOString();
   return {
     closeAt: new Date(now.getTime() + settle * 1_000),
+    packingSeconds: took,
     notes:
       isPacking && took.length === 0
         ? ['no run of this pipeline has packed yet: the finish holds no time for packing']
         : [],
-    of: (seconds) => ({
-      finishAt: {
-        low: at(before.low + seconds.low),
-        expected: at(before.expected + seconds.expected),
-        high: at(before.high + seconds.high),
-      },
-    }),
   };
 }
 

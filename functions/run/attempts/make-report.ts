@@ -18,6 +18,7 @@ import {
   outcomeSchema,
   type Progress,
   poolSchema,
+  promiseSchema,
   savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
@@ -165,6 +166,7 @@ export const reportSchema = z.object({
   savedUsd: usd,
   savedPercent: z.number(),
   deadline: z.object({ at: time.optional(), met: z.boolean().nullable() }),
+  promises: list(promiseSchema).optional().describe('What was forecast while it ran.'),
   startedAt: time,
   finishedAt: time,
   timeline: list(timelineEntrySchema),
@@ -231,6 +233,7 @@ export function makeReport(input: ReportInput): RunReport {
     ),
     ...savedOf({ costUsd, onDemandUsd }),
     deadline: deadlineOf(run, status, finishedAt),
+    promises: run.promises,
     startedAt: run.createdAt,
     finishedAt,
     timeline: input.timeline,

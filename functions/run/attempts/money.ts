@@ -1,9 +1,23 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
-import { attemptCost, fileSystemsUsd, hoursCost, type Progress } from '@tidewheel/placement/records.ts';
+import {
+  forecastRun,
+  type Interval,
+  intervalSchema,
+  type Standing,
+  timesSchema,
+} from '@tidewheel/placement/estimate.ts';
+import { questionAt, questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
+import {
+  attemptCost,
+  fileSystemsUsd,
+  hoursCost,
+  type Progress,
+  promiseSchema,
+} from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
-import { type ForecastInterval, forecast, intervalSchema, timesSchema } from './forecast.ts';
+import type { PlacementStore, StoredPlacement } from '../../records/stores.ts';
 import { deadlineAt, endedOnDemandUsd, lostTraining } from './make-report.ts';
 import { heldHourlyUsd } from './stop-rules.ts';
 import { isUp } from './unsaved.ts';
@@ -21,6 +35,8 @@ export const moneySchema = z.object({
       finishAt: timesSchema,
       onDemandUsd: usd,
       basis: z.enum(['measured', 'declared']).describe('declared: from former runs.'),
+      widths: promiseSchema.shape.widths,
+      lateChance: z.number().optional().describe('Chance to miss the deadline, 0 to 1.'),
     })
     .optional()
     .describe('Absent for an ended run, and while nothing says how much is left.'),
@@ -35,10 +51,13 @@ export interface MoneyQuestion {
   /** Oldest first. */
   readonly attempts: readonly AttemptRecord[];
   readonly progress?: Progress | undefined;
+  /** As `decisionOf` finds it; without one nothing is expected. */
+  readonly decided?: StoredPlacement | undefined;
   readonly now: Date;
 }
 
-export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money {
+export function moneyOf(question: MoneyQuestion): Money {
+  const { run, attempts, now } = question;
   const spent = attempts.map((attempt) => spentOn(attempt, now));
   const open = attempts.at(-1);
   const holds = open !== undefined && isUp(open) && !FINISHED.includes(run.status);
@@ -61,7 +80,7 @@ export function moneyOf({ run, attempts, progress, now }: MoneyQuestion): Money 
     }),
     lost: lostTraining(attempts),
     onDemandUsd,
-    expected: expectedOf({ run, attempts, progress, now }, { usd, onDemandUsd }),
+    expected: expectedOf(question, { usd, onDemandUsd }),
     deadlineAt: deadlineAt(run)?.toISOString(),
     budgetUsd: run.declaration?.limits.budgetUsd,
   };
@@ -88,32 +107,75 @@ function spentOn(attempt: AttemptRecord, now: Date) {
   return { purchaseOption, seconds, usd, onDemandUsd };
 }
 
+/** Of the attempt that is open, or else of the next one: what it was decided by. */
+export async function decisionOf(
+  placements: Pick<PlacementStore, 'get'>,
+  runId: string,
+  attempts: readonly AttemptRecord[],
+): Promise<StoredPlacement | undefined> {
+  const last = attempts.at(-1);
+  const next = (last?.attempt ?? 0) + 1;
+  const after =
+    last === undefined || last.outcome !== undefined ? await placements.get(runId, next) : undefined;
+  return after ?? (last && (await placements.get(runId, last.attempt)));
+}
+
 function expectedOf(
-  { run, attempts, progress, now }: MoneyQuestion,
+  { run, attempts, progress, now, decided }: MoneyQuestion,
   { usd, onDemandUsd }: { readonly usd: number; readonly onDemandUsd: number },
 ): ExpectedMoney | undefined {
-  const last = attempts.at(-1);
-  if (FINISHED.includes(run.status) || run.declaration === undefined || last === undefined) return undefined;
-  const { maximumRunSeconds } = run.declaration.limits;
-  const left = forecast({ attempts, progress, now, maximumRunSeconds });
+  if (FINISHED.includes(run.status) || decided === undefined || !isReadable(decided)) return undefined;
+  const open = attempts.find(({ outcome }) => outcome === undefined);
+  const before = attempts.filter((each) => each !== open);
+  const { decision, attempt } = decided;
+  const asked = questionOf({ run, attempts, attempt, decision });
+  if (asked === undefined) return undefined;
+  const left = forecastRun({
+    input: questionAt(asked, { now, attempts: before, progress }),
+    standing:
+      open === undefined ? standingBetween(decided, before, { asked: asked.now, now }) : standingIn(open),
+    spentUsd: usd,
+    seed: run.runId,
+  });
   if (left === undefined) return undefined;
-  const { seconds, billedSeconds, workSeconds, basis } = left;
-  const hourly = heldHourlyUsd(last.placement);
-  const total = (billed: number): number => usd + (hourly * billed) / 3_600;
-  const isOnDemand = last.placement.pool.purchaseOption === 'on-demand';
-  const restUsd = isOnDemand
-    ? (hourly * billedSeconds.expected) / 3_600
-    : hoursCost(last, workSeconds) + fileSystemsUsd(last.placement, workSeconds);
   const at = (ahead: number): string => new Date(now.getTime() + ahead * 1_000).toISOString();
   return {
-    usd: mapped(billedSeconds, total),
-    finishAt: mapped(seconds, at),
-    onDemandUsd: onDemandUsd + restUsd,
-    basis,
+    usd: mapped(left.usd, (more) => usd + more),
+    finishAt: mapped(left.seconds, at),
+    onDemandUsd: onDemandUsd + left.onDemandUsd,
+    basis: left.basis,
+    widths: left.widths,
+    lateChance: left.lateChance,
   };
 }
 
-const mapped = <T>({ low, expected, high }: ForecastInterval, change: (value: number) => T) => ({
+/** A decision of another release says nothing; the next one will. */
+const isReadable = ({ decision }: StoredPlacement): boolean => whyUnreadable(decision) === undefined;
+
+function standingIn(open: AttemptRecord): Standing {
+  const { hosts, download, image } = open.startUp ?? {};
+  const script = hosts === undefined ? undefined : hosts + (download ?? 0) + (image ?? 0);
+  return {
+    kind: 'attempt',
+    placed: open,
+    heldSince: isUp(open) ? new Date(open.startedAt ?? open.createdAt) : undefined,
+    scriptSince: script === undefined ? undefined : new Date(Date.parse(open.createdAt) + script * 1_000),
+  };
+}
+
+/** Between two attempts: the next one has a pool, or waits, or is not placed yet. */
+function standingBetween(
+  { decision, attempt }: StoredPlacement,
+  before: readonly AttemptRecord[],
+  { asked, now }: { readonly asked: string; readonly now: Date },
+): Standing {
+  const isNext = before.every((each) => each.attempt !== attempt);
+  if (isNext && decision.kind === 'launch') return { kind: 'chosen', placement: decision.placement };
+  const until = Date.parse(asked) + (isNext && decision.kind === 'wait' ? decision.seconds : 0) * 1_000;
+  return { kind: 'waits', seconds: Math.max(0, until - now.getTime()) / 1_000 };
+}
+
+const mapped = <T>({ low, expected, high }: Interval, change: (value: number) => T) => ({
   low: change(low),
   expected: change(expected),
   high: change(high),

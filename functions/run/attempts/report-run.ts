@@ -4,6 +4,7 @@ import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { missOf } from '@tidewheel/placement/estimate.ts';
 import type { Notice } from '../../records/notices.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
@@ -80,6 +81,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
       costUsd: report.costUsd,
       onDemandUsd: report.onDemandUsd,
       isDeadlineMet: report.deadline.met,
+      ...(status === 'succeeded' && { misses: run.promises?.map((each) => missOf(each, report)) }),
       ...(leading !== undefined && { metric: leading }),
     },
   });

@@ -9,7 +9,7 @@ export const isUp = ({ outcome, status }: Pick<AttemptRecord, 'outcome' | 'statu
   outcome === undefined && status === 'running';
 
 /** Seconds since the newest checkpoint, or since the hosts were there; 0 while the attempt does not train. */
-export function secondsSinceSave(attempt: AttemptRecord, progress: Progress | undefined, now: Date): number {
+function secondsSinceSave(attempt: AttemptRecord, progress: Progress | undefined, now: Date): number {
   if (!isUp(attempt)) return 0;
   const begun = Date.parse(attempt.startedAt ?? attempt.createdAt);
   const saved = Date.parse(progress?.updatedAt ?? '');

@@ -1,19 +1,21 @@
-/** Announces once that a run has spent most of its budget, and that it may miss its deadline. */
+/** Announces once that a run has spent most of its budget, and that it will probably miss its deadline. */
 
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type { Progress } from '@tidewheel/placement/records.ts';
 import type { Notice } from '../../records/notices.ts';
 import type { Notifier } from '../../records/ports.ts';
 import { readProgress } from '../../records/progress.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { type Money, moneyOf } from './money.ts';
+import { deadlineAt } from './make-report.ts';
+import { decisionOf, type Money, moneyOf } from './money.ts';
 
 /** Of the budget. Enough is left then to raise it before placement refuses the next attempt. */
 const NEARLY = 0.8;
 
-export interface LimitDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
+export interface LimitDeps extends Pick<Stores, 'runs' | 'attempts' | 'placements' | 'timeline'> {
   readonly store: ObjectStore;
   readonly notifier: Notifier;
   readonly clock: Clock;
@@ -41,38 +43,99 @@ async function watchRun(deps: LimitDeps, runId: string): Promise<void> {
     deps.attempts.list(runId),
     readProgress(deps.store, run.pipeline, runId),
   ]);
-  for (const warning of limitWarnings(moneyOf({ run, attempts, progress, now: deps.clock.now() })))
-    await announce(deps, run, warning);
+  const decided = await decisionOf(deps.placements, runId, attempts);
+  const now = deps.clock.now();
+  const money = moneyOf({ run, attempts, progress, decided, now });
+  const said = (await deps.timeline.list(runId)).map(({ id }) => id);
+  for (const warning of [...budgetWarnings(money), ...deadlineWarnings(money, { run, said, now })])
+    if (!said.includes(warning.id)) await announce(deps, run, warning);
+  await keepPromise(deps, run, { money, progress });
+}
+
+/** A promise for each quarter of the work, by which the pipeline's next runs correct theirs. */
+async function keepPromise(
+  { runs, clock }: LimitDeps,
+  { runId, promises = [] }: RunRecord,
+  { money: { expected }, progress }: { readonly money: Money; readonly progress: Progress | undefined },
+): Promise<void> {
+  if (expected === undefined) return;
+  const { step = 0, totalSteps = 0 } = progress ?? {};
+  const share = totalSteps > 0 ? Math.min(0.75, Math.floor((4 * step) / totalSteps) / 4) : 0;
+  if (promises.some((each) => each.share >= share)) return;
+  const { finishAt, usd, widths } = expected;
+  const updatedAt = clock.now().toISOString();
+  await runs.update(runId, { promises: [...promises, { share, finishAt, usd, widths }], updatedAt });
 }
 
 interface Warning {
   /** Names the limit's value, so that a changed limit is watched afresh. */
   readonly id: string;
-  readonly notice: Extract<Notice, { readonly type: 'BudgetNearlySpent' | 'DeadlineInDanger' }>;
+  readonly notice: Extract<
+    Notice,
+    { readonly type: 'BudgetNearlySpent' | 'DeadlineInDanger' | 'DeadlineSafe' }
+  >;
   readonly text: string;
 }
 
-function limitWarnings({ usd, budgetUsd, deadlineAt, expected }: Money): Warning[] {
-  const warnings: Warning[] = [];
-  if (budgetUsd !== undefined && usd >= NEARLY * budgetUsd)
-    warnings.push({
-      id: `budget-${budgetUsd}`,
-      notice: { type: 'BudgetNearlySpent', costUsd: usd, budgetUsd },
-      text: `$${usd.toFixed(2)} of the budget of $${budgetUsd.toFixed(2)} are spent`,
-    });
-  const expectedAt = expected?.finishAt.expected;
-  if (deadlineAt !== undefined && expectedAt !== undefined && expectedAt > deadlineAt)
-    warnings.push({
-      id: `deadline-${deadlineAt}`,
-      notice: { type: 'DeadlineInDanger', deadlineAt, expectedAt },
-      text: `the run is expected to end at ${expectedAt}, after its deadline of ${deadlineAt}`,
-    });
-  return warnings;
+const budgetWarnings = ({ usd, budgetUsd }: Money): readonly Warning[] =>
+  budgetUsd !== undefined && usd >= NEARLY * budgetUsd
+    ? [
+        {
+          id: `budget-${budgetUsd}`,
+          notice: { type: 'BudgetNearlySpent', costUsd: usd, budgetUsd },
+          text: `$${usd.toFixed(2)} of the budget of $${budgetUsd.toFixed(2)} are spent`,
+        },
+      ]
+    : [];
+
+/** A warning is given above the first chance of being late and withdrawn below the second. */
+const DANGER = 0.5;
+const SAFE = 0.3;
+
+/** Former runs may have had other lengths: they alone are no reason for a warning while half of the time is left. */
+function isTelling({ basis }: NonNullable<Money['expected']>, run: RunRecord, now: Date): boolean {
+  const [from, to] = [Date.parse(run.retry?.at ?? run.closedAt ?? ''), deadlineAt(run)?.getTime() ?? 0];
+  return basis === 'measured' || now.getTime() - from > (to - from) / 2;
+}
+
+interface Said {
+  readonly run: RunRecord;
+  /** Ids of the timeline; each warning and each withdrawal has its number. */
+  readonly said: readonly string[];
+  readonly now: Date;
+}
+
+function deadlineWarnings({ deadlineAt, expected }: Money, { run, said, now }: Said): readonly Warning[] {
+  const chance = expected?.lateChance;
+  if (deadlineAt === undefined || expected === undefined || chance === undefined) return [];
+  const idOf = (kind: string, number: number): string =>
+    `${kind}-${deadlineAt}${number === 1 ? '' : `-${number}`}`;
+  let number = 1;
+  while (said.includes(idOf('deadline-safe', number))) number += 1;
+  const isInDanger = said.includes(idOf('deadline', number));
+  const expectedAt = expected.finishAt.expected;
+  const percent = `${Math.round(chance * 100)} %`;
+  if (!isInDanger && chance > DANGER && isTelling(expected, run, now))
+    return [
+      {
+        id: idOf('deadline', number),
+        notice: { type: 'DeadlineInDanger', deadlineAt, expectedAt },
+        text: `the run misses its deadline of ${deadlineAt} with a chance of ${percent}; it is expected to end at ${expectedAt}`,
+      },
+    ];
+  if (isInDanger && chance < SAFE)
+    return [
+      {
+        id: idOf('deadline-safe', number),
+        notice: { type: 'DeadlineSafe', deadlineAt, expectedAt },
+        text: `the deadline of ${deadlineAt} is in reach again: the chance to miss it is ${percent}`,
+      },
+    ];
+  return [];
 }
 
 /** The look repeats every few minutes. The entry follows the notice, so a death in between repeats the notice. */
 async function announce(deps: LimitDeps, run: RunRecord, { id, notice, text }: Warning): Promise<void> {
-  if ((await deps.timeline.list(run.runId)).some((entry) => entry.id === id)) return;
   await deps.notifier.notify(run, notice);
   await deps.timeline.add(run.runId, { id, at: deps.clock.now().toISOString(), kind: notice.type, text });
 }

@@ -2,16 +2,23 @@
 
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
+import { type Widths, widthsOf } from '../records/promises.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */
 const FORMER_RUNS = 5;
+/** The promises of this many count: older ones were made of other beliefs. */
+const PROMISED_RUNS = 20;
 /** How many runs are searched: a schedule may have started dozens since that found no new data. */
 const LOOKED_THROUGH = 100;
 
 export interface FormerRun {
   /** Training seconds of a whole run. */
   readonly seconds: number;
+  /** Of each of them. */
+  readonly all?: readonly number[] | undefined;
+  /** By what the last runs were promised, and how they ended. */
+  readonly widths?: Widths | undefined;
   /** What they were trained on. */
   readonly on: TrainedTopology;
   /** Every topology that it ran on. */
@@ -28,18 +35,17 @@ export async function formerRunOf(
   { runs, attempts }: FormerRuns,
   run: Pick<PlacedRun, 'runId' | 'pipeline' | 'declaration'>,
 ): Promise<FormerRun | undefined> {
-  const former = (await runs.list(run.pipeline, LOOKED_THROUGH))
-    .filter((each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run))
-    .slice(0, FORMER_RUNS);
+  const alike = (await runs.list(run.pipeline, LOOKED_THROUGH)).filter(
+    (each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run),
+  );
+  const former = alike.slice(0, FORMER_RUNS);
   const known = await Promise.all(
     former.map(async ({ runId }) => tookOf((await attempts.list(runId).catch(noneIfUnreadable)) ?? [])),
   );
-  return known
-    .flatMap((each) => (each === undefined ? [] : [each]))
-    .reduce<FormerRun | undefined>(
-      (most, each) => (most && most.seconds >= each.seconds ? most : each),
-      undefined,
-    );
+  const took = known.filter((each) => each !== undefined);
+  const longest = took.toSorted((a, b) => b.seconds - a.seconds)[0];
+  const misses = alike.slice(0, PROMISED_RUNS).flatMap(({ result }) => result?.misses ?? []);
+  return longest && { ...longest, all: took.map(({ seconds }) => seconds), widths: widthsOf(misses) };
 }
 
 function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declaration'>): boolean {

@@ -7,7 +7,7 @@ import { assess } from './assess.ts';
 import { type Assessed } from './assessment.ts';
 import type { Situation } from './situation.ts';
 
-const model = once(() => beliefModel(fittedRegimes));
+export const model = once(() => beliefModel(fittedRegimes));
 
 export function assessPools(situation: Situation): readonly Assessed[] {
   const { candidates, work, secondsLeft, slackSeconds } = situation;

@@ -87,10 +87,10 @@ function besideEachOther(
   return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
 }
 
-function outlookIn(
+export function outlookIn(
   { pool, score, scoreAgeSeconds }: Candidate,
   trust: ScoreTrust,
-  input: AssessInput,
+  input: Omit<AssessInput, 'work' | 'fallbacks' | 'secondsLeft' | 'spotSeconds'>,
 ): Outlook {
   const { model, observations, records, nowMilliseconds } = input;
   return outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });

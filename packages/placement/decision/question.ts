@@ -7,7 +7,7 @@ import type { ListPrices } from '@tidewheel/catalog/prices.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
-import { formerRunOf } from '../candidates/former-runs.ts';
+import { type FormerRun, formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { pricedFrom } from '../candidates/priced-from-list.ts';
@@ -87,11 +87,20 @@ export async function placementQuestion(
     attempts,
     progress,
     observations: observations,
-    expectedSeconds: former?.seconds,
-    expectedOn: former?.on,
-    formerThroughputs: former?.throughputs,
+    ...expectationsFrom(former),
   };
 }
+
+const expectationsFrom = (former: FormerRun | undefined): Partial<PlacementInput> =>
+  former === undefined
+    ? {}
+    : {
+        expectedSeconds: former.seconds,
+        formerSeconds: former.all,
+        widths: former.widths,
+        expectedOn: former.on,
+        formerThroughputs: former.throughputs,
+      };
 
 /** A retry has a deadline, a patience and attempts of its own. */
 const sinceRetry = (

@@ -71,7 +71,15 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
 }
 
 /** The input of `place` if the job had just been stopped and had saved. */
-function asIfEnded({ attempt, progress, trainingSince, now, question }: RunningCampaign): PlacementInput {
+export function asIfEnded({
+  attempt,
+  progress,
+  trainingSince,
+  now,
+  question,
+}: Omit<RunningCampaign, 'progress'> & {
+  readonly progress: Progress | undefined;
+}): PlacementInput {
   const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
   const ended: PlacedAttempt = {
     ...attempt,

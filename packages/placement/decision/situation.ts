@@ -25,6 +25,7 @@ import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import type { MarketView } from '../model/market-source.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
+import type { Widths } from '../records/promises.ts';
 import { assumedTimeUsd } from './assumed-value-of-time.ts';
 import { fallbacksOf } from './fallbacks.ts';
 import { type DownloadSeconds, startRatioOf } from './start-ratio.ts';
@@ -50,6 +51,10 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
+  /** Of each former run that those seconds are the longest of. */
+  readonly formerSeconds?: readonly number[] | undefined;
+  /** Of the intervals that its pipeline is promised, by what former runs were promised. */
+  readonly widths?: Widths | undefined;
   /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
@@ -79,6 +84,8 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   now: input.now,
   ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
+  ...(input.formerSeconds === undefined ? {} : { formerSeconds: input.formerSeconds }),
+  ...(input.widths === undefined ? {} : { widths: input.widths }),
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),

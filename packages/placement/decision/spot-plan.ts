@@ -25,10 +25,22 @@ export interface SpotPlanInput {
 export interface SpotPlan {
   /** Expected USD to the end for each course of action, while nothing or On-Demand runs. */
   expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
+  /** The cheapest action at a later moment, by the same table; undefined where it is too close to the end for one. */
+  best(moment: LaterMoment): Action | undefined;
   /** On-Demand from now to the end, including a start. */
   readonly surelyUsd: number;
   /** The same on Spot without a loss. */
   readonly leastUsd: number;
+}
+
+interface LaterMoment {
+  /** Until the deadline. */
+  readonly secondsLeft: number;
+  readonly workSeconds: number;
+  readonly runs: typeof IDLE | typeof ON_DEMAND;
+  readonly isThere: boolean;
+  /** Distribution of the market's state in the next tick. */
+  readonly ahead: readonly number[];
 }
 
 /** Infinite where a course is not safe. */
@@ -83,6 +95,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
   return {
     surelyUsd,
     leastUsd,
+    best: (moment) => bestLater(plan, moment, ticksLeft),
     expectedUsd(belief, runs = IDLE) {
       const observed = marketBeliefOf(belief);
       const { chance } = observed;
@@ -115,6 +128,19 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       };
     },
   };
+}
+
+function bestLater(
+  plan: PolicyPlan,
+  { secondsLeft, workSeconds, runs, isThere, ahead }: LaterMoment,
+  mostTicks: number,
+): Action | undefined {
+  const { tickSeconds, restartSeconds } = plan.job;
+  const ticksLeft = Math.min(mostTicks, secondsLeft / tickSeconds);
+  const slack = ticksLeft * tickSeconds - workSeconds;
+  if (ticksLeft < 2 || slack < restartSeconds) return undefined;
+  const seen = { chance: isThere ? 1 : 0, ifThere: ahead, ifNot: ahead };
+  return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
 }
 
 /** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */

@@ -1,7 +1,9 @@
 /** Puts the question of a stored decision again, from what was stored with it and what was on record before it. */
 
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import type { Observation } from '../belief/observation.ts';
 import { type PlacementInput, storedQuestion } from '../decision/situation.ts';
+import { refreshedBy } from '../market/market-memory.ts';
 import { furthestProgress, type PlacedAttempt, type PlacedRun } from '../records/attempts.ts';
 import { type PlacementDecision, type StoredDecision, samePool } from '../records/placement-records.ts';
 
@@ -35,6 +37,22 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
     progress: furthestProgress(before),
     observations,
   };
+}
+
+/** The same question at a later time: all attempts are known, and what the market said has aged. */
+export function questionAt(
+  question: PlacementInput,
+  { now, attempts, progress }: Pick<PlacementInput, 'attempts' | 'progress'> & { readonly now: Date },
+): PlacementInput {
+  const { compute, market, hardware } = question;
+  const aged = refreshedBy([], market, {
+    compute,
+    hardware: factsWith(hardware),
+    region: market.region,
+    now,
+    readAt: question.now,
+  });
+  return { ...question, market: aged, now: now.toISOString(), attempts, progress };
 }
 
 /** Whether two decisions come to the same pool and gang, or both to waiting or to giving up. */

@@ -10,6 +10,7 @@ import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { seconds, time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import type { Placement } from './placement-records.ts';
+import type { Miss } from './promises.ts';
 
 /** Work that a checkpoint proves. The agent writes it and the service judges by it. */
 export const provenSchema = z.object({
@@ -133,6 +134,7 @@ export interface PlacedRun {
   readonly createdAt: string;
   readonly closedAt?: string | undefined;
   readonly sealedAt?: string | undefined;
+  readonly result?: { readonly misses?: readonly Miss[] | undefined } | undefined;
   /** The last time that a person had it go on. */
   readonly retry?: { readonly at: string; readonly attempts: number } | undefined;
 }

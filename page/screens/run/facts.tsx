@@ -52,7 +52,9 @@ function openItems(money: Money, now: number): Item[] {
       'cost so far',
       <Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />,
     ],
-    ...(expected === undefined ? [] : expectedItems(expected)),
+    ...(expected === undefined
+      ? [['expected end', 'not known yet: nothing is known of its pace'] as const]
+      : expectedItems(expected)),
     [
       'On-Demand would be',
       <Usd
@@ -83,17 +85,19 @@ function openItems(money: Money, now: number): Item[] {
   ];
 }
 
-function expectedItems({ usd, finishAt, basis }: NonNullable<Money['expected']>): Item[] {
+function expectedItems({ usd, finishAt, basis, lateChance = 0 }: NonNullable<Money['expected']>): Item[] {
   const source =
     basis === 'measured' ? 'from what this run has measured' : 'from earlier runs: nothing is measured yet';
   const spread = `90 % between ${usd.low.toFixed(2)} and ${usd.high.toFixed(2)} USD, ${source}`;
   const between = `90 % between ${timeText(finishAt.low)} and ${timeText(finishAt.high)}, ${source}`;
+  const late = lateChance > 0.05 ? ` (late with ${Math.round(lateChance * 100)} %)` : '';
   return [
     ['expected in all', <Usd usd={usd.expected} basis={spread} />],
     [
       'expected end',
       <span class="basis" title={between}>
         {timeText(finishAt.expected)}
+        {late}
       </span>,
     ],
   ];

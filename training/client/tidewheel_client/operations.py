@@ -1135,11 +1135,16 @@ class GetRunAnswerMoneyLost(TypedDict):
     usd: float
 
 
-class GetRunAnswerMoneyExpected(TypedDict):
+class _GetRunAnswerMoneyExpected(TypedDict):
     usd: GetRunAnswerMoneyExpectedUsd
     finishAt: GetRunAnswerMoneyExpectedFinishAt
     onDemandUsd: float
     basis: Literal["measured", "declared"]
+    widths: GetRunAnswerMoneyExpectedWidths
+
+
+class GetRunAnswerMoneyExpected(_GetRunAnswerMoneyExpected, total=False):
+    lateChance: float
 
 
 class GetRunAnswerMoneyExpectedUsd(TypedDict):
@@ -1152,6 +1157,11 @@ class GetRunAnswerMoneyExpectedFinishAt(TypedDict):
     low: str
     expected: str
     high: str
+
+
+class GetRunAnswerMoneyExpectedWidths(TypedDict):
+    end: float
+    cost: float
 
 
 class _GetRunAnswerReport(TypedDict):
@@ -1184,6 +1194,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
+    promises: list[GetRunAnswerReportPromisesItem]
 
 
 class GetRunAnswerReportStop(TypedDict):
@@ -1237,6 +1248,30 @@ class _GetRunAnswerReportDeadline(TypedDict):
 
 class GetRunAnswerReportDeadline(_GetRunAnswerReportDeadline, total=False):
     at: str
+
+
+class GetRunAnswerReportPromisesItem(TypedDict):
+    share: float
+    finishAt: GetRunAnswerReportPromisesItemFinishAt
+    usd: GetRunAnswerReportPromisesItemUsd
+    widths: GetRunAnswerReportPromisesItemWidths
+
+
+class GetRunAnswerReportPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class GetRunAnswerReportPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class GetRunAnswerReportPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
 
 
 class GetRunAnswerReportAttemptsItem(TypedDict):
@@ -1524,6 +1559,7 @@ class _PlanRunAnswer(TypedDict):
 class PlanRunAnswer(_PlanRunAnswer, total=False):
     decision: PlacementDecision
     training: PlanRunAnswerTraining
+    bounds: PlanRunAnswerBounds
     deadlineAt: str
 
 
@@ -1547,13 +1583,19 @@ class PlanRunAnswerDataset(_PlanRunAnswerDataset, total=False):
     isUnpacked: Literal[True]
 
 
-class PlanRunAnswerTraining(TypedDict):
-    basis: Literal["measured", "declared", "assumed"]
+class _PlanRunAnswerTraining(TypedDict):
+    basis: Literal["measured", "declared"]
     workSeconds: float
     seconds: PlanRunAnswerTrainingSeconds
     usd: PlanRunAnswerTrainingUsd
     onDemandUsd: float
     finishAt: PlanRunAnswerTrainingFinishAt
+    widths: PlanRunAnswerTrainingWidths
+    overBudgetChance: float
+
+
+class PlanRunAnswerTraining(_PlanRunAnswerTraining, total=False):
+    lateChance: float
 
 
 class PlanRunAnswerTrainingSeconds(TypedDict):
@@ -1572,6 +1614,16 @@ class PlanRunAnswerTrainingFinishAt(TypedDict):
     low: str
     expected: str
     high: str
+
+
+class PlanRunAnswerTrainingWidths(TypedDict):
+    end: float
+    cost: float
+
+
+class PlanRunAnswerBounds(TypedDict):
+    mostUsd: float
+    probeUsd: float
 
 
 class PlanRunAnswerFindingsItem0(TypedDict):
@@ -1783,6 +1835,7 @@ class Report(_Report, total=False):
     objective: ReportObjective
     fileSystemsUsd: float
     onDemandNode: ReportOnDemandNode
+    promises: list[ReportPromisesItem]
 
 
 class ReportStop(TypedDict):
@@ -2049,6 +2102,30 @@ class ReportDeadline(_ReportDeadline, total=False):
     at: str
 
 
+class ReportPromisesItem(TypedDict):
+    share: float
+    finishAt: ReportPromisesItemFinishAt
+    usd: ReportPromisesItemUsd
+    widths: ReportPromisesItemWidths
+
+
+class ReportPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class ReportPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class ReportPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RetryRunAnswer(TypedDict):
     runId: str
     status: RunStatus
@@ -2103,6 +2180,7 @@ class Run(_Run, total=False):
     stop: RunStop
     retry: RunRetry
     modelUri: str
+    promises: list[RunPromisesItem]
     result: RunResult
     checkpointDeletion: RunCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
@@ -2157,6 +2235,30 @@ class RunRetry(TypedDict):
     attempts: int
 
 
+class RunPromisesItem(TypedDict):
+    share: float
+    finishAt: RunPromisesItemFinishAt
+    usd: RunPromisesItemUsd
+    widths: RunPromisesItemWidths
+
+
+class RunPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class RunPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class RunPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RunResult(TypedDict):
     finishedAt: str
     attempts: int
@@ -2168,7 +2270,14 @@ class _RunResult(TypedDict):
 
 
 class RunResult(_RunResult, total=False):
+    misses: list[RunResultMissesItem]
     metric: RunResultMetric
+
+
+class RunResultMissesItem(TypedDict):
+    share: float
+    end: float
+    cost: float
 
 
 class RunResultMetric(TypedDict):
@@ -2610,6 +2719,7 @@ class RunSummary(_RunSummary, total=False):
     stop: RunSummaryStop
     retry: RunSummaryRetry
     modelUri: str
+    promises: list[RunSummaryPromisesItem]
     result: RunSummaryResult
     checkpointDeletion: RunSummaryCheckpointDeletion
     expired: list[Literal["work", "checkpoints", "source"]]
@@ -2656,6 +2766,30 @@ class RunSummaryRetry(TypedDict):
     attempts: int
 
 
+class RunSummaryPromisesItem(TypedDict):
+    share: float
+    finishAt: RunSummaryPromisesItemFinishAt
+    usd: RunSummaryPromisesItemUsd
+    widths: RunSummaryPromisesItemWidths
+
+
+class RunSummaryPromisesItemFinishAt(TypedDict):
+    low: str
+    expected: str
+    high: str
+
+
+class RunSummaryPromisesItemUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class RunSummaryPromisesItemWidths(TypedDict):
+    end: float
+    cost: float
+
+
 class _RunSummaryResult(TypedDict):
     finishedAt: str
     attempts: int
@@ -2667,7 +2801,14 @@ class _RunSummaryResult(TypedDict):
 
 
 class RunSummaryResult(_RunSummaryResult, total=False):
+    misses: list[RunSummaryResultMissesItem]
     metric: RunSummaryResultMetric
+
+
+class RunSummaryResultMissesItem(TypedDict):
+    share: float
+    end: float
+    cost: float
 
 
 class RunSummaryResultMetric(TypedDict):

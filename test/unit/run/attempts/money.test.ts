@@ -1,18 +1,22 @@
-/** Money and finish of a run while it trains, and how often the intervals hold. */
+/** Money and finish of a run while it trains. */
 
-import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
+import { storedPart } from '@tidewheel/placement/choose.ts';
+import type { StoredDecision } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import type { AttemptRecord } from '../../../../functions/records/run-records.ts';
-import { forecast } from '../../../../functions/run/attempts/forecast.ts';
+import type { StoredPlacement } from '../../../../functions/records/stores.ts';
 import { moneyOf } from '../../../../functions/run/attempts/money.ts';
+import { question, vpc } from '../../../support/builders/placement.ts';
 import {
   attemptOf,
   declarationOf,
+  launchOf,
   outcomeOf,
   placementOf,
   progressOf,
   runOf,
   secondsAfter,
+  waitOf,
 } from '../../../support/builders/records.ts';
 
 function known<T>(value: T | undefined): T {
@@ -23,7 +27,10 @@ function known<T>(value: T | undefined): T {
 const DAY = 86_400;
 const RUN = runOf('digits', 1, {
   status: 'training',
-  declaration: declarationOf('digits', { limits: { deadlineHours: 12, budgetUsd: 50 } }),
+  declaration: declarationOf('digits', {
+    limits: { deadlineHours: 12, budgetUsd: 50 },
+    compute: { instanceTypes: ['g5.xlarge', 'g6.xlarge'], nodes: 2, vpc },
+  }),
   closedAt: secondsAfter(0),
 });
 const at = (seconds: number) => new Date(secondsAfter(seconds));
@@ -98,94 +105,58 @@ describe('the money of a run', () => {
   });
 });
 
+/** Decided an hour after the close of its batch. */
+const input = question({ now: secondsAfter(3_600) });
+const decided = (over: Partial<StoredDecision> = {}): StoredPlacement => ({
+  attempt: 2,
+  decision: { ...launchOf(), ...over, question: storedPart(input) } as StoredDecision,
+});
+
 describe('what a run is expected to cost', () => {
+  const first = (over: Partial<AttemptRecord> = {}) =>
+    attemptOf(RUN.runId, 2, { status: 'running', createdAt: secondsAfter(3_700), ...over });
+
   it('lies between its bounds, and above what is spent', () => {
-    const money = moneyOf({ run: RUN, attempts: [lost, running()], now: at(4_000) });
-    const { usd, finishAt, basis } = known(money.expected);
+    const attempts = [lost, running()];
+    const { progressAfter: progress } = lost;
+    const money = moneyOf({ run: RUN, attempts, progress, decided: decided(), now: at(4_000) });
+    const { usd, finishAt, basis, lateChance } = known(money.expected);
     expect(basis).toBe('measured');
     expect(money.usd).toBeLessThan(usd.low);
     expect(usd.low).toBeLessThan(usd.expected);
     expect(usd.expected).toBeLessThan(usd.high);
     expect(finishAt.low < finishAt.expected && finishAt.expected < finishAt.high).toBe(true);
+    expect(lateChance).toBe(0);
   });
 
   it('is unknown before anything says how much there is', () => {
-    const first = attemptOf(RUN.runId, 1, { status: 'running' });
-    expect(moneyOf({ run: RUN, attempts: [first], now: at(60) }).expected).toBeUndefined();
+    const { expectedSeconds: _, ...unknown } = input;
+    const asked = { ...decided(), decision: { ...launchOf(), question: storedPart(unknown) } };
+    const money = moneyOf({ run: RUN, attempts: [first()], decided: asked, now: at(60) });
+    expect(money.expected).toBeUndefined();
+    expect(moneyOf({ run: RUN, attempts: [first()], now: at(60) }).expected).toBeUndefined();
   });
 
   it('follows former runs before the first checkpoint', () => {
-    const first = attemptOf(RUN.runId, 1, {
-      status: 'running',
-      placement: placementOf({ expectedSeconds: 7_200 }),
-    });
-    const { expected } = moneyOf({ run: RUN, attempts: [first], now: at(60) });
-    expect(expected?.basis).toBe('declared');
+    const money = moneyOf({ run: RUN, attempts: [first()], decided: decided(), now: at(3_800) });
+    expect(money.expected?.basis).toBe('declared');
   });
 
-  it('ends within its interval, however short the work', () => {
-    const [row] = placementOf().considered;
-    const scarce = placementOf({ considered: row === undefined ? [] : [{ ...row, expectedUpSeconds: 60 }] });
-    const progress = progressOf(995, {
-      totalSteps: 1_000,
-      trainingSeconds: 9_950,
-      updatedAt: secondsAfter(3_900),
-    });
-    const { seconds } = known(
-      forecast({
-        attempts: [lost, running({ placement: scarce })],
-        progress,
-        now: at(3_900),
-        maximumRunSeconds: DAY,
-      }),
+  it('goes on between two attempts', () => {
+    const finish = (decision: StoredDecision) => {
+      const asked = { attempt: 2, decision: { ...decision, question: storedPart(input) } };
+      const { progressAfter: progress } = lost;
+      const money = moneyOf({ run: RUN, attempts: [lost], progress, decided: asked, now: at(3_700) });
+      return Date.parse(known(money.expected).finishAt.low);
+    };
+    expect(finish({ ...waitOf(), seconds: 7_200 } as StoredDecision)).toBeGreaterThan(
+      finish(launchOf()) + 3_600_000,
     );
-    expect(seconds.expected).toBeLessThanOrEqual(seconds.high);
   });
 
-  it('counts no interruption on demand', () => {
-    const attempts = [{ ...running({ placement: onDemand }), attempt: 1 }];
-    const { seconds, workSeconds } = known(
-      forecast({ attempts, progress: lost.progressAfter, now: at(4_000), maximumRunSeconds: DAY }),
-    );
-    expect(seconds.expected).toBe(workSeconds);
+  it('is unknown for a decision of another release', () => {
+    const asked = { ...decided(), decision: { ...launchOf(), question: { version: 99 } } };
+    const money = moneyOf({ run: RUN, attempts: [first()], decided: asked, now: at(3_800) });
+    expect(money.expected).toBeUndefined();
   });
-});
-
-/** Plays what the forecast takes for true: interruptions at a constant rate that it has to learn from one attempt. */
-function played(seed: string): { readonly finish: number; readonly within: boolean } {
-  const chance = seededUniform(seed);
-  const meanUp = 3_600 * (2 + 10 * chance());
-  const pace = Math.exp(0.1 * (chance() + chance() + chance() + chance() - 2));
-  const attempts = [
-    running({
-      progressBefore: undefined,
-      attempt: 1,
-      createdAt: secondsAfter(0),
-      startedAt: secondsAfter(0),
-    }),
-  ];
-  const progress = progressOf(100, {
-    totalSteps: 1_000,
-    trainingSeconds: 2_000,
-    updatedAt: secondsAfter(2_000),
-  });
-  const { seconds } = known(forecast({ attempts, progress, now: at(2_000), maximumRunSeconds: DAY }));
-  let [left, clock] = [18_000 * pace, 0];
-  while (left > 0) {
-    const up = -Math.log(1 - chance()) * meanUp;
-    if (up >= left) {
-      clock += left;
-      break;
-    }
-    left -= up;
-    clock += up + 600;
-    left += 120;
-  }
-  return { finish: clock, within: clock >= seconds.low && clock <= seconds.high };
-}
-
-it('the interval holds nine times of ten', () => {
-  const runs = Array.from({ length: 400 }, (_, index) => played(`run ${index}`));
-  const share = runs.filter(({ within }) => within).length / runs.length;
-  expect(share).toBeGreaterThan(0.85);
 });

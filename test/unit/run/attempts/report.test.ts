@@ -1,7 +1,7 @@
 /** What a run cost: every figure here was worked out by hand. */
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
-import { makeReport, type ReportInput } from '../../../../functions/run/attempts/make-report.ts';
+import { makeReport, type ReportInput, readReport } from '../../../../functions/run/attempts/make-report.ts';
 import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import {
   AT,
@@ -55,6 +55,25 @@ const report = (over: Partial<ReportInput> = {}) =>
     finishedAt: secondsAfter(6_000),
     ...over,
   });
+
+it('a run keeps its promises and its misses', async () => {
+  const at = ground();
+  const between = { low: secondsAfter(0), expected: secondsAfter(1_000), high: secondsAfter(2_000) };
+  const promise = {
+    share: 0,
+    finishAt: between,
+    usd: { low: 0, expected: 1, high: 2 },
+    widths: { end: 1, cost: 1 },
+  };
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.runs.create(runOf('digits', 1, { promises: [promise] }));
+  await at.attempts.create(completed);
+  await endRun({ ...at, clock: at.clock }, { runId: RUN, judgement: { kind: 'done', reason: 'done' } });
+  expect((await at.runs.get(RUN))?.result?.misses).toEqual([
+    { share: 0, end: expect.any(Number) as number, cost: expect.closeTo(0.1) as number },
+  ]);
+  expect(await readReport(at.store, runOf('digits', 1))).toMatchObject({ promises: [promise] });
+});
 
 describe('the cost of an attempt', () => {
   it('is the billed time of all nodes at On-Demand', () => {

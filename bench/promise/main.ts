@@ -1,0 +1,89 @@
+/** npm run bench:promise: how often the end and the cost that people see hold, over campaigns that placement decides. */
+
+import { writeFileSync } from 'node:fs';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import * as z from 'zod';
+import { type Kept, keptCampaign } from './campaigns.ts';
+import { type Cell, cellsOf } from './score.ts';
+
+const USAGE = `npm run bench:promise -- [OPTIONS]
+
+Plays campaigns of 16 hours of work, decided by \`place\`, \`whyStop\` and \`reviseAttempt\`, in windows that are no draws of
+the fitted chain, and holds what the API says of end and cost at the plan and at 10, 25, 50, 75 and 90 % of the work
+against what then happens. Nothing is started; a campaign takes half a second or so.
+
+  --campaigns N       default 200
+  --seed N            the first of as many; default 1
+  --all               a line for every slice, not only for all campaigns together
+  --json FILE         every cell
+  --help
+`;
+
+const COUNT = 'give 1, 2, 3, ...';
+
+const spec = {
+  options: {
+    campaigns: { type: 'string', default: '200' },
+    seed: { type: 'string', default: '1' },
+    all: { type: 'boolean', default: false },
+    json: { type: 'string' },
+  },
+  schema: z.object({
+    campaigns: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT),
+    seed: z.coerce.number(COUNT).int(COUNT).min(1, COUNT),
+    all: z.boolean(),
+    json: z.string().min(1, 'name a file').optional(),
+  }),
+} as const;
+
+const percent = (share: number): string => (Number.isNaN(share) ? '-' : `${(100 * share).toFixed(1)} %`);
+
+const lineOf = ({
+  slice,
+  share,
+  of,
+  count,
+  holds,
+  holdsBetween,
+  width,
+  bias,
+  error,
+  crps,
+  naiveError,
+}: Cell) =>
+  [
+    slice.padEnd(20),
+    share === 0 ? 'plan' : percent(share),
+    of,
+    count,
+    percent(holds),
+    `${holdsBetween.map((each) => (100 * each).toFixed(0)).join('-')}`,
+    width.toFixed(2),
+    percent(bias),
+    percent(error),
+    percent(crps),
+    share === 0 ? '-' : percent(naiveError),
+  ]
+    .map((cell, k) => (k === 0 ? cell : String(cell).padStart(9)))
+    .join('');
+
+const HEAD = `${'slice'.padEnd(20)}${['at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'].map((head) => head.padStart(9)).join('')}`;
+
+await runCommand(USAGE, async (args) => {
+  const { campaigns, seed, all, json } = readCommandLine(args, spec).values;
+  const kept: Kept[] = [];
+  for (let k = 0; k < campaigns; k += 1) kept.push(await keptCampaign(seed + k));
+  const cells = cellsOf(kept);
+  const lines = all ? cells : cells.filter(({ slice }) => slice === 'all');
+  const looks = kept.flatMap(({ shown }) => shown);
+  const took = looks.map(({ cpuMilliseconds }) => cpuMilliseconds).toSorted((a, b) => a - b);
+  const alarmed = kept.filter(({ shown }) => shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5));
+  const late = kept.filter(({ isLate }) => isLate).length;
+  console.log([HEAD, ...lines.map(lineOf)].join('\n'));
+  console.log(
+    `${campaigns} campaigns, ${late} late, ${alarmed.length} announced (${alarmed.filter(({ isLate }) => !isLate).length} falsely); ` +
+      `a look takes ${took[Math.floor(took.length / 2)]?.toFixed(0) ?? '-'} ms of CPU, the longest ${took.at(-1)?.toFixed(0) ?? '-'} ms`,
+  );
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(cells, undefined, 1)}\n`);
+  return 0;
+});

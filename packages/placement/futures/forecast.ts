@@ -1,0 +1,283 @@
+/**
+ * When a run will end and what that will have cost: the median, and the interval that holds nine times in ten, over
+ * futures that are drawn from what placement believes and decided as placement decides. Pure; a seed gives the same
+ * futures again.
+ */
+
+import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
+import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
+import { asIfEnded } from '../decision/revise.ts';
+import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
+import type { WorkEstimate } from '../decision/work.ts';
+import { fileSystemsUsd } from '../records/attempt-cost.ts';
+import type { PlacedAttempt } from '../records/attempts.ts';
+import type { Placement } from '../records/placement-records.ts';
+import { type Interval, type Widths, widened } from '../records/promises.ts';
+import { type Begins, type Drawn, live } from './live.ts';
+import { drawPool } from './pool-future.ts';
+import { type World, worldOf } from './run-world.ts';
+
+export interface Forecast {
+  /** measured: from this run's steps; declared: from former runs. */
+  readonly basis: Exclude<WorkEstimate['basis'], 'assumed'>;
+  /** Training left in the pool at hand. */
+  readonly workSeconds: number;
+  /** From now to the end. */
+  readonly seconds: Interval;
+  /** From now on. */
+  readonly usd: Interval;
+  /** The rest of the work at the On-Demand price, without an interruption. */
+  readonly onDemandUsd: number;
+  /** Of an end after the deadline; absent where there is none. */
+  readonly lateChance?: number | undefined;
+  /** Of an end by the budget. */
+  readonly overBudgetChance: number;
+  /** With which both intervals were corrected. */
+  readonly widths: Widths;
+}
+
+/** Where the run is: an attempt that is open, a pool that was just chosen, or a wait for the next decision. */
+export type Standing =
+  | {
+      readonly kind: 'attempt';
+      readonly placed: PlacedAttempt;
+      /** When its hosts were there; absent while it waits for them. */
+      readonly heldSince?: Date | undefined;
+      readonly scriptSince?: Date | undefined;
+    }
+  | { readonly kind: 'chosen'; readonly placement: Placement }
+  | { readonly kind: 'waits'; readonly seconds: number };
+
+interface ForecastQuestion {
+  /** The input that `place` would get now without the attempt that is open. */
+  readonly input: PlacementInput;
+  readonly standing: Standing;
+  /** Of the run so far. */
+  readonly spentUsd: number;
+  /** The run's name will do: it is on every record. */
+  readonly seed: string;
+  /** What comes before the placement, as former runs took for it. */
+  readonly packingSeconds?: readonly number[] | undefined;
+}
+
+/** Enough for the twentieth at either end. */
+const FUTURES = 320;
+
+/** @returns undefined where nothing says how much work there is */
+export function forecastRun(question: ForecastQuestion): Forecast | undefined {
+  const { input, standing, spentUsd, seed, packingSeconds = [] } = question;
+  const situation = situationOf(withHeld(input, standing));
+  const { basis } = situation.work;
+  const here = placementOf(standing);
+  if (basis === 'assumed') return undefined;
+  const world = worldOf(situation, { here, spentUsd });
+  const begins = beginsOf(question, world);
+  const left = workLeft(situation, begins, here);
+  const ends = Array.from({ length: FUTURES }, (_, k) =>
+    live(
+      world,
+      drawnBy(seededUniform(`${seed} ${k}`), {
+        world,
+        packingSeconds,
+        workSeconds: left((k + 0.5) / FUTURES),
+      }),
+      begins,
+    ),
+  );
+  const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
+  const deadline = deadlineIn(input);
+  const { widths = { end: 1, cost: 1 } } = input;
+  const workSeconds = left(0.5) * factorOf(world, begins);
+  return {
+    basis,
+    workSeconds,
+    widths,
+    seconds: widened(intervalOf(ends.map(({ seconds }) => seconds)), widths.end),
+    usd: widened(intervalOf(ends.map(({ usd }) => usd)), widths.cost),
+    onDemandUsd: onDemandUsdOf(world, here, workSeconds + startOf(world, begins)),
+    ...(deadline !== undefined && {
+      lateChance: share(ends.filter(({ isDone, seconds }) => isDone && seconds > deadline)),
+    }),
+    overBudgetChance: share(ends.filter(({ isDone, usd }) => !isDone && usd >= world.budgetUsd)),
+  };
+}
+
+const placementOf = (standing: Standing): Placement | undefined => {
+  switch (standing.kind) {
+    case 'attempt':
+      return standing.placed.placement;
+    case 'chosen':
+      return standing.placement;
+    case 'waits':
+      return undefined;
+  }
+};
+
+/** What an attempt that has its hosts shows of pace and capacity counts as if it had just saved. */
+function withHeld(input: PlacementInput, standing: Standing): PlacementInput {
+  if (standing.kind !== 'attempt' || standing.heldSince === undefined) return input;
+  const { placed: attempt, heldSince: trainingSince } = standing;
+  const { progress } = input;
+  return asIfEnded({ attempt, progress, trainingSince, now: new Date(input.now), question: input });
+}
+
+function beginsOf({ input, standing }: ForecastQuestion, world: World): Begins {
+  switch (standing.kind) {
+    case 'waits':
+      return { kind: 'nothing', waitSeconds: standing.seconds };
+    case 'chosen':
+      return { kind: 'asks', purchaseOption: standing.placement.pool.purchaseOption, forSeconds: 0 };
+    case 'attempt':
+      return beginsWith(standing, input, world);
+  }
+}
+
+function beginsWith(
+  { placed, heldSince, scriptSince }: Extract<Standing, { kind: 'attempt' }>,
+  { now, progress }: PlacementInput,
+  { spot, onDemand }: World,
+): Begins {
+  const { purchaseOption } = placed.placement.pool;
+  const since = (at: Date): number => Math.max(0, Date.parse(now) - at.getTime()) / 1_000;
+  if (heldSince === undefined)
+    return { kind: 'asks', purchaseOption, forSeconds: since(new Date(placed.createdAt)) };
+  const forSeconds = since(heldSince);
+  const [place] = purchaseOption === 'spot' ? spot : onDemand;
+  const starts = place?.startSeconds ?? 0;
+  const trained = scriptSince === undefined ? Math.max(0, forSeconds - starts) : since(scriptSince);
+  const sinceSave = progress === undefined ? Number.POSITIVE_INFINITY : since(new Date(progress.updatedAt));
+  const isStarted = sinceSave < forSeconds || scriptSince !== undefined;
+  return {
+    kind: 'holds',
+    purchaseOption,
+    forSeconds,
+    debtSeconds: isStarted ? 0 : Math.max(0, starts - forSeconds),
+    unsavedSeconds: sinceSave < forSeconds ? sinceSave : trained,
+  };
+}
+
+const factorOf = ({ spot, onDemand }: World, begins: Begins): number =>
+  begins.kind === 'nothing' ? 1 : ((begins.purchaseOption === 'spot' ? spot : onDemand)[0]?.factor ?? 1);
+
+const deadlineIn = ({ limits, closedAt, now }: PlacementInput): number | undefined => {
+  const hours = deadlineHoursOf(limits);
+  return hours === undefined ? undefined : hours * 3_600 - (Date.parse(now) - Date.parse(closedAt)) / 1_000;
+};
+
+/** As priors of the spread of a whole run's work: one more run, or attempt, would have shown it. */
+const PRIOR_SPREAD = { measured: 0.07, declared: 0.15 } as const;
+const LEAST_SPREAD = 0.02;
+/** Work past its declared end: as likely more as less than this share of what was done, by a wide margin. */
+const OVERRUN = 0.05;
+const OVERRUN_SPREAD = 1;
+const LEAST_OVERRUN_SECONDS = 60;
+
+/** Seconds of the reference's work that are left, by quantile; never none while the run goes on. */
+function workLeft(
+  { input, work }: Situation,
+  begins: Begins,
+  here: Placement | undefined,
+): (quantile: number) => number {
+  const unsaved = begins.kind === 'holds' ? begins.unsavedSeconds : 0;
+  const trained = Math.max(unsaved, input.progress?.trainingSeconds ?? 0, LEAST_OVERRUN_SECONDS / OVERRUN);
+  const overrun = (quantile: number): number => trained * OVERRUN * logLogistic(OVERRUN_SPREAD, quantile);
+  if (work.basis === 'measured') {
+    const rest = work.workSeconds - unsaved;
+    const spread = spreadOf(paceLogs(input, here), PRIOR_SPREAD.measured);
+    return (quantile) => (rest > 0 ? rest * logLogistic(spread, quantile) : overrun(quantile));
+  }
+  const former = (input.formerSeconds ?? []).map(Math.log);
+  const whole = former.length === 0 ? work.workSeconds : scaledTo(work, input, former);
+  const spread = spreadOf(former, PRIOR_SPREAD.declared) * Math.sqrt(1 + 1 / Math.max(1, former.length));
+  // It has taken so long already; where no former run did, nothing but that is known.
+  const passed = chanceBelow(spread, unsaved / whole);
+  if (passed > 0.98) return overrun;
+  return (quantile) => whole * logLogistic(spread, passed + quantile * (1 - passed)) - unsaved;
+}
+
+/** The mean of former runs in place of the longest, which counts for the deadline. */
+const scaledTo = (
+  { workSeconds }: WorkEstimate,
+  { expectedSeconds = workSeconds }: PlacementInput,
+  former: readonly number[],
+): number => (workSeconds / expectedSeconds) * Math.exp(meanOf(former));
+
+/** Of a step on the type at hand, by attempt. */
+const paceLogs = ({ attempts }: PlacementInput, here: Placement | undefined): readonly number[] =>
+  measuredThroughputs(attempts)
+    .filter(({ instanceType }) => here === undefined || instanceType === here.pool.instanceType)
+    .map(({ stepSeconds }) => Math.log(stepSeconds));
+
+const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
+
+/** Standard deviation of a logarithm, as if one more value had shown the prior. */
+function spreadOf(logs: readonly number[], prior: number): number {
+  const mean = meanOf(logs);
+  const squares = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0);
+  return Math.max(LEAST_SPREAD, Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length)));
+}
+
+/** The logistic distribution stands in for the normal one: its quantiles and chances have closed forms. */
+const scaleOf = (spread: number): number => (spread * Math.sqrt(3)) / Math.PI;
+const logLogistic = (spread: number, quantile: number): number =>
+  (quantile / (1 - quantile)) ** scaleOf(spread);
+const chanceBelow = (spread: number, factor: number): number =>
+  factor <= 0 ? 0 : 1 / (1 + factor ** (-1 / scaleOf(spread)));
+
+/** How far pools differ from the chain, starts from the expected one, and prices from those of now. Stated. */
+const SPREAD = { abundance: 0.5, speed: 0.5, start: 0.25, price: 0.02 } as const;
+
+function drawnBy(
+  draw: () => number,
+  {
+    world,
+    packingSeconds,
+    workSeconds,
+  }: Pick<Drawn, 'workSeconds'> & {
+    readonly world: World;
+    readonly packingSeconds: readonly number[];
+  },
+): Drawn {
+  const about = (spread: number): number => logLogistic(spread, Math.min(0.999, Math.max(0.001, draw())));
+  const { start, price, abundance, speed } = SPREAD;
+  const unmeasured = draw();
+  const pace = ({ spread }: { readonly spread: number }): number =>
+    spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, unmeasured)));
+  const common = { start: about(start), price: about(price) };
+  const refused = world.refusedSeconds * (1 / Math.max(0.02, draw()) - 1);
+  return {
+    ...common,
+    workSeconds,
+    packingSeconds: packingSeconds[Math.floor(draw() * packingSeconds.length)] ?? 0,
+    demandWaitSeconds: refused,
+    spotPace: world.spot.map(pace),
+    demandPace: world.onDemand.map(pace),
+    pools: world.spot.map(({ belief }) =>
+      drawPool(belief, { abundance: about(abundance), speed: about(speed) }, draw),
+    ),
+  };
+}
+
+const TAIL = 0.05;
+
+function intervalOf(values: readonly number[]): Interval {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (quantile: number): number => {
+    const place = quantile * (sorted.length - 1);
+    const low = sorted[Math.floor(place)] ?? 0;
+    return low + ((sorted[Math.ceil(place)] ?? low) - low) * (place - Math.floor(place));
+  };
+  return { low: at(TAIL), expected: at(0.5), high: at(1 - TAIL) };
+}
+
+/** A start that has happened is not paid again. */
+const startOf = ({ onDemand, spot }: World, { kind }: Begins): number =>
+  kind === 'holds' ? 0 : ((onDemand[0] ?? spot[0])?.startSeconds ?? 0);
+
+function onDemandUsdOf({ onDemand }: World, here: Placement | undefined, seconds: number): number {
+  if (here === undefined) return ((onDemand[0]?.hourlyUsd ?? 0) * seconds) / 3_600;
+  const hourlyUsd = here.onDemandHourlyUsd * here.topology.nodes + (here.helpersHourlyUsd ?? 0);
+  return (hourlyUsd * seconds) / 3_600 + fileSystemsUsd(here, seconds);
+}

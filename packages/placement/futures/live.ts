@@ -1,0 +1,381 @@
+/**
+ * One future of a run, decided as the policy decides: Spot while a loss can still be borne, waits between capacity
+ * errors, On-Demand at the latest safe moment or where the plan's table says so, and back. Times are seconds from now.
+ */
+
+import { once } from '@tidewheel/kit/once.ts';
+import { type Belief, chanceUp, observe } from '../belief/regimes.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
+import { SAVE_SECONDS } from '../model/next-look.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
+import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import type { PoolFuture } from './pool-future.ts';
+import type { DemandPlace, SpotPlace, World } from './run-world.ts';
+
+/** What the run does at the moment of the look. */
+export type Begins =
+  | { readonly kind: 'nothing'; readonly waitSeconds: number }
+  /** An attempt waits for capacity in the first pool of its kind, since so many seconds. */
+  | { readonly kind: 'asks'; readonly purchaseOption: 'spot' | 'on-demand'; readonly forSeconds: number }
+  /** It has its hosts. A start that goes on still owes `debtSeconds`. */
+  | {
+      readonly kind: 'holds';
+      readonly purchaseOption: 'spot' | 'on-demand';
+      readonly forSeconds: number;
+      readonly debtSeconds: number;
+      /** Training that a loss would take. */
+      readonly unsavedSeconds: number;
+    };
+
+/** What chance decides in one future. */
+export interface Drawn {
+  /** Seconds of the reference's work. */
+  readonly workSeconds: number;
+  /** Before the run is placed. */
+  readonly packingSeconds: number;
+  /** One for each Spot pool of the world. */
+  readonly pools: readonly PoolFuture[];
+  /** Factors on the speed of each place, on starts, and on Spot prices. */
+  readonly spotPace: readonly number[];
+  readonly demandPace: readonly number[];
+  readonly start: number;
+  readonly price: number;
+  readonly demandWaitSeconds: number;
+}
+
+interface Ending {
+  readonly seconds: number;
+  /** From now on. */
+  readonly usd: number;
+  /** false: its budget ended it, or it was followed no further. */
+  readonly isDone: boolean;
+}
+
+interface Course {
+  at: number;
+  work: number;
+  usd: number;
+  runs: typeof IDLE | typeof SPOT | typeof ON_DEMAND;
+  /** Index of the place in use. */
+  place: number;
+  debt: number;
+  unsaved: number;
+  readonly budgetUsd: number;
+  readonly pools: Seen[];
+}
+
+/** What the run itself has seen of a Spot pool. */
+interface Seen {
+  errors: number;
+  coolUntil: number;
+  lostAt: number;
+  /** When its capacity came, or was last seen to be missing. */
+  since: number;
+}
+
+/** A future is followed this many times as long as the deadline, or the work, is away. */
+const HORIZONS = 4;
+/** How long a pool is left alone after a loss, while another pool is left to ask. */
+const LOSS_COOLDOWN_SECONDS = 1_800;
+/** On-Demand looks for Spot less often in a future than in truth; a saving of hours loses little by it. */
+const LOOK_SECONDS = 1_800;
+
+export function live(world: World, drawn: Drawn, begins: Begins): Ending {
+  const course = begin(world, drawn, begins);
+  const horizon = HORIZONS * Math.max(world.secondsLeft, drawn.workSeconds + world.restartSeconds, 3_600);
+  while (course.work > 0 && course.at < horizon && course.usd < world.budgetUsd - LEAST_USD) {
+    if (course.runs === SPOT) trainOnSpot(world, drawn, course);
+    else if (course.runs === ON_DEMAND) trainOnDemand(world, drawn, course);
+    else ask(world, drawn, course);
+  }
+  const held = (world.heldUsdPerHour * course.at) / 3_600;
+  return {
+    seconds: course.at,
+    usd: Math.min(world.budgetUsd, course.usd + held),
+    isDone: course.work <= 0,
+  };
+}
+
+function begin(world: World, drawn: Drawn, begins: Begins): Course {
+  const since = drawn.packingSeconds - (begins.kind === 'nothing' ? 0 : begins.forSeconds);
+  const course: Course = {
+    at: drawn.packingSeconds + (begins.kind === 'nothing' ? begins.waitSeconds : 0),
+    work: drawn.workSeconds,
+    usd: 0,
+    runs: IDLE,
+    place: 0,
+    debt: 0,
+    unsaved: 0,
+    budgetUsd: world.budgetUsd,
+    pools: world.spot.map(({ capacityErrors, coolSeconds }) => ({
+      errors: capacityErrors,
+      coolUntil: coolSeconds,
+      lostAt: Number.NEGATIVE_INFINITY,
+      since: 0,
+    })),
+  };
+  if (begins.kind === 'nothing') return course;
+  const isSpot = begins.purchaseOption === 'spot';
+  if (begins.kind === 'asks') {
+    if (isSpot) askPool(world, drawn, course, { pool: 0, since });
+    else startOnDemand(world, drawn, course, 0);
+    return course;
+  }
+  course.runs = isSpot ? SPOT : ON_DEMAND;
+  course.debt = begins.debtSeconds * drawn.start;
+  course.unsaved = begins.unsavedSeconds;
+  const seen = isSpot ? course.pools[0] : undefined;
+  if (seen) seen.since = since;
+  return course;
+}
+
+/** Until then On-Demand can be put off; in the past it is needed. */
+function latestSafe({ onDemand, ...world }: World, course: Course): number {
+  if (onDemand.length === 0) return Number.POSITIVE_INFINITY;
+  const least = Math.min(...onDemand.map((each) => neededOn(each, course)));
+  return world.secondsLeft - least - world.restartSeconds - world.marginSeconds;
+}
+
+/** Seconds that the rest of the work is sure to take there. */
+const neededOn = ({ safeFactor, startSeconds }: DemandPlace, { work }: Course): number =>
+  work * safeFactor + startSeconds;
+
+interface Trained {
+  readonly hourlyUsd: number;
+  /** Seconds here for a second of the reference's work. */
+  readonly pace: number;
+  readonly until: number;
+}
+
+/** Money that no bill shows. */
+const LEAST_USD = 1e-6;
+
+function train(course: Course, { hourlyUsd, pace, until }: Trained): void {
+  const whole = course.debt + course.work * pace;
+  const affordable = ((course.budgetUsd - course.usd) / hourlyUsd) * 3_600;
+  const passed = Math.max(0, Math.min(whole, until - course.at, affordable));
+  const worked = Math.max(0, passed - course.debt);
+  course.debt = Math.max(0, course.debt - passed);
+  course.work = passed >= whole ? 0 : course.work - worked / pace;
+  course.usd += (hourlyUsd * passed) / 3_600;
+  course.at += passed;
+}
+
+function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
+  const { place } = course;
+  const [here, future] = [world.spot[place], drawn.pools[place]];
+  if (here === undefined || future === undefined) return;
+  const lost = future.changeAfter(course.at);
+  const isDearer = world.spot.some((each) => each.isScored && unitOf(each) < 0.95 * unitOf(here));
+  train(course, {
+    hourlyUsd: here.hourlyUsd * drawn.price,
+    pace: here.factor * (drawn.spotPace[place] ?? 1),
+    until: isDearer ? Math.min(lost, course.at + LOOK_SECONDS) : lost,
+  });
+  if (course.work <= 0) return;
+  if (course.at >= lost) {
+    course.runs = IDLE;
+    course.work += course.unsaved / here.factor;
+    course.unsaved = 0;
+    const seen = course.pools[place];
+    if (seen) Object.assign(seen, { lostAt: course.at, since: course.at });
+    return;
+  }
+  const there = cheaperThan(here, { world, drawn, course });
+  if (there === undefined || course.debt > 0) return;
+  save(course, here.hourlyUsd * drawn.price);
+  startOnSpot(world, drawn, course, there);
+}
+
+const unitOf = ({ hourlyUsd, factor }: SpotPlace): number => hourlyUsd * factor;
+
+const save = (course: Course, hourlyUsd: number): void => {
+  course.at += SAVE_SECONDS;
+  course.usd += (hourlyUsd * SAVE_SECONDS) / 3_600;
+};
+
+interface Moment {
+  readonly world: World;
+  readonly drawn: Drawn;
+  readonly course: Course;
+}
+
+/** A pool that a score shows to be up, and whose price pays for the move within the hours that capacity mostly lasts. */
+function cheaperThan(here: SpotPlace, { world, drawn, course }: Moment): number | undefined {
+  const lasts = Math.min(course.work, spellSeconds());
+  const move = world.restartSeconds + SAVE_SECONDS;
+  if (latestSafe(world, course) - course.at < move) return undefined;
+  const found = world.spot.findIndex(
+    (each, k) =>
+      each.isScored &&
+      drawn.pools[k]?.isUp(course.at) === true &&
+      (unitOf(here) - unitOf(each)) * lasts > unitOf(each) * move,
+  );
+  return found < 0 ? undefined : found;
+}
+
+const spellSeconds = once(() => market().lastingTicks(observe(market().start, 1, 0)) * TICK_SECONDS);
+
+function startOnSpot(world: World, drawn: Drawn, course: Course, pool: number): void {
+  const place = world.spot[pool];
+  const seen = course.pools[pool];
+  if (place === undefined || seen === undefined) return;
+  Object.assign(seen, { errors: 0, coolUntil: 0, since: course.at });
+  course.usd += pool === course.place ? 0 : place.transferUsd;
+  Object.assign(course, { runs: SPOT, place: pool, debt: place.startSeconds * drawn.start });
+}
+
+/** On the cheapest that ends in time, or the fastest. */
+function startOnDemand(world: World, drawn: Drawn, course: Course, given?: number): void {
+  const left = world.secondsLeft - course.at;
+  const inTime = world.onDemand.findIndex((each) => neededOn(each, course) <= left);
+  const index = given ?? (inTime < 0 ? world.onDemand.length - 1 : inTime);
+  course.at += drawn.demandWaitSeconds;
+  Object.assign(course, {
+    runs: ON_DEMAND,
+    place: index,
+    debt: (world.onDemand[index]?.startSeconds ?? 0) * drawn.start,
+  });
+}
+
+function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
+  const here = world.onDemand[course.place];
+  if (here === undefined) return;
+  const pace = here.factor * (drawn.demandPace[course.place] ?? 1);
+  const returns = world.spot.length > 0 && world.plan !== undefined;
+  train(course, {
+    hourlyUsd: here.hourlyUsd,
+    pace,
+    until: returns ? course.at + course.debt + LOOK_SECONDS : Number.POSITIVE_INFINITY,
+  });
+  if (course.work <= 0 || !returns) return;
+  const pool =
+    course.work > 2 * (world.restartSeconds + SAVE_SECONDS) ? backTo(world, drawn, course) : undefined;
+  if (pool === undefined) return;
+  save(course, here.hourlyUsd);
+  course.runs = IDLE;
+  askPool(world, drawn, course, { pool, since: course.at });
+}
+
+/** The Spot pool to which a job on demand returns: seen to be up or, without a score, believed to be. */
+function backTo(world: World, drawn: Drawn, course: Course): number | undefined {
+  if (latestSafe(world, course) - course.at < SAVE_SECONDS) return undefined;
+  const pool = world.spot.findIndex(({ isScored }, k) =>
+    isScored
+      ? drawn.pools[k]?.isUp(course.at) === true
+      : course.at - (course.pools[k]?.since ?? 0) >= blindSeconds(),
+  );
+  return pool >= 0 && bestOf(world, course, { pool, isThere: true, runs: ON_DEMAND }) === SPOT
+    ? pool
+    : undefined;
+}
+
+function bestOf(
+  { plan, secondsLeft, onDemand }: World,
+  { at, work, pools }: Course,
+  {
+    pool,
+    isThere,
+    runs,
+  }: { readonly pool: number; readonly isThere: boolean; readonly runs: typeof IDLE | typeof ON_DEMAND },
+) {
+  const workSeconds = work * (onDemand[0]?.factor ?? 1);
+  const age = at - (pools[pool]?.since ?? 0);
+  const ahead = isThere ? ages().up : ages().down;
+  return plan?.best({
+    secondsLeft: secondsLeft - at,
+    workSeconds,
+    runs,
+    isThere,
+    ahead: ahead[Math.min(ahead.length - 1, Math.floor(age / TICK_SECONDS))] ?? [],
+  });
+}
+
+/** Asks for Spot, waits, or starts on demand. */
+function ask(world: World, drawn: Drawn, course: Course): void {
+  const safe = latestSafe(world, course);
+  if (world.spot.length === 0 || safe < course.at) {
+    if (world.onDemand.length > 0) startOnDemand(world, drawn, course);
+    else course.at = Number.POSITIVE_INFINITY;
+    return;
+  }
+  const pool = poolToAsk(world, drawn, course);
+  if (pool === undefined) {
+    course.at = Math.min(
+      safe + 1,
+      ...course.pools.map(({ coolUntil }) => Math.max(coolUntil, course.at + 1)),
+    );
+    return;
+  }
+  const isThere = drawn.pools[pool]?.isUp(course.at) === true;
+  const buys = !isThere && bestOf(world, course, { pool, isThere, runs: IDLE }) === ON_DEMAND;
+  if (buys && world.onDemand.length > 0) startOnDemand(world, drawn, course);
+  else askPool(world, drawn, course, { pool, since: course.at });
+}
+
+function askPool(
+  world: World,
+  drawn: Drawn,
+  course: Course,
+  { pool, since }: { readonly pool: number; readonly since: number },
+): void {
+  const [future, seen] = [drawn.pools[pool], course.pools[pool]];
+  if (future === undefined || seen === undefined) return;
+  const comes = future.isUp(course.at) ? course.at : future.changeAfter(course.at);
+  const until = Math.max(course.at, Math.min(since + PATIENCE_SECONDS, latestSafe(world, course)));
+  if (comes <= until) {
+    course.at = comes;
+    startOnSpot(world, drawn, course, pool);
+    return;
+  }
+  course.at = until;
+  seen.errors += 1;
+  seen.since = until;
+  seen.coolUntil = until + Math.min(900, 60 * 2 ** (seen.errors - 1));
+}
+
+/** The cheapest that scores show to be up, else the one that refused least often; one just lost only if it is alone. */
+function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | undefined {
+  let best: number | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  const isAlone = pools.length === 1;
+  for (const [k, place] of world.spot.entries()) {
+    const seen = pools[k];
+    if (seen === undefined || seen.coolUntil > at) continue;
+    if (!isAlone && at - seen.lostAt < LOSS_COOLDOWN_SECONDS) continue;
+    const isSeenUp = place.isScored && drawn.pools[k]?.isUp(at) === true;
+    const worth = unitOf(place) * (isSeenUp ? 1 : DOUBTFUL) ** (seen.errors + 1);
+    if (worth < least) [best, least] = [k, worth];
+  }
+  return best;
+}
+
+/** How much dearer a pool counts that no score shows to be up. */
+const DOUBTFUL = 3;
+
+/** Half a day; a spell that has lasted so long is believed to go on. */
+const MOST_AGES = 72;
+
+/** Beliefs about the next tick once capacity has been there, or missing, for so many ticks. */
+const ages = once(() => {
+  const model = market();
+  const walk = (isUp: boolean): number[][] => {
+    const [up, down] = isUp ? [1, 0] : [0, 1];
+    let belief: Belief = observe(model.ahead(observe(model.start, down, up)), up, down);
+    return Array.from({ length: MOST_AGES }, () => {
+      const weights = model.weights(belief);
+      belief = observe(model.ahead(belief), up, down);
+      return weights;
+    });
+  };
+  return { up: walk(true), down: walk(false) };
+});
+
+/** How long after a loss, without news, a pool is again more likely up than down. */
+const blindSeconds = once(() => {
+  const model = market();
+  let belief: Belief = observe(model.ahead(observe(model.start, 1, 0)), 0, 1);
+  let ticks = 0;
+  for (; ticks < MOST_AGES && chanceUp(belief) < 0.5; ticks += 1) belief = model.ahead(belief);
+  return ticks * TICK_SECONDS;
+});

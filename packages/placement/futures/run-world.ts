@@ -1,0 +1,138 @@
+/** What every future of a run starts from: its pools with what is believed of them, and the table that decides. */
+
+import { trustOf } from '../belief/beliefs.ts';
+import type { Belief } from '../belief/regimes.ts';
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
+import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
+import { outlookIn } from '../decision/assess.ts';
+import { model } from '../decision/assess-pools.ts';
+import { fallbackOf } from '../decision/assess-spot.ts';
+import { capacityErrorsIn, cooldownSeconds, isLimited } from '../decision/capacity-errors.ts';
+import { gangUsd, restartOf, safeWorkOf } from '../decision/gang-cost.ts';
+import type { Situation } from '../decision/situation.ts';
+import type { SpotPlan } from '../decision/spot-plan.ts';
+import { hourlyUsdOf } from '../decision/work.ts';
+import { type Placement, samePool } from '../records/placement-records.ts';
+
+/** A pool in which the run may train. */
+interface Place {
+  /** Of the gang. */
+  readonly hourlyUsd: number;
+  /** Seconds here for a second of the reference's work, and the spread of its logarithm. */
+  readonly factor: number;
+  readonly spread: number;
+  readonly startSeconds: number;
+  /** Paid once, on the way there. */
+  readonly transferUsd: number;
+}
+
+export interface SpotPlace extends Place {
+  readonly belief: Belief;
+  /** Scores show when it has capacity. */
+  readonly isScored: boolean;
+  readonly capacityErrors: number;
+  readonly coolSeconds: number;
+}
+
+export interface DemandPlace extends Place {
+  /** Share of the reference's work for which a deadline reckons. */
+  readonly safeFactor: number;
+}
+
+export interface World {
+  readonly spot: readonly SpotPlace[];
+  /** From the cheapest to the fastest; none where the pipeline allows none. */
+  readonly onDemand: readonly DemandPlace[];
+  readonly secondsLeft: number;
+  readonly marginSeconds: number;
+  /** The least that a start costs. */
+  readonly restartSeconds: number;
+  /** Of file systems, until the end. */
+  readonly heldUsdPerHour: number;
+  /** Where On-Demand was refused lately: how long that has lasted. */
+  readonly refusedSeconds: number;
+  /** Left of the budget. */
+  readonly budgetUsd: number;
+  readonly plan: SpotPlan | undefined;
+}
+
+/** Futures ask the cheapest pools; what more of them would add is small, and each costs time. */
+const MOST_SPOT = 6;
+
+const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
+
+const isAt = ({ pool, topology }: Candidate, here: Pick<Placement, 'pool' | 'topology'>): boolean =>
+  samePool(pool, here.pool) && topology.nodes === here.topology.nodes;
+
+/** @param here where the run is; it comes first among its kind */
+export function worldOf(
+  situation: Situation,
+  { here, spentUsd }: { readonly here: Placement | undefined; readonly spentUsd: number },
+): World {
+  const { candidates, observations, fallbacks, work, fileSystems, input } = situation;
+  const own = here && (candidates.find((each) => isAt(each, here)) ?? candidateOf(here));
+  const errorsOf = capacityErrorsIn(observations);
+  const usable = candidates
+    .filter((each) => each !== own && each.pool.purchaseOption === 'spot' && each.closed === undefined)
+    .filter((each) => !isLimited(errorsOf(each), situation))
+    .toSorted((a, b) => unit(a) - unit(b));
+  const isOnSpot = own?.pool.purchaseOption === 'spot';
+  const spot = [...(own !== undefined && isOnSpot ? [own] : []), ...usable].slice(0, MOST_SPOT);
+  const bought = [
+    ...(own !== undefined && !isOnSpot ? [own] : []),
+    ...fallbacks.filter((each) => each !== own),
+  ];
+  const cheapest = Math.min(...spot.map(unit));
+  const planned = fallbacks[0];
+  const trust = trustOf(observations);
+  const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
+  return {
+    spot: spot.map((each) => ({
+      ...placeOf(each, situation),
+      belief: outlookIn(each, trust, { ...situation, model: model() }).belief,
+      isScored: each.score !== undefined,
+      capacityErrors: errorsOf(each).capacityErrors,
+      coolSeconds: Math.max(0, cooldownSeconds(errorsOf(each), situation)),
+    })),
+    onDemand: bought.map((each) => ({
+      ...placeOf(each, situation),
+      safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
+    })),
+    secondsLeft: situation.secondsLeft,
+    marginSeconds: situation.marginSeconds,
+    restartSeconds: work.restartSeconds,
+    heldUsdPerHour: fileSystems.hourlyUsd,
+    refusedSeconds: refusedFor(situation),
+    budgetUsd: Math.max(0, budgetUsd - spentUsd),
+    plan:
+      planned === undefined || !Number.isFinite(cheapest)
+        ? undefined
+        : fallbackOf(planned, cheapest, situation).plan,
+  };
+}
+
+/** A pool that may not be chosen again, such as one whose download would now end too late, still trains. */
+const candidateOf = (here: Placement): Candidate => ({
+  pool: here.pool,
+  topology: here.topology,
+  throughput: REFERENCE_THROUGHPUT,
+  helpersHourlyUsd: here.helpersHourlyUsd ?? 0,
+  hourlyUsd: hourlyUsdOf(here),
+  onDemandHourlyUsd: here.onDemandHourlyUsd,
+  priceNote: '',
+});
+
+const placeOf = (each: Candidate, { work }: Situation): Place => ({
+  hourlyUsd: gangUsd(each, each.hourlyUsd),
+  factor: each.throughput.factor,
+  spread: each.throughput.uncertainty,
+  startSeconds: restartOf(each, work),
+  transferUsd: each.transfer?.usd ?? 0,
+});
+
+/** Since the first of the refusals of On-Demand that no success has ended. */
+function refusedFor({ observations, nowMilliseconds }: Situation): number {
+  const bought = observations.filter(({ purchaseOption }) => purchaseOption === 'on-demand');
+  const first = bought[bought.findLastIndex(({ seen }) => seen !== 'capacityError') + 1];
+  return first === undefined ? 0 : Math.max(0, nowMilliseconds - first.atMilliseconds) / 1_000;
+}

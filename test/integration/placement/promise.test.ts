@@ -1,0 +1,40 @@
+/** The forecast holds what it promises: a small version of `npm run bench:promise`. */
+
+import { beforeAll, expect, it } from 'vitest';
+import { type Kept, keptCampaign } from '../../../bench/promise/campaigns.ts';
+import { type Cell, cellsOf } from '../../../bench/promise/score.ts';
+
+const SEEDS = Array.from({ length: 12 }, (_, k) => k + 1);
+
+let campaigns: Kept[];
+let cells: readonly Cell[];
+beforeAll(async () => {
+  campaigns = [];
+  for (const seed of SEEDS) campaigns.push(await keptCampaign(seed));
+  cells = cellsOf(campaigns).filter(({ slice, share }) => slice === 'all' && share > 0);
+}, 300_000);
+
+const mean = (of: (cell: Cell) => number): number =>
+  cells.reduce((sum, cell) => sum + of(cell), 0) / cells.length;
+
+it('the intervals of end and cost hold', () => {
+  expect(cells).toHaveLength(10);
+  expect(mean(({ holds }) => holds)).toBeGreaterThan(0.85);
+  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.6);
+});
+
+it('the intervals are no wider than they need be', () => {
+  expect(mean(({ width }) => width)).toBeLessThan(0.45);
+});
+
+it('the median beats the ruler that extends the past', () => {
+  for (const { error, naiveError } of cells) expect(error).toBeLessThan(naiveError);
+  expect(Math.abs(mean(({ bias }) => bias))).toBeLessThan(0.05);
+});
+
+it('a run in time is never called late', () => {
+  const measured = campaigns.filter(({ shown }) =>
+    shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
+  );
+  expect(measured.filter(({ isLate }) => !isLate)).toEqual([]);
+});
