@@ -17,7 +17,16 @@ from pathlib import Path
 from ..configuration.settings import CheckpointRules
 from .checkpoint import Checkpoint, find_last_checkpoint
 from .declared import find_declared, superseded_by
-from .families import hugging_face, orbax, skorch, tensorflow, torch_distributed, weights
+from .families import (
+    hugging_face,
+    orbax,
+    skorch,
+    spacy,
+    stable_baselines3,
+    tensorflow,
+    torch_distributed,
+    weights,
+)
 from .families.found import Family, Found
 from .formats.files import FileReader, FileState
 from .formats.step_names import explicit_position, position_in_name
@@ -38,6 +47,8 @@ _FAMILIES: tuple[Family, ...] = (
     tensorflow.find,
     tensorflow.find_keras,
     skorch.find,
+    spacy.find,
+    stable_baselines3.find,
     weights.find_sharded_weights,
     weights.find_lone_weights,
 )
@@ -234,16 +245,19 @@ def look_before_start(
 
 
 def furthest(found: Iterable[Found], noted: str | None) -> Found | None:
-    """Of equals, the one named `noted` wins, then the newer one."""
+    """Of equals, the one named `noted` wins, then the newer one; a copy of the best, written right
+    behind, is not what a script resumes from."""
     return max(found, key=lambda each: _rank(each, noted), default=None)
 
 
-def _rank(found: Found, noted: str | None) -> tuple[int, int, int, bool, float]:
+def _rank(found: Found, noted: str | None) -> tuple[int, int, int, bool, bool, float]:
     position = found.position
     proof = 0 if found.family == UNKNOWN_FAMILY else 1
     unit, step = (_UNITS[position.unit], position.step) if position else (_UNITS["saves"], -1)
     # Unknown positions are compared by their time alone.
-    return proof, unit, step, position is not None and found.name == noted, found.saved_at
+    is_noted = position is not None and found.name == noted
+    is_last = position is not None and "best" not in found.name.rpartition("/")[2]
+    return proof, unit, step, is_last, is_noted, found.saved_at
 
 
 def checkpoint_of(found: Found) -> Checkpoint:

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from agent_runs import run
+from checkpoint_files import cut
 from sagemaker_host import make_host
 from tidewheel_agent.checkpoints.kept.repair import repair, step_back
 
@@ -44,12 +45,24 @@ def test_a_begun_folder_makes_way_for_the_last_whole_one(tmp_path: Path) -> None
     (tmp_path / "checkpoint-20" / "model.safetensors").write_bytes(weights)
     for name in ("optimizer.pt", "scheduler.pt", "rng_state.pth"):
         torch.save({}, tmp_path / "checkpoint-20" / name)
-    trainer_files(tmp_path / "checkpoint-40", "config.json")
+    # safetensors gives the weights their name once they are whole.
+    trainer_files(tmp_path / "checkpoint-40", "config.json", ".tmpRPf7h4")
     (done,) = repair(tmp_path, None, leads=True)
     assert (done.name, done.step) == ("checkpoint-40", 20)
     assert done.problem == "checkpoint-40 lacks model.safetensors, which checkpoint-20 has"
     assert not (tmp_path / "checkpoint-40").exists()
     assert (tmp_path / "tidewheel-set-aside" / "checkpoint-40" / "config.json").exists()
+
+
+def test_a_cut_off_file_goes_whatever_its_name_counts_from(tmp_path: Path) -> None:
+    """XGBoost's `model_3.ubj` has four rounds, so the one before has the three of its name."""
+    started_before(tmp_path)
+    for number in (2, 3):
+        torch.save({"step": number + 1}, tmp_path / f"model_{number}.pt")
+    cut(tmp_path / "model_3.pt")
+    (done,) = repair(tmp_path, None, leads=True)
+    assert (done.name, done.step) == ("model_3.pt", 3)
+    assert not (tmp_path / "model_3.pt").exists()
 
 
 def test_a_begun_folder_is_set_aside_when_the_script_cannot_load_it(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import sqlite3
 import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -64,9 +66,46 @@ def keras_file(path: Path) -> None:
         archive.writestr("model.weights.h5", bytes(3000))
 
 
+class NumpyArrayWrapper:
+    """joblib's class of this name, by what it pickles."""
+
+    def __init__(self) -> None:
+        vars(self).update(shape=(90,), dtype=np.dtype("f8"), numpy_array_alignment_bytes=16)
+
+
+def joblib_file(path: Path) -> None:
+    """An array's bytes lie behind the opcodes that describe it: two close the dict and the file."""
+    content = pickle.dumps({"n_iter": 6, "coef": NumpyArrayWrapper()}, protocol=2)
+    padding = b"\x03\xff\xff\xff"
+    path.write_bytes(content[:-2] + padding + np.ones(90).tobytes() + content[-2:])
+
+
+def compressed_joblib_file(path: Path) -> None:
+    joblib_file(path)
+    path.write_bytes(zlib.compress(path.read_bytes()))
+
+
+JOURNAL = (
+    b'{"op_code":0,"study_name":"s"}\n{"op_code":6,"trial_id":0,"state":1,"values":[0.2]}\n'
+    b'{"op_code":6,"trial_id":1,"state":2}\n{"op_code":6,"trial_id":2,"state":3}\n'
+    b'{"op_code":6,"trial_id":3,"state":1'
+)
+
+
+def test_a_journal_counts_the_trials_that_are_finished(tmp_path: Path) -> None:
+    journal = tmp_path / "study.log"
+    journal.write_bytes(JOURNAL[:40])
+    assert find(tmp_path) is None
+    journal.write_bytes(JOURNAL)
+    found = find(tmp_path)
+    assert found is not None and (found.step, found.is_weak) == (2, False)
+
+
 @pytest.mark.parametrize(
     ("name", "write", "step"),
     [
+        ("s.joblib", joblib_file, 6),
+        ("z.joblib", compressed_joblib_file, 6),
         ("old.pt", old_torch, 900),
         ("epoch_5.npz", npz, 5),
         ("model.03.keras", keras_file, 3),
@@ -152,8 +191,8 @@ def trainer_of_the_model_alone(folder: Path) -> None:
     torch.save(SimpleNamespace(save_only_model=True), folder / "training_args.bin")
 
 
-def accelerate(folder: Path) -> None:
-    safetensors_file(folder / "model.safetensors")
+def accelerate(folder: Path, weights: str = "model.safetensors") -> None:
+    safetensors_file(folder / weights)
     for name in ("optimizer.bin", "scheduler.bin", "random_states_0.pkl", "random_states_1.pkl"):
         torch_file(folder / name)
 
@@ -181,6 +220,16 @@ def accelerate(folder: Path) -> None:
             "step_50",
             accelerate,
             ("model.safetensors", "optimizer.bin", "random_states_0.pkl"),
+        ),
+        (
+            "checkpoint-50",
+            partial(accelerate, weights="pytorch_lora_weights.safetensors"),
+            ("pytorch_lora_weights.safetensors", "random_states_0.pkl"),
+        ),
+        (
+            "checkpoint-50",
+            partial(accelerate, weights="controlnet/diffusion_pytorch_model.safetensors"),
+            ("controlnet/diffusion_pytorch_model.safetensors", "optimizer.bin"),
         ),
     ],
 )
@@ -252,6 +301,9 @@ def test_the_epoch_of_best_does_not_beat_that_of_last(tmp_path: Path) -> None:
     torch_file(tmp_path / "best.pt", epoch=4)
     found = find(tmp_path)
     assert found is not None and (found.name, found.unit) == ("last.pt", "epoch")
+    torch_file(tmp_path / "best.pt", epoch=9)
+    found = find(tmp_path)
+    assert found is not None and found.name == "last.pt"
 
 
 def test_files_that_were_there_first_are_no_checkpoints(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from tidewheel_agent.declared_pattern import DeclaredPattern
         ("weights.03.keras", 3),
         ("ckpt-12", 12),
         ("checkpoint-500", 500),
+        ("ep0-ba5-rank0.pt", 5),
         ("model_0000499.pth", 499),
         ("00120", 120),
         ("xgb_81.ubj", 81),
@@ -107,6 +108,9 @@ def test_keras_weights_count_at_their_full_length(
     found = find(tmp_path)
     assert found is not None and found.step == 7
     path.write_bytes(content[:99])
+    assert find(tmp_path) is None
+    # Before it is closed, its head has the length of its beginning.
+    path.write_bytes(bytes(content) + bytes(900))
     assert find(tmp_path) is None
 
 

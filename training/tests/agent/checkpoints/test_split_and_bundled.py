@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import zipfile
 from pathlib import Path
 
@@ -42,6 +43,17 @@ def test_a_zip_of_stable_baselines_tells_its_steps(tmp_path: Path) -> None:
     assert FrameworkCheckpoints(tmp_path).find_last() is None
 
 
+def test_a_model_counts_with_the_replay_buffer_of_its_step(tmp_path: Path) -> None:
+    for steps in (32, 64):
+        stable_baselines_zip(tmp_path / f"rl_model_{steps}_steps.zip", "{}")
+        (tmp_path / f"rl_model_replay_buffer_{steps}_steps.pkl").write_bytes(pickle.dumps([steps]))
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and (found.name, len(found.files)) == ("rl_model_64_steps.zip", 2)
+    (tmp_path / "rl_model_replay_buffer_64_steps.pkl").unlink()
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and found.step == 32
+
+
 @pytest.mark.parametrize("data", ["no JSON", '{"num_timesteps": -1}', "[" * 100_000])
 def test_a_zip_with_other_data_still_counts(tmp_path: Path, data: str) -> None:
     stable_baselines_zip(tmp_path / "model_32_steps.zip", data)
@@ -76,3 +88,25 @@ def test_a_history_of_skorch_that_is_cut_off_is_noticed(tmp_path: Path) -> None:
     frameworks = FrameworkCheckpoints(tmp_path)
     assert frameworks.find_last() is None
     assert frameworks.damaged[0].problem == "train_end_history.json is cut off"
+
+
+def test_a_pipeline_of_spacy_needs_its_vocabulary_and_whole_msgpack(tmp_path: Path) -> None:
+    folder = tmp_path / "model-last"
+    (folder / "textcat").mkdir(parents=True)
+    (folder / "vocab").mkdir()
+    # {"nodes": [1, -1.0, "a"], "params": 300 bytes}
+    nodes = b"\xa5nodes\x93\x01\xcb\xbf\xf0" + bytes(6) + b"\xa1a"
+    packed = b"\x82" + nodes + b"\xa6params\xc5\x01\x2c" + bytes(300)
+    (folder / "textcat" / "model").write_bytes(packed)
+    (folder / "vocab" / "lookups.bin").write_bytes(b"\x80")
+    for name in ("meta.json", "config.cfg", "vocab/strings.json"):
+        (folder / name).write_text("{}")
+    found = FrameworkCheckpoints(tmp_path).find_last()
+    assert found is not None and (found.name, found.family) == ("model-last", "spaCy")
+    (folder / "textcat" / "model").write_bytes(packed[:200])
+    frameworks = FrameworkCheckpoints(tmp_path)
+    assert frameworks.find_last() is None
+    assert frameworks.damaged[0].problem == "model-last/textcat: model has 200 of 330 bytes"
+    (folder / "textcat" / "model").write_bytes(packed)
+    (folder / "vocab" / "lookups.bin").unlink()
+    assert FrameworkCheckpoints(tmp_path).find_last() is None

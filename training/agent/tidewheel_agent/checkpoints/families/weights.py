@@ -19,18 +19,24 @@ SINGLE_WEIGHTS = (
     "pytorch_model_fsdp.bin",
     "tf_model.h5",
     "flax_model.msgpack",
+    "pytorch_lora_weights.safetensors",
+    "pytorch_lora_weights.bin",
 )
-_FOLDERS = ("pytorch_model_fsdp_*", "pytorch_model", "global_step*", "*unet*", "*transformer*")
+_FOLDERS = ("pytorch_model_fsdp_*", "pytorch_model", "global_step*")
 INDEX_SUFFIX = ".index.json"
+_WEIGHTS = (".safetensors", INDEX_SUFFIX)
 _H5 = ".weights.h5"
 _SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.(?:safetensors|bin)")
 _KERAS_SHARD = re.compile(r"(.+)_(\d{5})\.weights\.h5")
 
 
 def has_weights(folder: Folder) -> bool:
-    if any(name in SINGLE_WEIGHTS or name.endswith(INDEX_SUFFIX) for name in folder.files):
+    """Hooks of diffusers' examples and sentence-transformers write them into folders below."""
+    if any(name in SINGLE_WEIGHTS or name.endswith(_WEIGHTS) for name in folder.files):
         return True
-    return any(fnmatchcase(name, pattern) for name in folder.folders for pattern in _FOLDERS)
+    if any(fnmatchcase(name, pattern) for name in folder.folders for pattern in _FOLDERS):
+        return True
+    return any(has_weights(below) for below in folder.folders.values())
 
 
 def missing_shards(folder: Folder) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .inert_pickle import read_pickle_file
+from .journals import HEAD, read_journal
+from .msgpack import read_msgpack
 from .sqlite import SQLITE_HEAD, read_sqlite
 from .step_names import Reading
 from .torch_files import read_legacy, read_zip
@@ -38,14 +40,15 @@ def read_safetensors(path: Path) -> Reading:
 
 
 def read_hdf5(path: Path) -> Reading:
-    """The superblock holds the end-of-file address (HDF5 file format specification, II.A)."""
+    """The superblock holds the end-of-file address (HDF5 file format specification, II.A). It is
+    that of the file's beginning until the file is closed, and then its length."""
     with path.open("rb") as file:
         head = file.read(56)
     offset = {0: 40, 1: 44, 2: 28, 3: 28}.get(head[8]) if len(head) == 56 else None
     if offset is None or head[:8] != b"\x89HDF\r\n\x1a\n":
         return Reading(f"{path.name} has no HDF5 superblock")
     expected, actual = int(struct.unpack_from("<Q", head, offset)[0]), path.stat().st_size
-    if not actual >= expected > 0:
+    if actual != expected or actual == 0:
         return Reading(f"{path.name} has {actual} of {expected} bytes")
     return Reading(is_weights_only=True)
 
@@ -60,6 +63,7 @@ _READERS: dict[str, Callable[[Path], Reading | None]] = {
     **dict.fromkeys((".h5", ".hdf5"), read_hdf5),
     ".json": read_xgboost_json,
     ".ubj": read_ubjson,
+    ".msgpack": read_msgpack,
     **dict.fromkeys((".pkl", ".pickle", ".joblib"), read_pickle_file),
 }
 
@@ -85,13 +89,21 @@ class FileReader:
         self._started_at = time.monotonic()
         self.checks_everything = True
 
-    def read(self, path: Path, state: FileState) -> Reading | None:
-        """None for a file that is no checkpoint by itself. Raises OSError."""
+    def read(
+        self,
+        path: Path,
+        state: FileState,
+        reads: Callable[[Path], Reading | None] | None = None,
+    ) -> Reading | None:
+        """None for a file that is no checkpoint by itself. Raises OSError.
+
+        `reads`: the reader of its format, where neither head nor suffix names one.
+        """
         version = (path, state)
         if version not in self._known:
             if len(self._known) > _MOST_KNOWN:
                 self._known.clear()
-            self._known[version] = self._read(path)
+            self._known[version] = (reads or self._read)(path)
         return self._known[version]
 
     def _read(self, path: Path) -> Reading | None:
@@ -101,6 +113,8 @@ class FileReader:
             return self._read_zip(path)
         if head.startswith(b"tree\nversion="):
             return read_lightgbm(path)
+        if head.startswith(HEAD):
+            return read_journal(path)
         if head[:1] == b"\x80":
             legacy = read_legacy(path)
             if legacy is not None:

@@ -51,7 +51,8 @@ _INNER_NAMES = (
 )
 
 _STEP = re.compile(
-    r"(?<![a-z])(?:global_?step|completed_steps|num_updates|steps?|iter(?:ation|_num)?s?|it|update)"
+    r"(?<![a-z])(?:global_?step|completed_steps|num_updates|steps?|iter(?:ation|_num)?s?|it|update"
+    r"|ep\d{1,9}-ba)"
     r"[=_-]?(\d{1,12})(?![\d]|[a-z])",
     re.IGNORECASE,
 )

@@ -26,9 +26,11 @@ from ..formats.sqlite import BESIDE_SQLITE
 from ..formats.step_names import position_in_name
 from ..frameworks import FrameworkCheckpoints, look_before_start
 from ..note import read_note
-from ..tree import Folder, look
+from ..tree import Folder, is_skipped, look
 from .generation import KEPT_FOLDER, Generation, copy_file, is_intact, read_generations, sha256_of
 from .pointers import SET_ASIDE_FOLDER, turn_pointers
+
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -151,15 +153,27 @@ def _problems(view: _View, generation: Generation) -> dict[str, str]:
 
 def _set_aside_newer(view: _View, damaged: Iterable[Found]) -> list[Repair]:
     """Those further on than the last whole one: a script would take them for the newest."""
-    last = max((_step_of_found(f) for f in view.whole if _counts_steps(f)), default=None)
+    last = max(filter(_counts_steps, view.whole), key=_step_of_found, default=None)
     done = []
     for found in damaged:
-        if last is None or not _counts_steps(found) or found.position is None:
+        if last is None or not _counts_steps(found) or not _is_newer(found, last):
             continue
-        name = next(f.name for f in view.whole if f.position and f.position.step == last)
-        if found.position.step > last and _set_aside(view, found.files, found.name, name):
-            done.append(Repair(found.name, found.problem, f"{name}, step {last}", last))
+        if _set_aside(view, found.files, found.name, last.name):
+            step = _step_of_found(last)
+            done.append(Repair(found.name, found.problem, f"{last.name}, step {step}", step))
     return done
+
+
+def _is_newer(found: Found, last: Found) -> bool:
+    """XGBoost's `model_3.ubj` has four rounds: what is in one file is not compared with a name."""
+    names = position_in_name(_base(found)), position_in_name(_base(last))
+    if _DIGITS.sub("", found.name) == _DIGITS.sub("", last.name) and names[0] and names[1]:
+        return names[0].step > names[1].step
+    return _step_of_found(found) > _step_of_found(last)
+
+
+def _base(found: Found) -> str:
+    return found.name.rpartition("/")[2]
 
 
 def _remove_empty_begun(view: _View) -> None:
@@ -313,9 +327,6 @@ def _parent(name: str) -> str:
     return name.rpartition("/")[0]
 
 
-_DIGITS = re.compile(r"\d+")
-
-
 def begun_folders(
     root: Folder, known: Iterable[Found], given: Mapping[str, FileState]
 ) -> list[Found]:
@@ -356,7 +367,9 @@ def _lacks(found: Found, whole: Iterable[Found]) -> str:
 
 
 def _names_in(found: Found) -> set[str]:
-    return {name.removeprefix(f"{found.name}/") for name in found.files}
+    """Without temporary names: safetensors writes `.tmpRPf7h4` and gives it its own name then."""
+    names = {name.removeprefix(f"{found.name}/") for name in found.files}
+    return {name for name in names if not is_skipped(name.rpartition("/")[2])}
 
 
 def remove_empty_folder(folder: Folder) -> None:

@@ -1,0 +1,42 @@
+"""spaCy's `model-last` and `model-best`, which it writes over file by file.
+
+It writes the vocabulary's lookups last. Source: spacy/language.py, `Language.to_disk`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..formats.files import FileReader
+from ..formats.msgpack import read_msgpack
+from ..tree import Folder
+from .found import Claim, Found, position_of_folder, whole_folder
+
+_META, _CONFIG, _STRINGS = "meta.json", "config.cfg", "strings.json"
+_PACKED = ("model", "tokenizer", "key2row", "lookups.bin")
+
+
+def find(folder: Folder, reader: FileReader) -> Claim | None:
+    if _CONFIG not in folder.files or not {_META, "tokenizer"} & folder.files.keys():
+        return None
+    files, position = dict(folder.all_files()), position_of_folder(folder)
+    problem = _problem(folder, reader)
+    return whole_folder(folder, Found("spaCy", folder.name or ".", files, position, problem))
+
+
+def _problem(folder: Folder, reader: FileReader) -> str:
+    vocabulary = folder.folders.get("vocab", Folder(folder.path, ""))
+    missing = {_META} - folder.files.keys() or {_STRINGS, "lookups.bin"} - vocabulary.files.keys()
+    if missing:
+        return f"{folder.name}: {min(missing)} is missing"
+    try:
+        json.loads((folder.path / _META).read_bytes())
+        json.loads((vocabulary.path / _STRINGS).read_bytes())
+    except ValueError as error:
+        return f"{folder.name}: a file is cut off: {error}"
+    for below in (folder, *folder.folders.values()):
+        for name in sorted(below.files.keys() & set(_PACKED)):
+            reading = reader.read(below.path / name, below.files[name], read_msgpack)
+            if reading is not None and reading.problem:
+                return f"{below.name}: {reading.problem}"
+    return ""
