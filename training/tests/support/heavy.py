@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,9 +26,29 @@ def python_of(environment: str, recipe: str) -> Path:
 
 def python_over_torch(name: str) -> Path:
     """The interpreter of an environment with a lock's packages over those of .venv (torch)."""
-    root = TRAINING.parent
     lock = TRAINING / "environments" / f"{name}.lock"
-    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
+    return _laid_over_torch(name, lock.read_text(), ["--no-deps", "-r", str(lock)])
+
+
+NEWEST_PACKAGES = "2026-11-28"
+"""What a pinned package needs is of this day, too, so that a test stays as it is."""
+
+
+def python_with(packages: Sequence[str]) -> Path:
+    """The interpreter of an environment with pinned packages, and what they need, over torch."""
+    if not packages:
+        return Path(sys.executable)
+    files = [TRAINING / "environments" / f"families.{kind}" for kind in ("excludes", "overrides")]
+    content = "\n".join([NEWEST_PACKAGES, *(file.read_text() for file in files), *packages])
+    options = ["--exclude-newer", NEWEST_PACKAGES, "--excludes", str(files[0])]
+    options += ["--overrides", str(files[1]), *packages]
+    return _laid_over_torch(packages[0].partition("=")[0], content, options)
+
+
+def _laid_over_torch(name: str, content: str, options: list[str]) -> Path:
+    """Made once for each `content`. `options`: those of uv, or of pip where it takes them."""
+    root = TRAINING.parent
+    digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     folder = root / ".tidewheel" / "tools" / f"{name}-{digest}"
     python = folder / "bin" / "python"
     if (folder / "complete").exists():
@@ -39,8 +60,7 @@ def python_over_torch(name: str) -> Path:
     uv = root / ".venv" / "bin" / "uv"
     pip = [str(python), "-m", "pip", "install", "--progress-bar=off"]
     quick = [str(uv), "pip", "install", "--python", str(python)]
-    installer = quick if uv.exists() else pip
-    subprocess.run([*installer, "--no-deps", "-r", str(lock)], check=True)
+    subprocess.run([*(quick if uv.exists() else pip), *options], check=True)
     (folder / "complete").touch()
     return python
 
