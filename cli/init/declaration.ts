@@ -424,12 +424,17 @@ function channelLines(project: Project): string[] {
   ];
 }
 
-function savingOf({ name, facts, start }: Project): string[] {
+/** A framework's command saves where it is declared, and a shell's in the folder of the source. */
+function savingOf(project: Project): string[] {
+  const { name, facts, start } = project;
   if (start?.savesThere) return [`  model: none   # what it saves stays in ${name}/runs/RUN/checkpoints/`];
-  if (start?.command?.[0] === 'bash' && !facts.namesModelFolder)
-    return [
-      '  # TO DO: have it save below $SM_MODEL_DIR: what it saves in the folder of the source is gone at the end.',
-    ];
+  if (start?.command?.[0] !== 'bash' || facts.namesModelFolder) return savingOfScript(project);
+  return [
+    '  # TO DO: have it save below $SM_MODEL_DIR: what it saves in the folder of the source is gone at the end.',
+  ];
+}
+
+function savingOfScript({ name, facts }: Project): string[] {
   const leavesModel = facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
   const isKept = facts.fills.some(({ argument, what }) => what === 'checkpoints' && OUTPUT.test(argument));
   return [
