@@ -11,6 +11,7 @@ import type { Surroundings } from './command/context.ts';
 import { EXIT, endingOf } from './command/exit.ts';
 import { tableText } from './command/format.ts';
 import { terminalOf } from './command/terminal.ts';
+import { typedTerminal } from './command/typed.ts';
 import type { Verb } from './command/verb.ts';
 import { VERBS } from './verbs.ts';
 
@@ -103,9 +104,10 @@ function cloneOf(folder: string): string | undefined {
   return existsSync(path.join(root, 'serverless.yml')) ? root : undefined;
 }
 
-const terminal = terminalOf(process, process.env);
 outliveReaders();
 const [, , ...words] = process.argv;
+const verbs = new Set([...loaders.keys(), ...ABOUT]);
+const terminal = typedTerminal(terminalOf(process, process.env), { words, environment: process.env, verbs });
 const [verb = ''] = words;
 process.exitCode = await endingOf(
   () =>

@@ -19,7 +19,14 @@ export interface LocalDeclaration {
   /** Absolute; files and folders that go beside the source's own. */
   readonly dependencies: readonly string[];
   /** Undefined where the declaration names none. */
-  readonly data: string | undefined;
+  readonly data: LocalData | undefined;
+}
+
+interface LocalData {
+  /** Relative to the folder: keys begin below it. */
+  readonly root: string;
+  /** Files and folders below the root that alone are data; undefined: all is. */
+  readonly only: readonly string[] | undefined;
 }
 
 const below = z
@@ -33,7 +40,7 @@ const fields = z.looseObject({
     .strictObject({
       source: below.default(''),
       dependencies: z.array(z.string().min(1)).default([]),
-      data: below.optional(),
+      data: z.union([below, z.array(below).min(1)]).optional(),
     })
     .default({ source: '', dependencies: [] }),
 });
@@ -67,7 +74,10 @@ export async function declarationAt(
     folder: path.dirname(file),
     source: local.source,
     dependencies: local.dependencies.map((each) => path.resolve(path.dirname(file), each)),
-    data: local.data,
+    data:
+      typeof local.data === 'string'
+        ? { root: local.data, only: undefined }
+        : local.data && { root: '', only: local.data },
   };
 }
 

@@ -6,11 +6,15 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import type { ChosenDeployment } from '../deployment/chosen-deployment.ts';
 import { buildPage } from '../page/page-files.ts';
 import { servePage } from '../page/page-server.ts';
+import type { DeploymentName } from './deployment.ts';
 import type { Terminal } from './terminal.ts';
+import { placeWords } from './typed.ts';
 
 interface Served {
   readonly terminal: Pick<Terminal, 'print'>;
   readonly json: boolean;
+  readonly folder: string;
+  readonly place: DeploymentName;
   readonly deployment: () => Promise<Pick<ChosenDeployment, 'apiUrl' | 'region' | 'title'>>;
 }
 
@@ -22,11 +26,17 @@ interface ScreenChoice {
 
 /** @returns the exit code */
 export async function serveScreen(
-  { terminal, json, deployment }: Served,
+  { terminal, json, deployment, folder, place }: Served,
   { screen, port }: ScreenChoice = {},
 ): Promise<number> {
   const { apiUrl, region, title } = await deployment();
-  const deps = { files: await buildPage(), apiUrl, region, credentials: defaultProvider() };
+  const deps = {
+    files: await buildPage(),
+    apiUrl,
+    region,
+    credentials: defaultProvider(),
+    place: placeWords(place, folder),
+  };
   const page = await servePage(deps, port).catch((error: unknown) => {
     const isTaken = error instanceof Error && Reflect.get(error, 'code') === 'EADDRINUSE';
     throw isTaken ? new UsageError([`--port is "${port}", which is taken: name another one`]) : error;

@@ -15,6 +15,12 @@ export interface DataFacts {
   readonly suffixes: readonly string[];
   /** Those of all other files, which a script that reads the folder may need. */
   readonly otherSuffixes: readonly string[];
+  /** What alone is data of that folder, where it has the code too: files and folders, which keep their names. */
+  readonly places?: readonly string[];
+  /** Of the folder, its tables or the places, those that the script names itself. */
+  readonly named?: readonly string[];
+  /** The tables at its top. */
+  readonly tables: readonly string[];
   /** The folders at its top. */
   readonly folders: readonly string[];
   /** Names of the folders that hold files, if these are labels. */
@@ -31,10 +37,13 @@ const OTHERS =
   `.wav .flac .mp3 .ogg .opus .m4a .aac .mp4 .mov .avi .mkv .webm .npy .npz .parquet .arrow .feather .json .xml
   .yaml .yml .html .tsv .avif .heic .jp2 .jxl .dng .svg .nii .nii.gz .dcm .mha .mhd .nrrd .svs .ndpi .mrxs .edf .mat
   .h5 .hdf5 .nc .grib .grib2 .zarr .las .laz .ply .pcd .xyz .obj .off .bin .label .tfrecord .tfrecords .rec .pt .pkl
-  .safetensors .bag .geojson .fasta .fa .fastq .pdb .cif .mid .midi .srt .vtt .cls .caption`
+  .safetensors .spacy .conll .conllu .lmdb .xlsx .bag .geojson .fasta .fa .fastq .pdb .cif .mid .midi .srt .vtt .cls .caption`
     .trim()
     .split(/\s+/);
 const DATA = [...IMAGES, ...LINES, ...OTHERS];
+/** Such files alone are no data, nor are those that lie beside code. */
+const CODE =
+  /\.(py|pyc|pyi|pyx|md|rst|sh|bash|cfg|toml|ini|ipynb|c|cc|cpp|cu|h|hpp|js|ts|tsx|css|rs|go|java|jl|r|lock|so|egg|whl)$|(^|\/)(licen[cs]e|dockerfile|makefile)$/i;
 /** Where fewer files than this share have a known suffix, what is known is not what a person means. */
 const KNOWN_SHARE = 0.5;
 /** A suffix of fewer files than this share is no part of the data. */
@@ -53,8 +62,9 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     const suffix = suffixOf(path);
     if (DATA.includes(suffix.toLowerCase())) counts.set(suffix, (counts.get(suffix) ?? 0) + 1);
   }
-  const files = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const isUnknown = files < KNOWN_SHARE * paths.length;
+  const known = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const files = known > 0 ? known : paths.filter((path) => !CODE.test(path)).length;
+  const isUnknown = known < KNOWN_SHARE * paths.length;
   if (files === 0) return undefined;
   const suffixes = [...counts]
     .filter(([suffix, count]) => count / files >= leastShare(suffix.toLowerCase()))
@@ -64,9 +74,11 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
   return {
     folder,
     files,
-    kind: are(IMAGES) ? 'images' : are(LINES) ? 'text' : 'files',
+    kind:
+      suffixes.length > 0 && are(IMAGES) ? 'images' : suffixes.length > 0 && are(LINES) ? 'text' : 'files',
     suffixes,
     otherSuffixes: [...new Set(paths.map(suffixOf))].filter((one) => one !== '' && !suffixes.includes(one)),
+    tables: paths.filter((path) => !path.includes('/') && TABLES.test(path)),
     folders: [
       ...new Set(paths.flatMap((path) => (path.includes('/') ? path.slice(0, path.indexOf('/')) : []))),
     ],
@@ -74,6 +86,11 @@ export function dataIn(folder: string, paths: readonly string[]): DataFacts | un
     ...(isUnknown && { isUnknown }),
   };
 }
+
+const TABLES = /\.(csv|tsv|parquet|jsonl|ndjson|json|feather|arrow|txt)$/i;
+
+/** As a person calls it. */
+export const placeText = ({ folder, places }: DataFacts): string => places?.join(', ') ?? `${folder}/`;
 
 const suffixOf = (path: string): string =>
   /\.[A-Za-z0-9]{1,10}\.(gz|bz2|xz|zst)$|\.[A-Za-z0-9]{1,20}$/.exec(path)?.[0] ?? '';

@@ -1,11 +1,14 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
+import path from 'node:path';
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import { stringify } from 'yaml';
-import type { DataFacts } from './data.ts';
+import { type DataFacts, placeText } from './data.ts';
 import { asTable, asText, type Table } from './job.ts';
+import { partOf } from './layout.ts';
 import { layoutLines } from './layout-notes.ts';
 import type { DeclaredJob } from './parts.ts';
 import { OUTPUT, type ScriptFacts } from './script.ts';
+import { isCommand, type Start } from './start-lines.ts';
 import { inline, oneLine, word } from './yaml-text.ts';
 
 export interface Project {
@@ -21,6 +24,10 @@ export interface Project {
   readonly namesData: boolean;
   /** Files and folders that the code imports beside its own; relative to the project's. */
   readonly dependencies?: readonly string[];
+  /** Files of settings at the usual places. */
+  readonly configs?: readonly string[];
+  /** What starts the script, where it is not the script alone. */
+  readonly start?: Start | undefined;
   /** The SageMaker job that the declaration stands for. */
   readonly job?: DeclaredJob | undefined;
 }
@@ -85,7 +92,7 @@ const localOf = ({ source, dependencies = [], data, job }: Project): Table => ({
   source,
   ...(dependencies.length > 0 && { dependencies }),
   ...((data !== undefined || job === undefined || job.data !== undefined) && {
-    data: data?.folder ?? job?.data ?? 'data',
+    data: data?.places ?? data?.folder ?? job?.data ?? 'data',
   }),
 });
 
@@ -97,8 +104,8 @@ const filled = (table: Table = {}): Table =>
   Object.fromEntries(Object.entries(table).filter(([, value]) => !Array.isArray(value) || value.length > 0));
 
 function typesFor({ facts, job }: Project): readonly string[] {
-  const framework = asText(job?.training['framework']) ?? facts.framework;
-  return framework === 'sklearn' || framework === 'xgboost'
+  const framework = asText(job?.training['framework']);
+  return framework === 'sklearn' || framework === 'xgboost' || (framework === undefined && facts.isForCpus)
     ? ['c5.2xlarge', 'm5.2xlarge', 'c5.4xlarge']
     : ['g5.xlarge', 'g4dn.xlarge', 'g6.xlarge'];
 }
@@ -107,11 +114,14 @@ function typesFor({ facts, job }: Project): readonly string[] {
 function channelsOf(project: Project): Table {
   const { job, facts, data, namesData } = project;
   if (job !== undefined) return asTable(job.training['channels']);
-  const found = namedChannels(facts).map((name): readonly [string, Table] => [
+  const named = areShards(project) ? facts.channels : namedChannels(facts);
+  const found = named.map((name): readonly [string, Table] => [
     name,
     { s3: data?.folders.includes(name) ? `incoming/${name}/` : 'incoming/' },
   ]);
-  const readsData = namesData || facts.fills.some(({ what }) => what === 'data');
+  const words = startWords(project);
+  const readsData =
+    namesData || facts.fills.some(({ what }) => what === 'data') || words.some((one) => one.includes(DATA));
   return { ...Object.fromEntries(found), ...(readsData && { data: { s3: 'incoming/' } }) };
 }
 
@@ -135,7 +145,7 @@ function packing(project: Project): string[] {
   const why = whyUnpacked(project);
   if (why !== undefined)
     return [
-      ...(data === undefined ? [] : [`# ${data.files} files in ${data.folder}/`]),
+      ...(data === undefined ? [] : [`# ${data.files} files in ${placeText(data)}`]),
       `# ${why}, so none is packed into shards: the script gets those of the sealed version in their folders`,
       '# (docs/datasets.md), and copies of them where dataset: { keep: versions } is declared.',
       givenSplit(project) === undefined
@@ -150,7 +160,7 @@ function packing(project: Project): string[] {
       : `  label: parentFolder   # ${data.labels.slice(0, 4).join(', ')}${data.labels.length > 4 ? ', …' : ''}`;
   return [
     'packing:',
-    `  # ${data.files} files in ${data.folder}/`,
+    `  # ${data.files} files in ${placeText(data)}`,
     '  format: webdataset',
     data.isUnknown === true
       ? '  # accept: [.png]   # only these suffixes; most files here have others than init knows, so all are accepted'
@@ -163,13 +173,85 @@ const FEW_FILES = 1_000;
 /** A quarter of a shard: what a shard saves is requests for small files. */
 const LARGE_BYTES = 64e6;
 
+const DATA = '${channel:data}';
+
+/** What starts the script, without what is filled, and with the data where it is there. */
+function startWords({ start, data, facts }: Project): readonly string[] {
+  const given = start?.command ?? start?.arguments ?? [];
+  const filled = facts.fills.filter(({ what }) => what !== 'resume').map(({ argument }) => argument);
+  const isFilled = (word: string | undefined): boolean => filled.includes(word?.split('=')[0] ?? '');
+  return given
+    .filter((one, at) => {
+      const before = given[at - 1];
+      const isValue = !one.startsWith('-') && before?.includes('=') === false && isFilled(before);
+      return start?.command !== undefined || !(isFilled(one) || isValue);
+    })
+    .map((one, at, all) => (isCommand(one, all[at - 1]) ? one : inData(one, data)));
+}
+
+function inData(one: string, data: DataFacts | undefined): string {
+  const [, option = '', value = ''] = /^([\w-]+=)?(.*)$/.exec(one) ?? [];
+  const below = belowData(value.replace(/^(\$\{source\}\/|\.\/)/, ''), data);
+  return below === undefined ? one : `${option}${DATA}${below === '' ? '' : `/${below}`}`;
+}
+
+/** Undefined where the path leads elsewhere. */
+function belowData(path: string, data: DataFacts | undefined): string | undefined {
+  if (data === undefined) return undefined;
+  const { folder, places } = data;
+  if (places !== undefined)
+    return places.some((one) => path === one || path.startsWith(`${one}/`)) ? path : undefined;
+  return path === folder ? '' : path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
+}
+
+type Fill = ScriptFacts['fills'][number];
+
+/** Undefined where the data has no such part, and the script asks for none. */
+function dataPath({ file, part, isRequired }: Fill, data: DataFacts | undefined): string | undefined {
+  const below = file === undefined ? undefined : belowData(file, data);
+  if (below !== undefined) return below === '' ? DATA : `${DATA}/${below}`;
+  const split = part === undefined ? undefined : partOf(part.replace(PLACE_WORD, ''));
+  const only = part === undefined ? undefined : onlyPart(part, split, data);
+  if (only !== undefined) return `${DATA}/${only}`;
+  if (file !== undefined && /\.\w{1,6}$/.test(file)) return `${DATA}/${file.replace(/^.*\//, '')}`;
+  return split === undefined || split === 'train' || isRequired === true ? DATA : undefined;
+}
+
+const PLACE_WORD = /[-_]?(dir|path|root|folder|file|csv|jsonl?|parquet)$/;
+
+/** The table or folder of the split, or the only table. */
+function onlyPart(
+  part: string,
+  split: ReturnType<typeof partOf>,
+  data: DataFacts | undefined,
+): string | undefined {
+  const isFile = /(file|csv|jsonl?|parquet)$/.test(part);
+  const all = (isFile ? data?.tables : data?.folders) ?? [];
+  const isOfSplit = (name: string): boolean =>
+    split === undefined ? isFile : partOf(name.replace(/\.\w+$/, '')) === split;
+  const [only, other] = all.filter(isOfSplit);
+  return other === undefined ? only : undefined;
+}
+
 const TABLES = ['.csv', '.tsv', '.parquet', '.jsonl', '.ndjson', '.arrow', '.feather'];
 
+/** A script that reads tar files, and nothing but such in the data. */
+function areShards({ data, facts }: Project): boolean {
+  const suffixes = [...(data?.suffixes ?? []), ...(data?.otherSuffixes ?? [])].filter(
+    (one) => !/^\.(json|txt|md)$/.test(one),
+  );
+  return (
+    facts.readsShards && suffixes.length > 0 && suffixes.every((one) => /(^|\.)(tar|tgz|tar\.gz)$/i.test(one))
+  );
+}
+
 /** A sentence's beginning; undefined where shards read faster. */
-function whyUnpacked(project: Project): string | undefined {
+export function whyUnpacked(project: Project): string | undefined {
   const { data, facts, script } = project;
   if (readsFiles(project)) return `${script} reads files`;
-  if (data === undefined || facts.readsShards) return undefined;
+  if (data === undefined) return undefined;
+  if (areShards(project)) return 'They are shards already';
+  if (facts.readsShards) return undefined;
   const isTable =
     data.suffixes.length > 0 && data.suffixes.every((suffix) => TABLES.includes(suffix.toLowerCase()));
   if (isTable) return 'Tables are read as files';
@@ -185,8 +267,7 @@ export const readsFiles = (project: Project): boolean =>
 
 /** What a person has to do before the script can train here. */
 export function toDo(project: Project): string[] {
-  const { script, facts, data, namesData } = project;
-  const { required } = facts;
+  const { script, facts, data, namesData, start } = project;
   const shared = givenSplit(project) === undefined ? sharing(channelsOf(project)) : [];
   return [
     ...(shared.length < 2
@@ -194,20 +275,53 @@ export function toDo(project: Project): string[] {
       : [
           `the channels ${shared.join(', ')} have the same files: put those of each into a folder of its name`,
         ]),
-    ...(required.length === 0
-      ? []
-      : [
-          `${script} requires ${required.join(', ')}: add ${required.length === 1 ? 'it' : 'them'} to arguments`,
-        ]),
-    ...(namesData && data !== undefined
+    ...toAdd(project),
+    ...(namesData && data !== undefined && !startWords(project).some((one) => one.includes(DATA))
       ? [
-          `${script} reads "${data.folder}" itself, which is elsewhere there: have it read os.environ.get("SM_CHANNEL_DATA", "${data.folder}")`,
+          `${script} reads ${(data.named ?? [data.folder]).map((one) => `"${one}"`).join(', ')} itself, which is elsewhere there: have it read ${inChannel(script, data)}`,
         ]
       : []),
+    ...(start?.toDo ?? []),
+    ...numbersToRead(project),
     ...(facts.saves
       ? []
       : [`${script} seems to save nothing, so that no model is left: add ${SAVING[facts.framework]}`]),
   ];
+}
+
+const themOf = (names: readonly string[]): string => (names.length === 1 ? 'it' : 'them');
+
+function toAdd({ script, facts: { required, packages }, start }: Project): string[] {
+  const given = start?.arguments ?? start?.command ?? [];
+  const lacking = required.filter((name) => !given.some((one) => one.split('=')[0] === name));
+  const names = packages.join(', ');
+  return [
+    ...(lacking.length === 0
+      ? []
+      : [`${script} requires ${lacking.join(', ')}: add ${themOf(lacking)} to arguments`]),
+    ...(packages.length === 0
+      ? []
+      : [
+          `${script} needs ${names}, which an image may lack: write ${themOf(packages)} into requirements.txt`,
+        ]),
+  ];
+}
+
+function numbersToRead({ script, facts, data }: Project): string[] {
+  const name = facts.readsShards ? data?.labels.find((label) => !/^\d+$/.test(label)) : undefined;
+  return !facts.numbersLabels || name === undefined
+    ? []
+    : [
+        `${script} decodes labels as numbers, and the classes are names such as ${name}: add webdataset.handle_extension("cls", bytes.decode) to decode(), or name the folders by numbers`,
+      ];
+}
+
+/** As code, or as the path that is the same on every host. */
+function inChannel(script: string, { folder, named: [first = folder] = [] }: DataFacts): string {
+  const below = first === folder ? '' : first;
+  if (!/\.(py|ipynb)$/.test(script)) return path.posix.join('/opt/ml/input/data/data', below);
+  const there = `os.environ.get("SM_CHANNEL_DATA", "${folder}")`;
+  return below === '' ? there : `os.path.join(${there}, "${below}")`;
 }
 
 /** Where no argument names the model, the script runs in the folder that is kept. */
@@ -238,10 +352,31 @@ function training(project: Project): string[] {
   ];
 }
 
-function ofScript({ script, facts }: Project): string[] {
-  const words = facts.fills.flatMap(({ argument, what, file }) => wordsFor(argument, what, file));
+/** The command of the script, unless its start has it, and the places that the service knows. */
+function filledWords(project: Project): string[] {
+  const { facts, start } = project;
+  const { subcommand, fills } = facts;
+  const isGiven = subcommand === undefined || start?.arguments?.includes(subcommand) === true;
+  return [...(isGiven ? [] : [word(subcommand)]), ...fills.flatMap((fill) => wordsFor(fill, project))];
+}
+
+function ofScript(project: Project): string[] {
+  const { script, facts, start } = project;
+  const strategy = start?.strategy ?? facts.strategy;
+  const words = [...filledWords(project), ...startWords(project).map(word)];
+  const command =
+    start?.module === undefined
+      ? start?.command && startWords(project).map(word)
+      : ['python', '-m', word(start.module), ...words, ...settable(facts)];
+  if (command !== undefined)
+    return [
+      `  strategy: single   # ${strategyHint('single')}`,
+      `  command: [${command.join(', ')}]`,
+      `  framework: ${facts.framework}`,
+      ...defaultsOf(facts),
+    ];
   return [
-    `  strategy: ${facts.strategy}   # ${strategyHint(facts.strategy)}`,
+    `  strategy: ${strategy}   # ${strategyHint(strategy)}`,
     `  entryPoint: ${word(script)}`,
     `  framework: ${facts.framework}`,
     ...(words.length === 0 ? [] : [`  arguments: [${[...words, ...settable(facts)].join(', ')}]`]),
@@ -289,7 +424,17 @@ function channelLines(project: Project): string[] {
   ];
 }
 
-function savingOf({ name, facts }: Project): string[] {
+/** A framework's command saves where it is declared, and a shell's in the folder of the source. */
+function savingOf(project: Project): string[] {
+  const { name, facts, start } = project;
+  if (start?.savesThere) return [`  model: none   # what it saves stays in ${name}/runs/RUN/checkpoints/`];
+  if (start?.command?.[0] !== 'bash' || facts.namesModelFolder) return savingOfScript(project);
+  return [
+    '  # TO DO: have it save below $SM_MODEL_DIR: what it saves in the folder of the source is gone at the end.',
+  ];
+}
+
+function savingOfScript({ name, facts }: Project): string[] {
   const leavesModel = facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
   const isKept = facts.fills.some(({ argument, what }) => what === 'checkpoints' && OUTPUT.test(argument));
   return [
@@ -318,17 +463,27 @@ function resumeOf({ fills }: ScriptFacts): string[] {
       ];
 }
 
-function wordsFor(argument: string, what: string, file: string | undefined): string[] {
+const onlyConfig = (configs: readonly string[] = []): readonly string[] =>
+  configs.length === 1 ? configs : [];
+
+function wordsFor(fill: Fill, { data, configs }: Project): string[] {
+  const { argument, what, file } = fill;
   const option = argument.startsWith('-') ? [word(argument)] : [];
   const below = file === undefined ? '' : `/${file}`;
   switch (what) {
-    case 'data':
-      return [...option, `'\${channel:data}'`];
+    case 'data': {
+      const place = dataPath(fill, data);
+      return place === undefined ? [] : [...option, word(place)];
+    }
+    case 'config':
+      return onlyConfig(configs).flatMap((config) => [...option, `'\${source}/${config}'`]);
+    case 'switch':
+      return option;
     case 'checkpoints':
       return [...option, `'\${checkpoints}${below}'`];
     case 'model':
       return [...option, `'\${model}${below}'`];
-    default:
+    case 'resume':
       return [];
   }
 }

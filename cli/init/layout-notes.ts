@@ -1,14 +1,14 @@
 /** What a declaration makes of a folder, in sentences with counts and an example: as comments, and for `check`. */
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { packingSchema, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
+import { isUnpacked, packingSchema, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { type Counted, type DataLayout, dataLayout, type LocalKey } from '@tidewheel/packing/layout.ts';
 import type { TableReader } from './label-tables.ts';
-import { type FoundLayout, findLayout, type LayoutFields } from './layout.ts';
+import { type FoundLayout, findLayout, type LayoutFields, remediesFor } from './layout.ts';
 import { inline, oneLine } from './yaml-text.ts';
 
-export interface LayoutNote {
+interface LayoutNote {
   /** A field of `packing`. */
   readonly field: 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
   readonly text: string;
@@ -42,13 +42,18 @@ export async function describeLayout(
   return { ...found, fields, notes: layoutNotes(packing, layout), classes };
 }
 
-/** @param folder absolute */
+/** What init says of it, of the declaration as it is. @param folder absolute */
 export async function notesOf(
   folder: string,
   packing: PackingSettings,
   files: readonly LocalKey[],
-): Promise<readonly LayoutNote[]> {
-  return layoutNotes(packing, await dataLayout(localTables(folder), packing, files));
+): Promise<Pick<DataLayoutFacts, 'notes' | 'remedies'>> {
+  const store = localTables(folder);
+  const keys = files.map(({ key }) => key);
+  return {
+    notes: layoutNotes(packing, await dataLayout(store, packing, files)),
+    remedies: isUnpacked(packing) ? [] : await remediesFor(keys, store, packing),
+  };
 }
 
 /** The tables and lists beside the data. @param folder absolute */

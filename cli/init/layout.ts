@@ -2,7 +2,7 @@
 import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { labelOfKey } from '@tidewheel/packing/bundles.ts';
-import { INNER_SUFFIXES, splitKey } from '@tidewheel/packing/layout.ts';
+import { INNER_SUFFIXES, isArchive, splitKey } from '@tidewheel/packing/layout.ts';
 import { beginningOf, type FoundTable, findTable, TABLE, type TableReader } from './label-tables.ts';
 import { areHalves, findJoin, isQuestion } from './pairs.ts';
 
@@ -31,21 +31,37 @@ export async function findLayout(paths: readonly string[], store: TableReader): 
   const join = findJoin(data);
   const classes = join === undefined ? classesIn(samples, { split }) : undefined;
   const labels = classes === undefined ? await labelsByTable(data, store) : labelsByFolder(classes);
-  const isUnlabelled = labels.fields.label === 'none' && join === undefined;
-  return {
-    fields: {
-      ...(split && { split }),
-      ...(join && { join: join.patterns, require: join.require }),
-      ...labels.fields,
-    },
-    remedies: [
-      ...(isUnlabelled ? namedClasses(samples) : []),
-      ...archives(data),
-      ...documents(data),
-      ...halves(samples, join),
-      ...labels.remedies,
-    ],
+  const fields = {
+    ...(split && { split }),
+    ...(join && { join: join.patterns, require: join.require }),
+    ...labels.fields,
   };
+  return { fields, remedies: [...undeclared(data, fields), ...labels.remedies] };
+}
+
+/** What a declaration of these files leaves to a person. */
+export async function remediesFor(
+  paths: readonly string[],
+  store: TableReader,
+  declared: Pick<PackingSettings, 'label' | 'join'>,
+): Promise<readonly string[]> {
+  const data = paths.filter((path) => !isBeside(path));
+  const isOfTable = declared.label === 'none' || declared.label === 'annotations';
+  const labels = isOfTable ? (await labelsByTable(data, store)).remedies : [];
+  return [...undeclared(data, declared), ...labels];
+}
+
+function undeclared(
+  data: readonly string[],
+  { label, join }: Pick<PackingSettings, 'label' | 'join'>,
+): readonly string[] {
+  const samples = samplesOf(data);
+  return [
+    ...(label === 'none' && join === undefined ? namedClasses(samples) : []),
+    ...archives(data),
+    ...documents(data),
+    ...halves(samples, join),
+  ];
 }
 
 /** Texts are samples where there is nothing else. */
@@ -78,7 +94,7 @@ const TEXT = /\.(txt|lst|json|xml|ya?ml|html?|names|cfg|py|sh|mat)$/i;
 
 /** Words about the data, which are no data. */
 const isBeside = (path: string): boolean =>
-  /(^|\/)(readme|license|licence|changelog|citation|notice|credits)(\.[a-z]{1,4})?$|\.(md|rst|pdf|docx?)$/i.test(
+  /(^|\/)(readme|license|licence|changelog|citation|notice|credits)(\.[a-z]{1,4})?$|\.(md|rst|pdf|docx?|py|ipynb|sh)$/i.test(
     path,
   );
 
@@ -91,7 +107,7 @@ const PARTS: readonly (readonly [SplitName, RegExp])[] = [
 const BESIDE_PART =
   /^split=|[-_]\d+-of-\d+$|[-_]?(clean|other|images?|imgs?|frames|data|set|list)?[-_]?\d*$/gi;
 
-const partOf = (name: string): SplitName | undefined =>
+export const partOf = (name: string): SplitName | undefined =>
   PARTS.find(([, pattern]) => pattern.test(name.replace(BESIDE_PART, '')))?.[0];
 
 const isDistinctSplit = (found: ReadonlyMap<SplitName, unknown>): boolean =>
@@ -240,6 +256,19 @@ function halves(paths: readonly string[], join: unknown): string[] {
 
 const exampleOf = (paths: readonly string[]): string => JSON.stringify(paths[0] ?? '');
 
+/** Folders that are parts or halves of the same data as the chosen one. */
+export const areBeside = (tops: readonly string[], chosen: string): readonly string[] =>
+  tops.filter(
+    (top) =>
+      top !== chosen &&
+      ((partOf(top) !== undefined && partOf(chosen) !== undefined) || areHalves([top, chosen])),
+  );
+
+/** A table that is named for a part or for labels. */
+export const isOfData = (table: string): boolean =>
+  partOf(table.replace(/\.\w+$/, '')) !== undefined ||
+  /label|annotation|metadata|^(data|dataset)\.ya?ml$/i.test(table);
+
 /**
  * Folders and tables beside the chosen folder that seem to be of the same data.
  * @param names of the project's files
@@ -256,13 +285,13 @@ export function besideData(names: readonly string[], chosen: string): string[] {
   return beside.length === 0
     ? []
     : [
-        `${beside.join(', ')} beside ${chosen}/ may be of the same data, and is not sent: put all into one folder, and name it with --data`,
+        `${beside.join(', ')} beside ${chosen}/ may be of the same data, and is not sent: name all as x-local.data, or put them into one folder`,
       ];
 }
 
 /** One is packed as one sample, whatever is in it. */
 function archives(paths: readonly string[]): string[] {
-  const packed = paths.filter((path) => /\.(zip|tar|tgz|tar\.\w{1,4}|7z|rar)$/i.test(path));
+  const packed = paths.filter(isArchive);
   return packed.length === 0
     ? []
     : [

@@ -15,6 +15,8 @@ export interface PageServerDeps extends Pick<Signing, 'region' | 'credentials'> 
   readonly files: ReadonlyMap<string, PageFile>;
   /** Address of the API, without a slash at its end. */
   readonly apiUrl: string;
+  /** Words that commands need to name the deployment. */
+  readonly place?: string;
 }
 
 /** The calls of a reader, and those of the buttons, by the API's own list. */
@@ -77,7 +79,7 @@ async function respond(
       String.raw`write the address without \, #, .., // and encoded dots or slashes`,
     );
   if (method === 'GET' && equals(url.searchParams.get('token') ?? '', door.token))
-    return letIn(door, url, response);
+    return letIn({ ...door, place: deps.place ?? '' }, url, response);
   if (!equals(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   if (method !== 'GET')
@@ -105,11 +107,18 @@ function addressIn({ url = '' }: IncomingMessage): URL | undefined {
   return `${pathname}${search}` === url && !/\/\/|%2e|%2f|%5c/i.test(pathname) ? address : undefined;
 }
 
-/** The token leaves the address bar. */
-function letIn({ cookie, token }: Door, { pathname }: URL, response: ServerResponse): void {
+/** The token leaves the address bar. The page reads the second cookie. */
+function letIn(
+  { cookie, token, place }: Door & { readonly place: string },
+  { pathname }: URL,
+  response: ServerResponse,
+): void {
   const headers = {
     location: pathname,
-    'set-cookie': `${cookie}=${token}; HttpOnly; SameSite=Strict; Path=/`,
+    'set-cookie': [
+      `${cookie}=${token}; HttpOnly; SameSite=Strict; Path=/`,
+      `${cookie}-place=${encodeURIComponent(place)}; SameSite=Strict; Path=/`,
+    ],
   };
   response.writeHead(303, { ...HEADERS, ...DOCUMENT_HEADERS, ...headers }).end();
 }

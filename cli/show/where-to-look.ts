@@ -5,6 +5,7 @@ import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import type { MarketScript } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import pc from 'picocolors';
+import { placeOfState } from '../command/typed.ts';
 
 export const dropFolderOf = (stateDirectory: string): string => join(stateDirectory, 'drop');
 
@@ -15,6 +16,8 @@ const environmentOf = ({ endpoints, credentials, stack }: Reached): Readonly<Rec
   TIDEWHEEL_TABLE: stack.table,
   API_URL: stack.apiUrl,
 });
+
+const wordsFor = (state: string): string => placeOfState(state).replace(/^(?=.)/, ' ');
 
 /** For a program that has started the region with --json. */
 export const regionDocument = (region: Reached, stateDirectory: string, pageAddress?: string) => ({
@@ -49,7 +52,7 @@ export function whereToLook(region: Reached, { state, market, pageAddress }: Sho
       : []),
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    drop folder      ${dropFolderOf(state)}/<pipeline>/   its files go to <pipeline>/incoming/`,
-    `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]   (in a clone: npx tidewheel …)`,
+    `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]${wordsFor(state)}   (in a clone: npx tidewheel …)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
     '',
@@ -60,7 +63,7 @@ export function whereToLook(region: Reached, { state, market, pageAddress }: Sho
 export function nextSteps({ stack }: Pick<Region, 'stack'>, stateDirectory: string): string[] {
   const declaration = s3Uri(stack.bucket, bucketKeys.pipeline('<pipeline>'));
   return [
-    `    declare          tidewheel init, then tidewheel apply; or aws s3 cp my-pipeline.yaml ${declaration}`,
-    `    then drop        tidewheel drop my-data; or cp -r my-data/. ${dropFolderOf(stateDirectory)}/<pipeline>/`,
+    `    declare          tidewheel init, then tidewheel apply${wordsFor(stateDirectory)}; or aws s3 cp my-pipeline.yaml ${declaration}`,
+    `    then drop        tidewheel drop my-data${wordsFor(stateDirectory)}; or cp -r my-data/. ${dropFolderOf(stateDirectory)}/<pipeline>/`,
   ];
 }

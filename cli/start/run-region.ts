@@ -13,6 +13,7 @@ import pc from 'picocolors';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import { documentClient } from '../../functions/aws/shared/clients.ts';
+import { placeOfState } from '../command/typed.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { buildPage } from '../page/page-files.ts';
@@ -97,7 +98,7 @@ async function serveRegion(
       signal: stopping.signal,
     };
     reclaims.follow(session);
-    page = await openPage(region, screen);
+    page = await openPage(region, chosen.state, screen);
     screen.done('the region is up');
     for (const line of whereToLook(region, { ...chosen, pageAddress: page?.address })) screen.line(line);
     if (chosen.json)
@@ -122,10 +123,13 @@ const PAGE_PORT = 4580;
 /** Without it the region serves all else. */
 async function openPage(
   { stack, credentials }: Pick<Region, 'stack' | 'credentials'>,
+  state: string,
   screen: Screen,
 ): Promise<ServedPage | undefined> {
   try {
-    const deps = { files: await buildPage(), apiUrl: stack.apiUrl, region: REGION, credentials };
+    const files = await buildPage();
+    const place = placeOfState(state);
+    const deps = { files, apiUrl: stack.apiUrl, region: REGION, credentials, place };
     return await servePage(deps, PAGE_PORT).catch(() => servePage(deps));
   } catch (error: unknown) {
     screen.problem(`the page is not served: ${messageOf(error)}`);

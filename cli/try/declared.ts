@@ -136,7 +136,7 @@ async function declaredIn(wanted: Wanted): Promise<InFolder> {
     pipeline,
     source: join(folder, source),
     dependencies,
-    data: data === undefined ? data : join(folder, data),
+    data: data === undefined ? data : join(folder, data.root),
     isProposed: false,
   };
 }

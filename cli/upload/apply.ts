@@ -35,7 +35,7 @@ interface ApplyOptions {
 
 /** A declaration that is refused changes nothing. @throws UsageError, ApiError with every problem */
 export async function apply({ api, store, declaration, dropped, dryRun }: ApplyOptions): Promise<Applied> {
-  const { name, text, folder, file, source, dependencies, data } = declaration;
+  const { name, text, folder, file, source, dependencies } = declaration;
   const read = readDeclaration(name, text);
   if (!read.valid)
     throw new UsageError(read.problems.map((problem) => `${path.basename(file)}: ${problemText(problem)}`));
@@ -50,7 +50,7 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
   // Refused, it leaves the code as it is. But a new pipeline may start a run at once, which needs the code.
   const wakesAgain = before !== undefined && (await declare());
   const root = path.join(folder, source);
-  const notCode = [data && path.join(folder, data), file, dropped];
+  const notCode = [...placesOf(declaration), file, dropped];
   const omit = notCode.flatMap((each) => (each ? path.relative(root, each).split(path.sep).join('/') : []));
   const prefix = bucketKeys.source(name);
   const changes = await putSource(store, { folder: root, dependencies, omit, prefix, dryRun });
@@ -64,6 +64,10 @@ export async function apply({ api, store, declaration, dropped, dryRun }: ApplyO
     wakes,
   };
 }
+
+/** Absolute. */
+const placesOf = ({ folder, data }: LocalDeclaration): readonly string[] =>
+  data === undefined ? [] : (data.only ?? ['']).map((each) => path.join(folder, data.root, each));
 
 /** Whether the next run would train otherwise. */
 export const changesTraining = ({ declaration, source }: Applied): boolean =>

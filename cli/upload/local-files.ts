@@ -64,6 +64,16 @@ function whyNoCode(entry: Dirent): string | undefined {
 export const dataFilesBelow = (folder: string, omit: readonly string[] = []): Promise<FilesBelow> =>
   filesBelow(folder, ({ name }, whole) => isHidden(name) || NEVER.includes(name) || omit.includes(whole));
 
+/** @param only files and folders that alone are taken. @throws Error where the folder, or one of them, cannot be read */
+export async function dataFilesOf(folder: string, only: readonly string[] | undefined): Promise<FilesBelow> {
+  if (only === undefined) return dataFilesBelow(folder);
+  for (const each of only) await stat(path.join(folder, each));
+  const isOf = ({ name }: { readonly name: string }): boolean =>
+    only.some((each) => name === each || name.startsWith(`${each}/`));
+  const { files, skipped } = await dataFilesBelow(folder);
+  return { files: files.filter(isOf), skipped: skipped.filter(isOf) };
+}
+
 async function filesBelow(
   folder: string,
   isLeft: (entry: Dirent, name: string) => boolean,

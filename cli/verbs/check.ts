@@ -23,7 +23,7 @@ import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } fro
 import { namedChannels } from '../init/declaration.ts';
 import { notesOf } from '../init/layout-notes.ts';
 import { readScript } from '../init/script.ts';
-import { dataFilesBelow } from '../upload/local-files.ts';
+import { dataFilesOf } from '../upload/local-files.ts';
 
 export const verb = defineVerb({
   name: 'check',
@@ -118,12 +118,16 @@ async function dataBeside(file: string, { packing }: Pipeline): Promise<readonly
     data: undefined,
   }));
   if (data === undefined) return [];
-  const below = path.join(folder, data);
-  const found = await dataFilesBelow(below).catch(() => undefined);
+  const below = path.join(folder, data.root);
+  const found = await dataFilesOf(below, data.only).catch(() => undefined);
   if (found === undefined || found.files.length === 0) return [];
   const keys = found.files.map(({ name, size }) => ({ key: name, size }));
-  const notes = await notesOf(below, packing, keys);
-  return [`${data}/: ${keys.length} files`, ...notes.map(({ field, text }) => `packing.${field}: ${text}`)];
+  const { notes, remedies } = await notesOf(below, packing, keys);
+  return [
+    `${data.only?.join(', ') ?? `${data.root}/`}: ${keys.length} files`,
+    ...notes.map(({ field, text }) => `packing.${field}: ${text}`),
+    ...remedies.map((text) => `to do: ${text}`),
+  ];
 }
 
 function show(

@@ -23,7 +23,7 @@ import { type Applied, appliedText, apply, changesTraining, storedDeclaration } 
 import { type Groups, groupFiles, groupingOf, suggestion } from '../upload/bundling.ts';
 import { dropBundles } from '../upload/drop-bundles.ts';
 import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-folder.ts';
-import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
+import { dataFilesOf, type LocalFile } from '../upload/local-files.ts';
 import { newestRun, runAfter } from '../watch/begin.ts';
 import { type Settle, settledText, settleOf } from '../watch/settling.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -117,6 +117,8 @@ function nothingText(pipeline: string, applied: Applied | undefined, newest: Run
 
 interface Target {
   readonly folder: string;
+  /** Files and folders below it that alone are data; undefined: all is. */
+  readonly only: readonly string[] | undefined;
   readonly pipeline: string;
   /** The folder's declaration; undefined where the folder declares another pipeline or none. */
   readonly declaration: LocalDeclaration | undefined;
@@ -126,12 +128,13 @@ async function targetOf(context: Context, [named, given]: readonly string[]): Pr
   const { project, dir } = placesOf(context, named, given);
   const here = hasDeclaration(project) ? await declarationAt(project) : undefined;
   const pipeline = given ?? here?.name ?? (await pipelineMeant(context, undefined));
-  const folder = dir ?? (here?.data === undefined ? undefined : path.join(here.folder, here.data));
-  if (folder === undefined)
+  const data = dir === undefined ? here?.data : { root: dir, only: undefined };
+  if (data === undefined)
     throw new UsageError([
       `DIR is missing: name the folder with the data, or write it as x-local.data${withoutData(pipeline)}`,
     ]);
-  return { folder, pipeline, declaration: here?.name === pipeline ? here : undefined };
+  const folder = path.resolve(here?.folder ?? '', data.root);
+  return { folder, only: data.only, pipeline, declaration: here?.name === pipeline ? here : undefined };
 }
 
 /** Reinforcement learning, and a script that makes its data, need no drop. */
@@ -160,6 +163,7 @@ async function declare(
   context: Context,
   {
     folder,
+    only,
     pipeline,
     declaration,
     store,
@@ -174,7 +178,8 @@ async function declare(
     return { applied: undefined, settle: settleOf(stored) };
   }
   await refuseUnfit(store, declaration);
-  const applied = await apply({ api, store, declaration, dropped: folder, dryRun });
+  const dropped = only === undefined ? { dropped: folder } : {};
+  const applied = await apply({ api, store, declaration, ...dropped, dryRun });
   if (changesTraining(applied)) context.terminal.note(appliedText(applied, dryRun));
   return { applied, settle: settleOf({ name: pipeline, declaration: declaration.text }) };
 }
@@ -275,10 +280,14 @@ async function send(
 
 type Found = Awaited<ReturnType<typeof filesOf>>;
 
-async function filesOf({ folder, pipeline }: Target) {
+async function filesOf({ folder, only, pipeline }: Target) {
   const prefix = bucketKeys.incoming(pipeline);
-  const found = await dataFilesBelow(folder).catch(() => {
-    throw new UsageError([`DIR is "${folder}": there is no such folder${withoutData(pipeline)}`]);
+  const found = await dataFilesOf(folder, only).catch(() => {
+    throw new UsageError([
+      only === undefined
+        ? `DIR is "${folder}": there is no such folder${withoutData(pipeline)}`
+        : `x-local.data names ${only.join(', ')} in ${folder}: not all of them are there`,
+    ]);
   });
   const isLong = ({ name }: LocalFile) => Buffer.byteLength(prefix + name) > MOST_KEY_BYTES;
   return {

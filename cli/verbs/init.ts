@@ -12,13 +12,16 @@ import type { Context, Surroundings } from '../command/context.ts';
 import { safe, tableText } from '../command/format.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
-import { type DataFacts, dataIn, withLayout } from '../init/data.ts';
-import { declarationText, type Project, readsFiles, toDo } from '../init/declaration.ts';
+import { type DataFacts, placeText } from '../init/data.ts';
+import { declarationText, type Project, readsFiles, toDo, whyUnpacked } from '../init/declaration.ts';
+import { findData } from '../init/find-data.ts';
 import { codeOf, type FoundLaunch, findLaunch, launchersIn } from '../init/find-launch.ts';
+import { startOf } from '../init/find-script.ts';
 import type { JobRow } from '../init/job.ts';
-import { localTables } from '../init/layout-notes.ts';
+import { codeOfScript } from '../init/modules.ts';
 import { declareJob } from '../init/parts.ts';
-import { namesFolder, readScript, type ScriptFacts } from '../init/script.ts';
+import { readScript, type ScriptFacts } from '../init/script.ts';
+import type { Start } from '../init/start-lines.ts';
 import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
 
@@ -64,7 +67,7 @@ starts becomes the declaration, and what differs is printed field by field (docs
     ['my-training --from-job churn-2026-11-25-10-00-00-123', 'as that SageMaker job, with its code'],
   ],
   run: async ({ values, positionals: [given = '.'] }, context) => {
-    const { folder: here, environment, terminal, json } = context;
+    const { folder: here, terminal, json } = context;
     const folder = path.resolve(here, given);
     const file = path.join(folder, DECLARATION_FILE);
     await refuseExisting(file, values.force);
@@ -81,7 +84,7 @@ starts becomes the declaration, and what differs is printed field by field (docs
       if (required !== undefined) terminal.print(required);
       if (project.job !== undefined) terminal.print(differenceText(project.job.origin, project.job.rows));
       for (const problem of problems) terminal.problem(`${DECLARATION_FILE}: ${problem}`);
-      terminal.print(nextText(project, { folder: path.relative(here, folder), environment }));
+      terminal.print(nextText(project, path.relative(here, folder)));
     }
     return 0;
   },
@@ -126,46 +129,126 @@ const filesIn = async (folder: string): Promise<readonly LocalFile[]> => {
 };
 
 /** @throws UsageError where a person has to say which is meant */
-async function lookAt(folder: string, wishes: InitOptions, found: FoundLaunch | undefined): Promise<Project> {
+export async function lookAt(
+  folder: string,
+  wishes: InitOptions,
+  found: FoundLaunch | undefined,
+): Promise<Project> {
   const files = await filesIn(folder);
   const names = files.map(({ name }) => name);
-  const { source, script, dependencies } =
-    found === undefined || wishes.script !== undefined
-      ? { source: '.', script: await scriptOf(folder, names, wishes.script), dependencies: [] }
-      : codeOf(found.job, found.file, names);
-  const { text, facts } = await scriptIn(path.join(folder, source), script);
+  const { start, source, script, dependencies } = await codeIn(folder, names, wishes.script, found);
+  const places = [source, path.posix.join(source, path.posix.dirname(script ?? ''))];
+  const required = await requirementsIn(folder, names, places);
+  const { text, facts } = await scriptIn(
+    { folder: path.join(folder, source), names: namesBelow(source, names) },
+    { script, start, required: required.text },
+  );
   const job = found && jobWith(found, { files: names, facts }, script);
-  const data = await laidOut(folder, files, dataOf(names, wishes.data ?? job?.data, job !== undefined));
+  const data = await findData(folder, files, {
+    wanted: wishes.data ?? job?.data,
+    isOptional: job !== undefined,
+    text,
+  });
   return {
     name: wishes.name ?? nameOf(folder),
     source,
-    script: script ?? found?.job.entryPoint ?? 'train.py',
+    script: script ?? programOf(start, found),
     facts,
     data,
-    requirements: [source, path.posix.join(source, path.posix.dirname(script ?? ''))].some((place) =>
-      names.includes(path.posix.join(place, 'requirements.txt')),
-    ),
+    requirements: required.isList,
     dependencies,
-    namesData: data !== undefined && readsByName(text, facts, data),
+    namesData: data?.named !== undefined && !facts.fills.some(({ what }) => what === 'data'),
+    configs: namesBelow(source, names).filter((one) => CONFIG.test(one)),
+    start,
     job,
   };
 }
 
-async function scriptIn(source: string, script: string | undefined): Promise<Script> {
-  // Of one that is not here nothing is known.
-  if (script === undefined) return { text: '', facts: { ...readScript(''), saves: true } };
-  const text = await readFile(path.join(source, script), 'utf8');
-  return { text, facts: readScript(text) };
+const programOf = (start: Start | undefined, found: FoundLaunch | undefined): string =>
+  start?.from ?? found?.job.entryPoint ?? 'train.py';
+
+/** Of the job that was found, unless a script is named. */
+async function codeIn(
+  folder: string,
+  names: readonly string[],
+  wanted: string | undefined,
+  found: FoundLaunch | undefined,
+) {
+  if (found !== undefined && wanted === undefined)
+    return { ...codeOf(found.job, found.file, names), start: undefined };
+  const start = await startOf(folder, names, wanted);
+  return { source: '.', script: start.script, dependencies: [], start };
 }
+
+const CONFIG =
+  /^((configs?|conf)\/)?(?!tidewheel|pyproject)[\w.-]*(config|train|default)[\w.-]*\.(json|ya?ml|toml)$/;
+
+const namesBelow = (source: string, names: readonly string[]): readonly string[] =>
+  source === '.'
+    ? names
+    : names.flatMap((name) => (name.startsWith(`${source}/`) ? name.slice(source.length + 1) : []));
+
+/** What says which packages pip installs. */
+async function requirementsIn(folder: string, names: readonly string[], places: readonly string[]) {
+  const among = (file: string): readonly string[] =>
+    places.map((place) => path.posix.join(place, file)).filter((name) => names.includes(name));
+  const lists = among('requirements.txt');
+  const files = [...lists.slice(0, 1), ...among('pyproject.toml'), ...among('setup.py')];
+  const texts = await Promise.all(files.map((name) => readFile(path.join(folder, name), 'utf8')));
+  return { isList: lists.length > 0, text: texts.join('\n') };
+}
+
+interface ToRead {
+  readonly script: string | undefined;
+  readonly start: Start | undefined;
+  readonly required: string;
+}
+
+async function scriptIn(
+  { folder, names }: { readonly folder: string; readonly names: readonly string[] },
+  { script, start, required }: ToRead,
+): Promise<Script> {
+  // Of one that is not here nothing is known.
+  if (script === undefined) {
+    const facts = { ...readScript('', required), saves: true, packages: lacking(start?.packages, required) };
+    const text = start === undefined ? '' : await readFile(path.join(folder, start.from), 'utf8');
+    // Words of a shell or of YAML have no quotes.
+    return { text: text.replaceAll(/[\w.-]+(\/[\w.-]+)+/g, '"$&"'), facts };
+  }
+  const code = await codeOfScript(folder, names, script);
+  const text = script.endsWith('.ipynb') ? cellsOf(code.text) : code.text;
+  const facts = readScript(text, required);
+  const packages = facts.packages.filter((name) => !code.own.has(name.replaceAll('-', '_')));
+  return {
+    text,
+    facts: { ...facts, packages: lacking([...packages, ...(start?.packages ?? [])], required) },
+  };
+}
+
+/** Those that nothing names. */
+const lacking = (packages: readonly string[] = [], required: string): readonly string[] =>
+  packages.filter(
+    (name) => !new RegExp(`(^|[^\\w-])${name.replaceAll('-', '[-_]')}($|[^\\w-])`, 'im').test(required),
+  );
+
+/** The code of a notebook. */
+function cellsOf(text: string): string {
+  try {
+    const { cells } = notebook.parse(JSON.parse(text));
+    return cells.map(({ source }) => [source].flat().join('')).join('\n');
+  } catch {
+    return text;
+  }
+}
+
+const notebook = z.object({
+  cells: z.array(z.object({ source: z.union([z.string(), z.array(z.string())]) })),
+});
 
 interface Script {
   readonly text: string;
   readonly facts: ScriptFacts;
 }
-
-/** No argument says where the data is. */
-const readsByName = (text: string, { fills }: ScriptFacts, { folder }: DataFacts): boolean =>
-  fills.every(({ what }) => what !== 'data') && namesFolder(text, folder);
 
 const jobWith = (
   { job }: FoundLaunch,
@@ -199,92 +282,6 @@ async function launchIn(
   return findLaunch({ folder, names }, await launchersIn({ folder, names }), launch, surroundings);
 }
 
-const USUAL = ['train.py', 'main.py', 'finetune.py', 'run.py'];
-const TRAINS =
-  /\b(optimizer|epochs?|SM_CHANNEL_\w+|SM_MODEL_DIR)\b|\.backward\(|\.fit\(|\bxgb\.train\(|Trainer\(/;
-
-async function scriptOf(
-  folder: string,
-  names: readonly string[],
-  wanted: string | undefined,
-): Promise<string> {
-  const scripts = names.filter((name) => name.endsWith('.py'));
-  if (wanted !== undefined) {
-    const name = path.posix.normalize(wanted);
-    if (scripts.includes(name)) return name;
-    throw new UsageError([
-      `--script is "${wanted}", which is no .py file of ${folder}: name one of ${scripts.slice(0, 5).join(', ') || 'those that are there'}`,
-    ]);
-  }
-  const usual = USUAL.find((name) => scripts.includes(name));
-  if (usual !== undefined) return usual;
-  const launchers = await launchersIn({ folder, names });
-  const others = scripts.filter((name) => !launchers.includes(name)).slice(0, 200);
-  const training: string[] = [];
-  for (const name of others)
-    if (TRAINS.test(await readFile(path.join(folder, name), 'utf8'))) training.push(name);
-  const [only, other] = training;
-  if (only !== undefined && other === undefined) return only;
-  throw new UsageError([
-    only === undefined
-      ? `no training script was found in ${folder}: name it with --script. ${lookedAt(others, launchers)}`
-      : `several scripts train (${training.slice(0, 5).join(', ')}): name one with --script`,
-  ]);
-}
-
-/** Why none of them was taken. */
-function lookedAt(others: readonly string[], launchers: readonly string[]): string {
-  const some = (names: readonly string[]) =>
-    `${names.slice(0, 10).join(', ')}${names.length > 10 ? ', …' : ''}`;
-  return [
-    others.length === 0
-      ? 'There is no .py file'
-      : `Looked at ${some(others)}: none has an optimizer, epochs, .fit(, .backward(, Trainer(, SM_CHANNEL_… or SM_MODEL_DIR`,
-    ...(launchers.length === 0
-      ? []
-      : [`${some(launchers)} starts a SageMaker job, and trains nothing itself`]),
-  ].join('; ');
-}
-
-/** The folder at the top with the most files of data. */
-function dataOf(
-  names: readonly string[],
-  wanted: string | undefined,
-  isOptional: boolean,
-): DataFacts | undefined {
-  // A job says where its data is: another folder may have pictures of a notebook, or the code.
-  if (isOptional && wanted === undefined) return undefined;
-  const tops =
-    wanted === undefined
-      ? [...new Set(names.flatMap((name) => topOf(name)))]
-      : [path.posix.normalize(wanted).replace(/\/$/, '')];
-  const found = tops.flatMap((top) => {
-    const below = names
-      .filter((name) => name.startsWith(`${top}/`))
-      .map((name) => name.slice(top.length + 1));
-    return dataIn(top, below) ?? [];
-  });
-  const [most] = found.toSorted((a, b) => b.files - a.files);
-  if (most !== undefined || wanted === undefined || isOptional) return most;
-  throw new UsageError([`--data is "${wanted}": no data was found there`]);
-}
-
-/** The folder's files by their keys. */
-async function laidOut(
-  folder: string,
-  files: readonly LocalFile[],
-  data: DataFacts | undefined,
-): Promise<DataFacts | undefined> {
-  if (data === undefined) return undefined;
-  const below = files.flatMap(({ name, size }) =>
-    name.startsWith(`${data.folder}/`) ? [{ key: name.slice(data.folder.length + 1), size }] : [],
-  );
-  const beside = files.map(({ name }) => name);
-  return withLayout(localTables(path.join(folder, data.folder)), data, { files: below, beside });
-}
-
-const topOf = (name: string): string[] => (name.includes('/') ? [name.slice(0, name.indexOf('/'))] : []);
-
 function nameOf(folder: string): string {
   const name = path
     .basename(folder)
@@ -306,14 +303,16 @@ async function refuseExisting(file: string, force: boolean): Promise<void> {
 function reportOf(project: Project, file: string): string {
   const { name, facts, data, job } = project;
   const { framework, strategy } = { ...facts, ...job?.training };
+  // Files that are not packed are left as they are.
+  const layout = whyUnpacked(project) === undefined ? data?.layout : undefined;
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${programText(project)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    `  script  ${programText(project)}${startText(project)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
     data === undefined
       ? `  data    ${job?.data === undefined ? 'none was found' : `${job.data}/ is not here yet`}`
       : dataText(data, job !== undefined),
-    ...(data?.layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
-    ...(data?.layout?.remedies ?? []).map((text) => `  to do   ${text}`),
+    ...(layout?.notes ?? []).map(({ text }) => `  found   ${text}`),
+    ...(layout?.remedies ?? []).map((text) => `  to do   ${text}`),
     ...(readsFiles(project)
       ? ['  reads   the files of its sealed version: none that packing rejects or that comes later']
       : []),
@@ -324,16 +323,29 @@ function reportOf(project: Project, file: string): string {
 const programText = ({ source, script, job }: Project): string =>
   job?.training['command'] === undefined ? path.posix.join(source, script) : 'a command';
 
+/** Where another file starts it. */
+const startText = ({ start, script }: Project): string =>
+  start === undefined
+    ? ''
+    : start.command !== undefined
+      ? `, started by ${start.command.join(' ')}`
+      : start.from === script
+        ? ''
+        : `, as ${start.from} starts it`;
+
 /** A job gives its script no other arguments than hyperparameters. */
 function filledText({ facts, job }: Project): string {
   const fills = facts.fills
-    .filter(({ what }) => what !== 'resume')
+    .filter(({ what }) => what === 'data' || what === 'checkpoints' || what === 'model')
     .map(({ argument, what }) => `${argument} for the ${what}`);
   return job !== undefined || fills.length === 0 ? '' : `: ${fills.join(', ')}`;
 }
 
-const dataText = ({ folder, files, kind, labels }: DataFacts, ofJob: boolean): string =>
-  `  data    ${folder}/: ${files} ${kind}${labels.length === 0 || ofJob ? '' : ` with ${labels.length} labels`}`;
+const dataText = (data: DataFacts, ofJob: boolean): string =>
+  `  data    ${placeText(data)}: ${data.files} ${data.kind}${dataLabels(data.labels, ofJob)}`;
+
+const dataLabels = (labels: readonly string[], ofJob: boolean): string =>
+  `${labels.length === 0 || ofJob ? '' : ` with ${labels.length} labels`}`;
 
 const VERDICTS = {
   same: 'the same here',
@@ -357,37 +369,30 @@ function differenceText(origin: string, rows: readonly JobRow[]): string {
   return ['', `What ${origin} has:`, ...groups].join('\n');
 }
 
-interface Standing {
-  /** Of the project, from where the person stands; empty where they stand in it. */
-  readonly folder: string;
-  readonly environment: Context['environment'];
-}
-
-/** As the person can type it where they stand: elsewhere npx knows no tidewheel. */
-function nextText({ name, data, job }: Project, { folder, environment }: Standing): string {
-  const program = environment['npm_command'] === 'exec' ? 'npx tidewheel' : 'tidewheel';
+/** @param folder of the project, from where the person stands; empty where they stand in it */
+function nextText({ name, data, job }: Project, folder: string): string {
   const word = /^[\w./][\w./-]*$/.test(folder) ? folder : shellQuote(folder);
-  const ofFolder = (named: string): string => `${program} ${named}${folder === '' ? '' : ` ${word}`}`;
+  const ofFolder = (named: string): string => `tidewheel ${named}${folder === '' ? '' : ` ${word}`}`;
   const send: (readonly [string, string])[] =
     data === undefined && job?.data === undefined
       ? [
           [ofFolder('apply'), 'declares the pipeline, sends the code'],
           [
-            `${program} run ${name}`,
+            `tidewheel run ${name}`,
             `trains ${job?.training['channels'] === undefined ? 'without data' : 'on what is in S3'}; with data: tidewheel drop FOLDER`,
           ],
         ]
       : [[ofFolder('drop'), 'declares the pipeline, sends code and data']];
-  const width = Math.max(...send.map(([command]) => command.length), `${program} watch ${name}`.length);
+  const width = Math.max(...send.map(([command]) => command.length), `tidewheel watch ${name}`.length);
   const line = (command: string, about: string) => `  ${command.padEnd(width)}  ${about}`;
   return [
     '',
     'Read it, then:',
     line(
-      `${program} up`,
+      'tidewheel up',
       'in another terminal: a region on this machine; or name a stack on AWS with --stage',
     ),
     ...send.map(([command, about]) => line(command, about)),
-    line(`${program} watch ${name}`, 'until the model is there'),
+    line(`tidewheel watch ${name}`, 'until the model is there'),
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 /** `tidewheel interrupt`: strikes a chosen run of the local region. */
+import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
@@ -13,7 +14,7 @@ export const verb = defineVerb({
   summary: 'reclaim the capacity of a run of the local region, as EC2 does',
   about: `
 The warning, then the end after the region's grace (--grace of tidewheel up). Without RUN it lists what has machines
-now. RUN is a run's id or the name of its job.`,
+now. RUN is a run's id, the name of its job, or a pipeline for its newest run that has machines.`,
   positionals: ['RUN?'],
   options: {
     kill: { type: 'boolean', about: 'no warning: the machines fail at once, as after kill -9' },
@@ -39,7 +40,7 @@ now. RUN is a run's id or the name of its job.`,
         jobs.length === 0 ? 'no run has machines now' : jobs.map(jobText).join('\n'),
       );
     }
-    const struck = await region.strike({ run, kill, host });
+    const struck = await region.strike({ run: runOf(run, await region.running()), kill, host });
     const what = host === undefined ? 'all hosts' : `host ${host}`;
     return context.answer(
       struck,
@@ -57,6 +58,14 @@ async function stateOf(context: Context): Promise<string> {
 }
 
 type Job = Awaited<ReturnType<Awaited<ReturnType<typeof controlClient>>['running']>>[number];
+
+/** Any other word than a pipeline stays as it was typed. */
+export const runOf = (named: string, jobs: readonly Pick<Job, 'run'>[]): string =>
+  jobs
+    .map(({ run }) => run)
+    .filter((run) => parseRunId(run)?.pipeline === named)
+    .toSorted()
+    .at(-1) ?? named;
 
 const jobText = ({ run, job, launcher, hosts, isSpot }: Job): string =>
   `${run}  ${job}  ${launcher}  ${hosts} host${hosts === 1 ? '' : 's'}  ${isSpot ? 'Spot' : 'On-Demand'}`;

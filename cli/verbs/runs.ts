@@ -53,7 +53,7 @@ export const verb = defineVerb({
     const runs = await runRows(api, { pipeline, status, since: since?.toISOString() }, limit);
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ runs: runs.map(rowOf) }, null, 2));
-    else if (runs.length === 0) terminal.note('there is no such run');
+    else if (runs.length === 0) terminal.note('no such run yet: tidewheel drop starts one, or tidewheel run');
     else terminal.print(tableText([HEAD, ...runs.map((run) => line(run, terminal.colours))]));
     return 0;
   },

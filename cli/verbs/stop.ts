@@ -47,5 +47,5 @@ function stopText({ runId, status, unsaved }: AnswerOf<'stopRun'>, now: boolean)
   const work = `${durationText(unsaved.seconds)} of training ${since} ($${usdText(unsaved.usd)})`;
   return now
     ? `${runId} stops now: ${work} is lost where its hosts are on EC2; SageMaker leaves two minutes for a save`
-    : `${runId} stops after a save: a script that saves nothing loses ${work}`;
+    : `${runId} stops: its script has two minutes to save. If it does not, ${work} is lost`;
 }

@@ -4,5 +4,5 @@
  * Called by `tidewheel init` and `check`.
  */
 export { columnOf } from './documents/columns.ts';
-export { INNER_SUFFIXES, splitKey } from './documents/member-names.ts';
+export { INNER_SUFFIXES, isArchive, splitKey } from './documents/member-names.ts';
 export { type Counted, type DataLayout, dataLayout, type LocalKey } from './plan/data-layout.ts';

@@ -48,8 +48,17 @@ export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
     </p>
   );
 
+/** With the words that name the deployment, which the server of the page knows. */
+const typed = (text: string): string => {
+  const [, place = ''] = new RegExp(`tidewheel-${location.port}-place=([^;]*)`).exec(document.cookie) ?? [];
+  return place === ''
+    ? text
+    : text.replace(/^npx tidewheel \S+/, (verb) => `${verb} ${decodeURIComponent(place)}`);
+};
+
 /** The command that says the same in a shell. */
-export function Command({ text }: { readonly text: string }) {
+export function Command({ text: bare }: { readonly text: string }) {
+  const text = typed(bare);
   const said = useSignal('copy');
   const copy = async (): Promise<void> => {
     try {

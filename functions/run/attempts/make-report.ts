@@ -183,6 +183,8 @@ export interface ReportInput {
   readonly status: RunReport['status'];
   readonly failure?: string | undefined;
   readonly finishedAt: string;
+  /** The archive of its model is empty, and so is the folder that outlives its hosts. */
+  readonly savedNothing?: boolean;
 }
 
 export function makeReport(input: ReportInput): RunReport {
@@ -211,7 +213,7 @@ export function makeReport(input: ReportInput): RunReport {
     failure,
     stop: status === 'stopped' ? run.stop : undefined,
     retry: run.retry,
-    modelUri: last?.outcome?.modelUri,
+    modelUri: input.savedNothing === true ? undefined : last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
     git: run.git,

@@ -45,6 +45,8 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     text: verdict.reason,
   });
   await endOpenAttempts(deps, runId);
+  const savedNothing = verdict.kind === 'done' && (await hasSavedNothing(deps.store, run));
+  if (savedNothing) await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
   const timeline = await deps.timeline.list(runId);
   const { kind, reason, decidedAt: finishedAt } = decidedVerdict(run, timeline) ?? undecided(runId);
   const status = kind === 'done' ? 'succeeded' : kind;
@@ -63,6 +65,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     failure: status === 'failed' ? reason : undefined,
     finishedAt,
+    savedNothing,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
   // A run that failed with an open batch must not collect the next arrivals.
@@ -86,6 +89,24 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     },
   });
   return report;
+}
+
+const SAVED_NOTHING = {
+  id: 'saved-nothing',
+  kind: 'SavedNothing',
+  text: 'the script saved nothing where it runs, so the run leaves no model: have it save one there, or below SM_MODEL_DIR',
+} as const;
+
+/** Of a run whose model is what its script saves where it runs. The agent's own files do not count. */
+async function hasSavedNothing(
+  store: ObjectStore,
+  { pipeline, runId, declaration }: RunRecord,
+): Promise<boolean> {
+  if (declaration?.training.model !== 'none') return false;
+  const prefix = bucketKeys.checkpoints(pipeline, runId);
+  for await (const { key } of store.list(prefix))
+    if (!/^tidewheel-|^$|\/$/.test(key.slice(prefix.length))) return false;
+  return true;
 }
 
 async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Promise<void> {

@@ -30,6 +30,10 @@ export const INNER_SUFFIXES: readonly string[] = `
 /** The word before one is a suffix too: `nii.gz`. */
 const COMPRESSIONS = /\.(gz|bz2|xz|zst|lz4)$/i;
 
+/** A file that holds others. */
+export const isArchive = (key: string): boolean =>
+  /\.(zip|tar|tgz|tbz2|txz|tar\.(gz|bz2|xz|zst|lz4)|7z|rar)$/i.test(key);
+
 const isNamed = (part: string, inner: readonly string[]): boolean =>
   inner.includes(part.toLowerCase()) || inner.includes(part.toLowerCase().replace(/[_-]?\d+$/, ''));
 

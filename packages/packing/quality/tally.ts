@@ -5,6 +5,7 @@ import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import type { KeptSums } from '../documents/blob-store.ts';
 import { isCopied, type MemberLine } from '../documents/documents.ts';
+import { isArchive } from '../documents/member-names.ts';
 import { imageFormatOf } from '../documents/sniff.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
@@ -67,6 +68,8 @@ const columnSchema = z.object({
   headless: countedSchema.optional(),
   /** Members without a byte. */
   empty: countedSchema.optional(),
+  /** Files that hold others, each of which is one sample. */
+  archive: countedSchema.optional(),
   width: distributionSchema.optional(),
   height: distributionSchema.optional(),
   seconds: distributionSchema.optional(),
@@ -111,11 +114,19 @@ type TalliedLine = Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSum
 const isHeadless = (line: TalliedLine): boolean =>
   line.media?.width === undefined && imageFormatOf(line.name) !== undefined && !isCopied(line);
 
+type CountedName = 'headless' | 'empty' | 'archive';
+
+function oddityOf(line: TalliedLine): CountedName | undefined {
+  if (line.size === 0) return 'empty';
+  if (isHeadless(line)) return 'headless';
+  return isArchive(line.key ?? line.name) ? 'archive' : undefined;
+}
+
 class ColumnTally {
   members = 0;
   bytes = 0;
   unprepared = 0;
-  readonly #counted: { headless?: Counted; empty?: Counted } = {};
+  readonly #counted: { [What in CountedName]?: Counted } = {};
   readonly size = new Distribution();
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
@@ -127,8 +138,8 @@ class ColumnTally {
     this.size.add(size);
     // The store copied it.
     if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
-    if (size === 0) this.#count('empty', { members: 1, example: key ?? name });
-    else if (isHeadless(line)) this.#count('headless', { members: 1, example: key ?? name });
+    const what = oddityOf(line);
+    if (what !== undefined) this.#count(what, { members: 1, example: key ?? name });
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {
@@ -144,6 +155,7 @@ class ColumnTally {
     this.unprepared += other.unprepared ?? 0;
     if (other.headless !== undefined) this.#count('headless', other.headless);
     if (other.empty !== undefined) this.#count('empty', other.empty);
+    if (other.archive !== undefined) this.#count('archive', other.archive);
     if (other.faulty !== undefined) this.faulty.addAll(other.faulty);
     for (const measure of MEASURES) {
       const values = other[measure];
@@ -165,7 +177,7 @@ class ColumnTally {
     };
   }
 
-  #count(what: 'headless' | 'empty', { members, example }: Counted): void {
+  #count(what: CountedName, { members, example }: Counted): void {
     const before = this.#counted[what];
     this.#counted[what] = { members: (before?.members ?? 0) + members, example: before?.example ?? example };
   }

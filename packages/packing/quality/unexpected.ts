@@ -13,7 +13,7 @@ export function notTrainedOnTexts({ notTrainedOn: share, pipeline }: QualityRepo
   return [`${objects} of ${of} arrivals (${percent} %) are not trained on: ${counts.join(', ')}${shown}`];
 }
 
-/** Joins without a declaration, files without a byte, and images without a header. */
+/** Joins without a declaration, files without a byte, archives, and images without a header. */
 export function asNamedTexts({
   dots: { joined, paired } = {},
   generationTally,
@@ -22,8 +22,13 @@ export function asNamedTexts({
   const shown = (count: number | undefined, what: string, example = ''): string[] =>
     count === undefined ? [] : [`${count} ${what}, such as ${shownKey(example)}`];
   return [
-    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty }) => [
+    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive }) => [
       ...shown(empty?.members, 'files are empty', belowIncoming(pipeline, empty?.example ?? '')),
+      ...shown(
+        archive?.members,
+        'archives are one sample each, since nothing unpacks them',
+        belowIncoming(pipeline, archive?.example ?? ''),
+      ),
       // Where no image has a header, an earlier release looked at none.
       ...(width === undefined
         ? []

@@ -92,6 +92,20 @@ describe('a drop', () => {
   });
 });
 
+it('sends files beside the code under their names', async () => {
+  const local = 'x-local: { source: ., data: [train.csv, data] }\n';
+  await write('tidewheel.yaml', declared().replace(/x-local.*\n/, local));
+  await write('train.csv', 'a');
+  expect(await drop()).toBe(0);
+  expect(sent()).toEqual([
+    'digits/incoming/data/7/a.png',
+    'digits/incoming/train.csv',
+    'digits/source/code/train.py',
+  ]);
+  await write('tidewheel.yaml', declared().replace(/x-local.*\n/, local.replace('train', 'test')));
+  await expect(drop()).rejects.toThrow('x-local.data names test.csv, data in');
+});
+
 it('starts the run of a pipeline whose data waits', async () => {
   await drop();
   at.store.remove(bucketKeys.pipeline('digits'));

@@ -11,12 +11,19 @@ it('serves the page at its screen until Ctrl-C', async () => {
   const terminal = { print: (line: string) => void printed.push(line) };
   const deployment = () =>
     Promise.resolve({ apiUrl: 'http://127.0.0.1:1', region: 'us-east-1', title: 'local region' });
-  const ended = serveScreen({ terminal, json: true, deployment }, { screen: '/money?month=2026-11' });
+  const ended = serveScreen(
+    { terminal, json: true, deployment, folder: '/home', place: { state: 'region' } },
+    { screen: '/money?month=2026-11' },
+  );
   await vi.waitFor(() => expect(printed).toHaveLength(1), 10_000);
   const { address } = z.object({ address: z.string() }).parse(JSON.parse(printed[0] ?? ''));
   expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=\w{32}#\/money\?month=2026-11$/);
   expect((await fetch(address)).status).toBe(401);
-  expect((await fetch(address, { redirect: 'manual' })).headers.get('location')).toBe('/');
+  const opened = await fetch(address, { redirect: 'manual' });
+  expect(opened.headers.get('location')).toBe('/');
+  expect(decodeURIComponent(opened.headers.getSetCookie()[1] ?? '')).toMatch(
+    /^tidewheel-\d+-place=--state \/home\/region; SameSite=Strict; Path=\/$/,
+  );
   process.emit('SIGINT');
   expect(await ended).toBe(0);
   await expect(fetch(address)).rejects.toThrow();

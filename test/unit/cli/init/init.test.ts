@@ -31,7 +31,7 @@ const project = (over: Partial<Project> = {}): Project => ({
 describe('a script', () => {
   it('has its folders recognised by argument names', () => {
     expect(readScript(SCRIPT).fills).toEqual([
-      { argument: '--data-dir', what: 'data', file: undefined },
+      { argument: '--data-dir', what: 'data', file: 'images' },
       { argument: '--checkpoint-dir', what: 'checkpoints', file: undefined },
       { argument: '--output', what: 'model', file: 'model.pt' },
       { argument: '--resume', what: 'resume', file: undefined },
@@ -145,6 +145,7 @@ describe('data', () => {
       kind: 'images',
       suffixes: ['.jpg'],
       otherSuffixes: ['.md'],
+      tables: [],
       folders: ['cat', 'dog'],
       labels: ['cat', 'dog'],
     });

@@ -88,7 +88,7 @@ describe('a folder of data', () => {
       label: 'annotations',
       annotations: { file: 'labels.csv', key: 'file', folder: 'images/' },
     });
-    expect(await notesOf(folder, packing, files)).toEqual([
+    expect((await notesOf(folder, packing, files)).notes).toEqual([
       { field: 'label', text: '2 of 3 files are left out (labelMissing), such as "images/2.jpg"' },
       { field: 'split', text: '1 samples: 1 for train ("images/1.jpg")' },
       {

@@ -60,7 +60,9 @@ it('starts what init would declare without a declaration', async () => {
     },
   });
   await writeFile(join(folder, 'fit-2.py'), 'model.fit(optimizer)');
-  await expect(read()).rejects.toThrow('several scripts train (fit-2.py, fit.py): name one with --entry');
+  await expect(read()).rejects.toThrow(
+    'several files start a training (fit-2.py, fit.py): name one with --entry',
+  );
   expect((await read({ entryPoint: 'fit-2.py' })).training.entryPoint).toBe('fit-2.py');
   await expect(read({ entryPoint: 'start.sh' })).rejects.toThrow('name a .py file inside the source');
 });

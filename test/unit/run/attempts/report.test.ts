@@ -208,6 +208,21 @@ describe('the verdict', () => {
     expect(await ended({ judgement: { kind, reason: 'because' } })).toEqual([entry, 'because']);
   });
 
+  it.each([
+    ['tidewheel-series/1.jsonl', false],
+    ['model.pt', true],
+  ])('has a model where the script saved: %s', async (file, isModel) => {
+    const at = ground();
+    const declaration = declarationOf('digits', { training: { strategy: 'ddp', model: 'none' } });
+    await at.runs.create(runOf('digits', 1, { closedAt: AT, declaration }));
+    await at.attempts.create(completed);
+    await at.store.writeText(`digits/runs/${RUN}/checkpoints/${file}`, 'x');
+    await endRun(at, { runId: RUN, judgement: { kind: 'done', reason: 'because' } });
+    expect((await at.runs.get(RUN))?.modelUri !== undefined).toBe(isModel);
+    const kinds = (await at.timeline.list(RUN)).map(({ kind }) => kind);
+    expect(kinds.includes('SavedNothing')).toBe(!isModel);
+  });
+
   it("is the state's error without its stack", async () => {
     const Cause = JSON.stringify({ errorType: 'X', errorMessage: 'no role', trace: ['at secret.ts:1'] });
     const result = { judgement: { kind: 'done', reason: '' }, error: { Error: 'X', Cause } };

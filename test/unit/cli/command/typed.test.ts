@@ -1,0 +1,56 @@
+/** Commands are printed as the person can type them. */
+import { expect, it } from 'vitest';
+import { terminalOf } from '../../../../cli/command/terminal.ts';
+import { placeOfState, typedTerminal } from '../../../../cli/command/typed.ts';
+import { runOf } from '../../../../cli/verbs/interrupt.ts';
+
+const verbs = new Set(['watch', 'init', 'model', 'delete-checkpoints']);
+
+function printed(text: string, words: readonly string[], environment = {}): string {
+  const said: string[] = [];
+  const terminal = { ...terminalOf(process, {}), print: (line: string) => void said.push(line) };
+  typedTerminal(terminal, { words, environment, verbs }).print(text);
+  return said.join('\n');
+}
+
+it.each([
+  [
+    'to have it here: tidewheel model get a-000001',
+    'to have it here: tidewheel model --state /s get a-000001',
+  ],
+  ['npx tidewheel watch', 'npx tidewheel watch --state /s'],
+  ['write one with tidewheel init, in tidewheel.yaml', 'write one with tidewheel init, in tidewheel.yaml'],
+  ['tidewheel delete-checkpoints RUN', 'tidewheel delete-checkpoints --state /s RUN'],
+  ['tidewheel is a program', 'tidewheel is a program'],
+])('with the deployment: %s', (text, typed) => {
+  expect(printed(text, ['drop', '--state', '/s'])).toBe(typed);
+});
+
+it('with npx where npx started it', () => {
+  const text = printed('tidewheel init, tidewheel watch', ['drop'], { npm_command: 'exec' });
+  expect(text).toBe('npx tidewheel init, npx tidewheel watch');
+});
+
+it.each([
+  [['drop', '--state', 'a b'], " --state 'a b'"],
+  [['drop', '--stage=prod', '--region', 'us-east-1', '-w'], ' --stage prod --region us-east-1'],
+  [['drop', '--state'], ''],
+  [['runs', '--state', '/s', '--json'], ''],
+  [['logs', '--state', '/s'], ''],
+])('as %j names it', (words, place) => {
+  expect(printed('tidewheel watch', words)).toBe(`tidewheel watch${place}`);
+});
+
+it('needs no words where verbs look by themselves', () => {
+  expect(placeOfState('/home/ada/.tidewheel')).toBe('');
+  expect(placeOfState('/tmp/region')).toBe('--state /tmp/region');
+});
+
+it("an interruption takes a pipeline's name, too", () => {
+  const jobs = [{ run: 'a-b-000002' }, { run: 'a-b-000010' }, { run: 'a-000011' }];
+  expect(['a-b', 'a-b-000002', 'job-7'].map((named) => runOf(named, jobs))).toEqual([
+    'a-b-000010',
+    'a-b-000002',
+    'job-7',
+  ]);
+});
