@@ -190,9 +190,7 @@ function scriptText(change: ScriptChange, lines: ScriptLines): string {
     case 'workers':
       return workersText(change.workers, lines);
     case 'load-in-workers':
-      return change.line === undefined
-        ? `what the framework reads in the loop: in ${change.workers} workers, by its own parameter (num_workers, workers)`
-        : `${change.line}: move it into a Dataset behind DataLoader(…, num_workers=${change.workers})`;
+      return loadText(change);
     case 'pause-less':
       return `what stops the steps now and then (validation, logging, saving${change.line === undefined ? '' : `; ${change.line}`}): half as often`;
     case 'compress-exchange':
@@ -231,6 +229,11 @@ function resumeDataText(format = ''): string {
     return 'DataLoaderConfiguration(use_stateful_dataloader=True); or accelerator.skip_first_batches(loader, n) over a dataset with indices, which reads nothing of what it skips';
   return `${STATEFUL}; or ${SEEKS}`;
 }
+
+const loadText = ({ line, workers }: Extract<ScriptChange, { readonly kind: 'load-in-workers' }>): string =>
+  line === undefined
+    ? `what the framework reads in the loop: in ${workers} workers, by its own parameter (num_workers, workers)`
+    : `${line}: move it into a Dataset behind DataLoader(…, num_workers=${workers})`;
 
 const before = (line: string | undefined): string => (line === undefined ? '' : `${line}: `);
 
