@@ -183,7 +183,8 @@ class ResumeProof:
 
     def add(self, point: Point) -> None:
         """The first point of a unit that earlier starts printed, too."""
-        if self._has_position or point.unit not in self._resumed.earlier:
+        is_first = not self._has_position and not point.is_of_start
+        if not is_first or point.unit not in self._resumed.earlier:
             return
         self._has_position = True
         earlier = self._resumed.earlier

@@ -58,6 +58,8 @@ class LogLines:
         self._keras_epoch: int | None = None
         self._blocks = LogBlocks()
         self._bars = Bars(from_step)
+        self._from_step = from_step
+        self._boosts_anew: bool | None = None
         self._newest = Point(0.0, {})
         self._alone: dict[str, float] = {}
 
@@ -91,12 +93,22 @@ class LogLines:
             return _dictionary(match[1])
         match = _BOOSTING.match(line)
         if match:
-            return _boosting(int(match[1]), line[match.end() :])
+            return self._boosted(int(match[1]), line[match.end() :])
         match = _CATBOOST.match(line)
         if match:
             found = _CATBOOST_VALUE.findall(line)
             return _pairs({"step": match[1], **dict(found)})
         return self._keras(line) or _words(line) or self._blocks.read(line) or self._bars.read(line)
+
+    def _boosted(self, round_number: int, text: str) -> Point | None:
+        """XGBoost counts from 0 in each call, whatever model it goes on from; LightGBM goes on."""
+        point = _boosting(round_number, text)
+        if self._boosts_anew is None and point is not None:
+            self._boosts_anew = round_number == 0 and self._from_step > 0
+        if point is None or not self._boosts_anew:
+            return point
+        before = self._from_step if math.isfinite(self._from_step) else 0.0
+        return replace(point, position=round_number + before, is_of_start=True)
 
     def _keras(self, line: str) -> Point | None:
         match = _KERAS_EPOCH.fullmatch(line)

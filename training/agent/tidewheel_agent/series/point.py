@@ -23,6 +23,8 @@ class Point:
     """Unix seconds at which the script wrote it; None where its format does not say."""
     shows_again: bool = False
     """From a progress bar, which shows the newest value until another one is measured."""
+    is_of_start: bool = False
+    """The script counts from 0 at each start, so the position does not tell whether it resumed."""
 
 
 def placed(values: dict[str, float], positions: Sequence[tuple[str, Unit]]) -> Point | None:

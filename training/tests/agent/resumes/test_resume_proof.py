@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +29,7 @@ from tidewheel_agent.resumes.resume_proof import (
     read_earlier,
 )
 from tidewheel_agent.series.log_lines import LogLines
+from tidewheel_agent.series.point import Point
 from tidewheel_agent.series.recorder import SeriesRecorder
 from tidewheel_agent.trackers.run_series import RunSeries
 
@@ -141,6 +143,15 @@ def test_positions_that_go_on_tell_beside_a_number_that_never_moves() -> None:
     assert verdict is not None and (verdict.kind, verdict.stood) == ("resumed", 120)
     assert by_position(1, "step", known, checkpoint(0)) is None
     assert by_position(0, "step", {"step": Earlier(0, 490, 200, 490)}, checkpoint(1500)) is None
+
+
+def test_xgboost_is_judged_by_its_checkpoints(tmp_path: Path) -> None:
+    resumed = Resumed(checkpoint(142), [], {"step": Earlier(0, 141, 9)}, None)
+    proof = ResumeProof(tmp_path / "note.json", resumed)
+    proof.add(Point(142, {"train-logloss": 0.1}, is_of_start=True))
+    assert proof.verdict is None
+    proof.saw_checkpoint(replace(checkpoint(6), saved_at=time.time()))
+    assert proof.verdict is not None and proof.verdict.kind == "beganAgain"
 
 
 def test_a_script_whose_files_nobody_knows_resumes_by_its_positions() -> None:

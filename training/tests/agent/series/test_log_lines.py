@@ -155,6 +155,25 @@ def test_a_value_that_is_no_number_is_told(line: str, name: str) -> None:
     assert not math.isfinite(point.values[name])
 
 
+@pytest.mark.parametrize(
+    ("from_step", "line", "position", "is_of_start"),
+    [
+        (142.0, "[0]\ttrain-logloss:0.009", 142, True),
+        (0.0, "[0]\ttrain-logloss:0.46", 0, False),
+        (math.inf, "[0]\ttrain-logloss:0.009", 0, True),
+        (142.0, "[143]\tvalid_0's l2: 0.24", 143, False),
+    ],
+)
+def test_xgboost_goes_on_after_the_rounds_before(
+    from_step: float, line: str, position: float, is_of_start: bool
+) -> None:
+    lines = LogLines(from_step=from_step)
+    point, later = lines.read(line), lines.read(line.replace("[", "[1", 1))
+    assert point is not None and later is not None
+    assert (point.position, point.is_of_start) == (position, is_of_start)
+    assert later.position > position
+
+
 def test_keras_names_the_epoch_on_a_line_of_its_own() -> None:
     lines = LogLines()
     assert lines.read("469/469 - 5s - 10ms/step - loss: 0.05") is None
