@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { ACCOUNT_ID } from '@tidewheel/emulators/region/clients.ts';
 import { expect } from 'vitest';
 import * as z from 'zod';
 import { PROJECT_FOLDER, type TestRegion } from '../support/region.ts';
@@ -34,8 +35,9 @@ export async function probedStrategies(
   const { clients, stack } = region;
   const Key = `${bucketKeys.source('digits')}either.py`;
   await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body: EITHER }));
-  // Parameter servers need an image of TensorFlow, which no host here pulls.
-  const image = ['training.framework=tensorflow', 'training.frameworkVersion="2.19"'];
+  // Parameter servers need TensorFlow. A person's own image stands for no packages that a host here would install.
+  const own = `${ACCOUNT_ID}.dkr.ecr.us-east-1.amazonaws.com/tensorflow:2.19`;
+  const image = ['training.framework=tensorflow', `training.image="${own}"`];
   const varied = ['training.strategy=mpi,parameter-server', 'training.entryPoint=either.py', ...image];
   const words = [...varied, 'compute.purchaseOption=on-demand'].flatMap((each) => ['--vary', each]);
   const limits = ['--steps', '25', '--budget', '1', '--json', '--state', stateDirectory];

@@ -162,9 +162,9 @@ const imagesOn = (devices: readonly TrainingType['device'][], training: Pipeline
   );
 
 const PYTHON_PACKAGES = {
-  // A machine's Python is chosen for these: gigabytes, which no job installs.
+  // A machine's Python is chosen for it: gigabytes, which no job installs.
   pytorch: () => [],
-  tensorflow: () => [],
+  tensorflow: (version) => [`tensorflow==${version}`],
   huggingface: (version) => [`transformers==${version}`, 'datasets', 'accelerate', 'evaluate'],
   sklearn: (version) => [`scikit-learn==${version}`, 'scipy', 'pandas', 'pyarrow'],
   xgboost: (version) => [`xgboost==${version}`, 'scikit-learn', 'scipy', 'pandas', 'pyarrow'],

@@ -143,6 +143,7 @@ it.each([
   ['sklearn', '1.4-2-py312', 'cpu', 'scikit-learn==1.4.2'],
   ['xgboost', '3.0-5', 'cpu', 'xgboost==3.0.5'],
   ['huggingface', '5.3.0', 'gpu', 'transformers==5.3.0'],
+  ['tensorflow', '2.21.0', 'cpu', 'tensorflow==2.21.0'],
 ] as const)('the image of %s %s stands for its packages', (framework, version, device, named) => {
   const answer = ask(version, device, 'us-east-1', framework);
   expect(answer.kind === 'image' && packagesOfImage(answer.uri)).toContain(named);

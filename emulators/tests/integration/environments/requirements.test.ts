@@ -172,3 +172,23 @@ test('packages that no index has are named', async () => {
   const laid = layEnvironment(projectPython(), path.join(folder, 'absent'), environments(), { packages });
   await expect(laid).rejects.toThrow('No matching distribution found for absent==1.0');
 });
+
+test('a package without CUDA stands for the other one', async () => {
+  vi.stubEnv('PIP_INDEX_URL', indexUrl);
+  const lay = (below: string, name: string) =>
+    layEnvironment(below, path.join(folder, name), environments(), { packages: ['xgboost==1.0'] });
+  const hasOwn = process.platform === 'linux' && process.arch === 'x64';
+  const wanted = `No matching distribution found for xgboost${hasOwn ? '-cpu' : ''}==1.0`;
+  await expect(lay(projectPython(), 'without')).rejects.toThrow(wanted);
+  const host = await newHost();
+  const [site = ''] = (await readdir(path.join(host, '../../lib'))).filter((name) =>
+    name.startsWith('python'),
+  );
+  const installed = path.join(host, '../../lib', site, 'site-packages/xgboost_cpu-1.0.dist-info');
+  await mkdir(installed);
+  await writeFile(
+    path.join(installed, 'METADATA'),
+    'Metadata-Version: 2.1\nName: xgboost-cpu\nVersion: 1.0\n',
+  );
+  await lay(host, 'with');
+});
