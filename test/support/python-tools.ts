@@ -16,10 +16,12 @@ export interface Requirements {
   readonly file: string;
   /** Installed without what these packages depend on. */
   readonly bareFile?: string;
+  /** The Python of an environment whose packages are found after these. */
+  readonly below?: string;
 }
 
 /** @returns the environment's folder, which is made on the first call and again if the requirements change */
-export async function pythonTools({ name, file, bareFile }: Requirements): Promise<string> {
+export async function pythonTools({ name, file, bareFile, below }: Requirements): Promise<string> {
   const files = [file, ...(bareFile === undefined ? [] : [bareFile])];
   const hash = createHash('sha256');
   for (const each of files) hash.update(await readFile(each));
@@ -29,12 +31,20 @@ export async function pythonTools({ name, file, bareFile }: Requirements): Promi
   if (existsSync(complete)) return folder;
   await rm(folder, { recursive: true, force: true });
   await mkdir(path.dirname(folder), { recursive: true });
-  await run('python3', ['-m', 'venv', '--without-pip', folder]);
+  await run(below ?? 'python3', ['-m', 'venv', '--without-pip', folder]);
   const install = installer(folder);
   await install(['-r', file]);
   if (bareFile !== undefined) await install(['--no-deps', '-r', bareFile]);
+  if (below !== undefined) await findBelow(folder, below);
   await writeFile(complete, '');
   return folder;
+}
+
+async function findBelow(folder: string, below: string): Promise<void> {
+  const sites = async (python: string): Promise<string> =>
+    (await run(python, ['-c', 'import site; print(site.getsitepackages()[0])'])).stdout;
+  const own = await sites(path.join(folder, 'bin/python'));
+  await writeFile(path.join(own.trim(), 'below.pth'), await sites(below));
 }
 
 /** By the uv that the set-up has brought into the project's environment: pip takes ten times its CPU time. */

@@ -20,12 +20,13 @@ export interface TestRegion {
   stop(): Promise<void>;
 }
 
-export async function startTestRegion(market = 'demo'): Promise<TestRegion> {
+/** @param pythonPath the Python of the emulators and of all hosts */
+export async function startTestRegion(market = 'demo', pythonPath = PYTHON): Promise<TestRegion> {
   const stateDirectory = await mkdtemp(join(tmpdir(), 'tidewheel-e2e-'));
   const region = await startRegion({
     projectFolder: PROJECT_FOLDER,
     stateDirectory,
-    pythonPath: PYTHON,
+    pythonPath,
     market: marketScriptOf(market),
     graceSeconds: 30,
     log: () => undefined,

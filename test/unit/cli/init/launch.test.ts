@@ -10,12 +10,12 @@ import { declareJob } from '../../../../cli/init/parts.ts';
 import { foundJob } from '../../../../cli/init/request.ts';
 import { verb } from '../../../../cli/verbs/init.ts';
 import { folderOfTest } from '../../../support/folders.ts';
-import { SAGEMAKER_PROJECTS, writeFiles } from '../../../support/sagemaker-projects.ts';
+import { type Files, SAGEMAKER_PROJECTS, writeFiles } from '../../../support/sagemaker-projects.ts';
 
 const clone = path.join(import.meta.dirname, '../../../..');
 
 /** What `tidewheel init` writes and says in a folder of these files. */
-async function initIn(files: Readonly<Record<string, string>>, ...words: readonly string[]) {
+async function initIn(files: Files, ...words: readonly string[]) {
   const folder = folderOfTest('init');
   await writeFiles(folder, files);
   const said: string[] = [];
@@ -91,7 +91,7 @@ describe('a project of someone who trains with the SDK', () => {
       compute: { instanceTypes: ['g5.12xlarge'], nodes: 2, purchaseOption: 'spot' },
       limits: { deadlineHours: 48 },
     });
-    expect(said).toContain('4 images\n');
+    expect(said).toContain('64 images\n');
     expect(said).toMatch(/not taken\n +keep_alive_period_in_seconds +600/);
   });
 });

@@ -147,7 +147,7 @@ def test_positions_that_go_on_tell_beside_a_number_that_never_moves() -> None:
 
 def test_xgboost_is_judged_by_its_checkpoints(tmp_path: Path) -> None:
     resumed = Resumed(checkpoint(142), [], {"step": Earlier(0, 141, 9)}, None)
-    proof = ResumeProof(tmp_path / "note.json", resumed)
+    proof = ResumeProof(tmp_path / "note.json", resumed, tmp_path, LogProgress())
     proof.add(Point(142, {"train-logloss": 0.1}, is_of_start=True))
     assert proof.verdict is None
     proof.saw_checkpoint(replace(checkpoint(6), saved_at=time.time()))
