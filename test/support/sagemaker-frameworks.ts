@@ -180,6 +180,8 @@ keep = tf.keras.callbacks.ModelCheckpoint(checkpoints + "/epoch-{epoch:03d}.kera
 model.fit(batches(args.train), validation_data=batches(args.validation), verbose=2,
           epochs=args.rounds, initial_epoch=done, callbacks=[keep, Slow()])
 model.export(os.path.join(args.model_dir, "1"))
+# A SavedModel also describes the objects that made it, which differ in a model that was loaded.
+np.savetxt(os.path.join(args.model_dir, "weights.txt"), np.concatenate([w.ravel() for w in model.get_weights()]))
 `,
   },
   lightning: {
@@ -242,7 +244,7 @@ export const NETWORK_PROJECTS: readonly Brought[] = [
     files: FILES.tensorflow,
     round: /^Epoch (\d+)\//,
     rounds: ROUNDS,
-    model: '1/variables/variables.data-00000-of-00001',
+    model: 'weights.txt',
   },
   { name: 'lightning', files: FILES.lightning, ...EACH, model: 'model.pt' },
 ];
