@@ -77,7 +77,9 @@ await runCommand(USAGE, async (args) => {
   const lines = all ? cells : cells.filter(({ slice }) => slice === 'all');
   const looks = kept.flatMap(({ shown }) => shown);
   const took = looks.map(({ cpuMilliseconds }) => cpuMilliseconds).toSorted((a, b) => a - b);
-  const alarmed = kept.filter(({ shown }) => shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5));
+  const alarmed = kept.filter(({ shown }) =>
+    shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
+  );
   const late = kept.filter(({ isLate }) => isLate).length;
   console.log([HEAD, ...lines.map(lineOf)].join('\n'));
   console.log(

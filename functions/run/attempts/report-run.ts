@@ -28,6 +28,20 @@ export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachin
   return { status, failure, whenDone };
 }
 
+const formerAttempts = async (deps: Pick<ReportDeps, 'attempts'>, { pipeline, batch }: RunRecord) =>
+  batch > 1 ? deps.attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable) : undefined;
+
+const resultOf = ({ promises }: RunRecord, report: RunReport): NonNullable<RunRecord['result']> => ({
+  finishedAt: report.finishedAt,
+  attempts: report.attempts.length,
+  interruptions: report.interruptions,
+  lostSeconds: report.lostSeconds,
+  costUsd: report.costUsd,
+  onDemandUsd: report.onDemandUsd,
+  isDeadlineMet: report.deadline.met,
+  ...(report.status === 'succeeded' && { misses: promises?.map((each) => missOf(each, report)) }),
+});
+
 /**
  * The first verdict stands: it is recorded before any other step, so a retry after a crash repeats it. The report is
  * written before the run is closed: after a crash between the two it is written again.
@@ -55,10 +69,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   const { leading } = metricsOf({ run, attempts, series });
   const report = makeReport({
     run,
-    former:
-      run.batch > 1
-        ? await deps.attempts.list(runIdOf(run.pipeline, run.batch - 1)).catch(noneIfUnreadable)
-        : undefined,
+    former: await formerAttempts(deps, run),
     attempts,
     timeline,
     series,
@@ -76,17 +87,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     updatedAt: finishedAt,
     ...(report.failure !== undefined && { failure: report.failure }),
     ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
-    result: {
-      finishedAt,
-      attempts: report.attempts.length,
-      interruptions: report.interruptions,
-      lostSeconds: report.lostSeconds,
-      costUsd: report.costUsd,
-      onDemandUsd: report.onDemandUsd,
-      isDeadlineMet: report.deadline.met,
-      ...(status === 'succeeded' && { misses: run.promises?.map((each) => missOf(each, report)) }),
-      ...(leading !== undefined && { metric: leading }),
-    },
+    result: { ...resultOf(run, report), ...(leading !== undefined && { metric: leading }) },
   });
   return report;
 }

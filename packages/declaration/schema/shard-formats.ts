@@ -63,8 +63,9 @@ export const largestShardOf = (name: string): DeclaredFormat['largestShard'] => 
 /** Reads what other rules have refused too, so a field may be of any type. */
 export function pipeProblems({ packing, training }: Partial<Record<'packing' | 'training', unknown>>) {
   const format = valueAt(packing, ['format']);
-  const seeks = typeof format === 'string' ? declared(format)?.seeks : undefined;
-  if (valueAt(training, ['inputMode']) !== 'Pipe' || seeks === undefined) return [];
+  if (typeof format !== 'string' || valueAt(training, ['inputMode']) !== 'Pipe') return [];
+  const seeks = declared(format)?.seeks;
+  if (seeks === undefined) return [];
   const message = `Pipe cannot carry packing.format ${format}, because ${seeks}: write FastFile or File, or pack webdataset, tfrecord, recordio or lines`;
   return [{ path: ['training', 'inputMode'], message }];
 }
