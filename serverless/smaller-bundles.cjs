@@ -4,6 +4,7 @@
  */
 const fs = require('node:fs/promises');
 const path = require('node:path');
+const { gzipSync } = require('node:zlib');
 const { builtPage } = require('./built-page.cjs');
 
 /**
@@ -17,7 +18,9 @@ const operationsInUse = {
     build.onLoad({ filter: /@aws-sdk[/\\]client-[^/\\]+[/\\]dist-es[/\\]schemas[/\\]schemas_0\.js$/ }, async ({ path: file }) => {
       const source = await fs.readFile(file, 'utf8');
       const constants = new Map([...source.matchAll(/^const (\w+) = ("[^"\\]*");$/gm)].map(([, name, value]) => [name, value]));
-      return { contents: source.replace(/\[(_\w+)\]:/g, (computed, name) => `${constants.get(name) ?? computed.slice(0, -1)}:`) };
+      const named = source.replace(/\[(_\w+)\]:/g, (computed, name) => `${constants.get(name) ?? computed.slice(0, -1)}:`);
+      // Its 140 classes of errors are 40 KB. An error without a class has its name all the same, and is told by it.
+      return { contents: file.includes('client-ssm') ? named.replace(/^n0_registry\.registerError\(.*\);$/gm, '') : named };
     });
   },
 };
@@ -53,6 +56,19 @@ const noJsonSchema = {
   },
 };
 
+/** A seventh of the API's bundle as text, which only one call reads. */
+const compressedOpenApi = {
+  name: 'compressed-open-api',
+  setup(build) {
+    build.onLoad({ filter: /docs[/\\]openapi\.json$/ }, async ({ path: file }) => {
+      const packed = gzipSync(JSON.stringify(JSON.parse(await fs.readFile(file, 'utf8'))), { level: 9 }).toString('base64');
+      return {
+        contents: `import { gunzipSync } from 'node:zlib';\nexport default JSON.parse(gunzipSync(Buffer.from('${packed}', 'base64')).toString());`,
+      };
+    });
+  },
+};
+
 /**
  * Node.js gets the CommonJS build of `yaml`, of which esbuild drops nothing. The package has the same code as ES modules,
  * for bundlers of pages.
@@ -76,4 +92,5 @@ const versionsOfClients = {
   },
 };
 
-module.exports = [operationsInUse, credentialsOfLambda, versionsOfClients, noJsonSchema, yamlAsModules, builtPage];
+module.exports = [operationsInUse, credentialsOfLambda, versionsOfClients, noJsonSchema, yamlAsModules, compressedOpenApi, builtPage];
+

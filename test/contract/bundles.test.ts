@@ -16,7 +16,7 @@ const LARGEST_BYTES = 2 ** 20;
 const LARGER: Readonly<Record<string, number>> = {
   plan: 1.25 * 2 ** 20,
   reconcile: 1.1 * 2 ** 20,
-  api: 1.2 * 2 ** 20,
+  api: 1.1 * 2 ** 20,
 };
 
 const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
