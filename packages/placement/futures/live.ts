@@ -130,9 +130,10 @@ function begin(world: World, drawn: Drawn, begins: Begins): Course {
 }
 
 /** Until then On-Demand can be put off; in the past it is needed. */
-function latestSafe({ onDemand, ...world }: World, course: Course): number {
-  if (onDemand.length === 0) return Number.POSITIVE_INFINITY;
-  const least = Math.min(...onDemand.map((each) => neededOn(each, course)));
+function latestSafe(world: World, course: Course): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const each of world.surest) least = Math.min(least, neededOn(each, course));
+  if (least === Number.POSITIVE_INFINITY) return least;
   return world.secondsLeft - least - world.restartSeconds - world.marginSeconds;
 }
 

@@ -43,6 +43,8 @@ export interface World {
   readonly spot: readonly SpotPlace[];
   /** From the cheapest to the fastest; none where the pipeline allows none. */
   readonly onDemand: readonly DemandPlace[];
+  /** Those of them that no other one beats in both start and speed. */
+  readonly surest: readonly DemandPlace[];
   readonly secondsLeft: number;
   readonly marginSeconds: number;
   /** The least that a start costs. */
@@ -82,6 +84,10 @@ export function worldOf(
     ...(own !== undefined && !isOnSpot ? [own] : []),
     ...fallbacks.filter((each) => each !== own),
   ];
+  const onDemand = bought.map((each) => ({
+    ...placeOf(each, situation),
+    safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
+  }));
   const cheapest = Math.min(...spot.map(unit));
   const planned = fallbacks[0];
   const trust = trustOf(observations);
@@ -94,10 +100,8 @@ export function worldOf(
       capacityErrors: errorsOf(each).capacityErrors,
       coolSeconds: Math.max(0, cooldownSeconds(errorsOf(each), situation)),
     })),
-    onDemand: bought.map((each) => ({
-      ...placeOf(each, situation),
-      safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
-    })),
+    onDemand,
+    surest: surestOf(onDemand),
     secondsLeft: situation.secondsLeft,
     marginSeconds: situation.marginSeconds,
     restartSeconds: work.restartSeconds,
@@ -109,6 +113,17 @@ export function worldOf(
         ? undefined
         : fallbackOf(planned, cheapest, situation).plan,
   };
+}
+
+/** From the fastest on, each starts sooner than all before it. */
+function surestOf(places: readonly DemandPlace[]): readonly DemandPlace[] {
+  const byFactor = places.toSorted((a, b) => a.safeFactor - b.safeFactor);
+  let soonest = Number.POSITIVE_INFINITY;
+  return byFactor.filter(({ startSeconds }) => {
+    if (startSeconds >= soonest) return false;
+    soonest = startSeconds;
+    return true;
+  });
 }
 
 /** A pool that may not be chosen again, such as one whose download would now end too late, still trains. */

@@ -6,7 +6,7 @@ import { type History, live } from '../../support/world/history.ts';
 import { PIPELINE } from '../../support/world/world.ts';
 
 /** The same histories each time; TIDEWHEEL_HISTORIES=2000 TIDEWHEEL_SEED=$RANDOM looks at others. */
-const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 14);
+const numRuns = Number(process.env['TIDEWHEEL_HISTORIES'] ?? 10);
 const seed = Number(process.env['TIDEWHEEL_SEED'] ?? 1);
 
 /** Ends of attempts, so that a world in which no job starts passes no test. */
