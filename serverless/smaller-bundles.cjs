@@ -19,7 +19,7 @@ const operationsInUse = {
       const source = await fs.readFile(file, 'utf8');
       const constants = new Map([...source.matchAll(/^const (\w+) = ("[^"\\]*");$/gm)].map(([, name, value]) => [name, value]));
       const named = source.replace(/\[(_\w+)\]:/g, (computed, name) => `${constants.get(name) ?? computed.slice(0, -1)}:`);
-      // Its 140 classes of errors are 40 KB. An error without a class has its name all the same, and is told by it.
+      // Its 140 classes of errors are 40 KB. An error without a class still has its name.
       return { contents: file.includes('client-ssm') ? named.replace(/^n0_registry\.registerError\(.*\);$/gm, '') : named };
     });
   },
