@@ -71,7 +71,7 @@ function crpsOf({ low, expected, high }: Shown['seconds'], happened: number): nu
   return (2 * (loss(low, 0.05) + loss(expected, 0.5) + loss(high, 0.95))) / 3;
 }
 
-/** Of a normal distribution, half a percent lies above. */
+/** Half a percent of a normal distribution lies above it. */
 const Z = 2.576;
 
 function wilson(share: number, count: number): readonly [number, number] {

@@ -30,7 +30,7 @@ export const placeWords = ({ stage, region, state }: DeploymentName, folder: str
     ...(state === undefined ? [] : [placeWord('state', path.resolve(folder, state))]),
   ].join(' ');
 
-/** Of a region whose state is not where verbs look. */
+/** The words that name a region whose state is not where verbs look. */
 export const placeOfState = (state: string): string =>
   path.basename(state) === '.tidewheel' ? '' : placeWord('state', state);
 

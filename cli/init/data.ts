@@ -8,7 +8,7 @@ export interface DataFacts {
   /** Relative to the project's folder, with slashes. */
   readonly folder: string;
   readonly files: number;
-  /** Of all files in the folder; undefined where no size is known. */
+  /** Sum over the folder's files; undefined where no size is known. */
   readonly bytes?: number;
   readonly kind: 'images' | 'files' | 'text';
   /** The suffixes of most files, with their dots. */
@@ -17,7 +17,7 @@ export interface DataFacts {
   readonly otherSuffixes: readonly string[];
   /** What alone is data of that folder, where it has the code too: files and folders, which keep their names. */
   readonly places?: readonly string[];
-  /** Of the folder, its tables or the places, those that the script names itself. */
+  /** Those of the folder, its tables and the places that the script names itself. */
   readonly named?: readonly string[];
   /** The tables at its top. */
   readonly tables: readonly string[];

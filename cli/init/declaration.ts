@@ -129,7 +129,7 @@ function channelsOf(project: Project): Table {
 const sharing = (channels: Table): readonly string[] =>
   Object.keys(channels).filter((name) => asTable(channels[name])['s3'] === 'incoming/');
 
-/** Of channels that lie side by side in one folder: each has the files that are named for it. */
+/** Channels that lie side by side in one folder have the files that are named for each. */
 function givenSplit(project: Project): Table | undefined {
   const names = sharing(channelsOf(project));
   const split = asTable(project.data?.layout?.fields.split);

@@ -10,7 +10,7 @@ interface Wanted {
   readonly wanted: string | undefined;
   /** A job says where its data is: another folder may have pictures of a notebook, or the code. */
   readonly isOptional: boolean;
-  /** Of the script. */
+  /** The script's source. */
   readonly text: string;
 }
 
@@ -74,7 +74,7 @@ const NO_DATA =
 const DATA =
   /data|set|images?|imgs?|photos?|pictures?|audio|wavs?|clips?|videos?|texts?|corpus|train|test|val|inputs?|masks?|labels?|raw/i;
 const TABLES = /\.(csv|tsv|parquet|jsonl|ndjson|feather|arrow|npz|npy|h5|hdf5|pkl|xlsx)$/i;
-/** Of other uses, unless it is named for the data. */
+/** A file of this kind is no data unless its name says so. */
 const DOCUMENT = /\.(json|ya?ml)$/i;
 
 /** The folder with the most files of data, and what seems to be of the same; else tables at the top. */

@@ -99,7 +99,7 @@ interface Code {
 /** The SDK looks from where the launcher was started: its own folder, or the project's. */
 export function codeOf(job: FoundJob, file: string, names: readonly string[]): Code {
   const { entryPoint } = job;
-  // Of an archive in S3 the launcher knows no folder.
+  // The launcher knows no folder for an archive in S3.
   const source = job.source?.startsWith('s3://') === true ? undefined : job.source;
   const at = source === undefined ? path.posix.dirname(entryPoint ?? '') : source;
   const script = source === undefined ? path.posix.basename(entryPoint ?? '') : (entryPoint ?? '');

@@ -46,7 +46,7 @@ export async function startOf(
   ]);
 }
 
-/** Of a package that is started as one, its start. */
+/** The start of a package, where the project is started as one. */
 async function trainingOf(
   folder: string,
   names: readonly string[],

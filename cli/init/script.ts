@@ -34,7 +34,7 @@ interface Fill {
   readonly what: 'data' | 'checkpoints' | 'model' | 'resume' | 'config' | 'switch';
   /** The file that a path ends with, such as model.pt; of data, its whole path. */
   readonly file?: string | undefined;
-  /** Of data: what the argument is called without its dashes, where it means a file or a part of it. */
+  /** The argument's name without dashes, where it means a file or a part of the data. */
   readonly part?: string;
   readonly isRequired?: true;
 }
@@ -57,7 +57,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const CHANNEL = /\bSM_CHANNEL_([A-Z0-9_]+)/g;
 const SET_BY_SERVICE = /\bSM_[A-Z]/;
 
-/** Of argparse, click and typer. */
+/** An argument as argparse, click and typer declare it. */
 const ARGUMENT = /\b(?:add_argument|option)\(([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
 const NAMES = /^\s*["'](-{0,2}[\w-]+)["'](?:\s*,\s*["'](--[\w-]+)["'])?/;
 /** One that names a place: a dataset may also be named by a word. */
@@ -175,7 +175,7 @@ function withoutOtherCommands(text: string, own: string): string {
 }
 
 const PARSED_FIELDS = /\b(HfArgumentParser|TrlParser|tyro\.cli|ArgumentParser\(\w*[Cc]onfig)/;
-/** Of a dataclass: `name: Optional[str] = field(default=None, …)`. */
+/** A field of a dataclass: `name: Optional[str] = field(default=None, …)`. */
 const FIELD = /^[ \t]+(\w+)[ \t]*:[ \t]*[\w[\], .|"']+?(?:=[ \t]*field\(([^()]*(?:\([^()]*\)[^()]*)*)\))/gm;
 
 const fieldOf = ([, name = '', inside = '']: readonly string[]): Argument[] =>

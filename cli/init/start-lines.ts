@@ -9,13 +9,13 @@ import type { ScriptFacts } from './script.ts';
 export interface Start {
   /** Where it was found, relative to the project's folder. */
   readonly from: string;
-  /** Of the project: its text says what is trained. */
+  /** A script of the project, whose text says what is trained. */
   readonly script?: string;
   /** It is started as this module of a package. */
   readonly module?: string;
-  /** Of the script or module, as they were written. */
+  /** What the script or module gets, as it was written. */
   readonly arguments?: readonly string[];
-  /** Of `training.command`, where a script and arguments do not say all. */
+  /** The words of `training.command`, where a script and arguments do not say all. */
   readonly command?: readonly string[];
   readonly strategy?: ScriptFacts['strategy'];
   /** Packages that the command needs. */
@@ -142,7 +142,7 @@ function commandIn(line: string): readonly string[] {
 }
 
 interface Around {
-  /** Of the file of the line. */
+  /** The file that has the line. */
   readonly name: string;
   readonly names: readonly string[];
   /** Its folder. */

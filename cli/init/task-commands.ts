@@ -6,14 +6,14 @@ import { asTable, asText, better, cannot, type JobRow, type Line, same, shown, t
 interface Mounts {
   /** By the path on SkyPilot's hosts: what stands for it in bash. */
   readonly places: ReadonlyMap<string, string>;
-  /** Of CreateTrainingJob. */
+  /** As CreateTrainingJob takes them. */
   readonly channels: readonly Table[];
   readonly dependencies: readonly string[];
   readonly rows: readonly JobRow[];
 }
 
 interface Around {
-  /** Of the task. */
+  /** What the task's `envs` set. */
   readonly environment: Table;
   readonly workdir: string;
   readonly names: readonly string[];

@@ -167,7 +167,7 @@ export async function lookAt(
 const programOf = (start: Start | undefined, found: FoundLaunch | undefined): string =>
   start?.from ?? found?.job.entryPoint ?? 'train.py';
 
-/** Of the job that was found, unless a script is named. */
+/** The code of the job that was found, unless a person names a script. */
 async function codeIn(
   folder: string,
   names: readonly string[],

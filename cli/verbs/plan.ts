@@ -162,7 +162,7 @@ function trainingLines(plan: AnswerOf<'planRun'>): readonly string[] {
   ];
 }
 
-/** Of a pipeline of unknown pace. */
+/** The bounds of cost and end while no run has shown the pace. */
 function boundLines({ bounds, deadlineAt, asOf }: AnswerOf<'planRun'>): readonly string[] {
   if (bounds === undefined) return [];
   const deadline =

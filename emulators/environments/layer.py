@@ -127,7 +127,10 @@ def _plain(name: str) -> str:
 
 
 def without_cuda(requirement: str) -> str:
-    """Of xgboost 5 MB instead of 400, of TensorFlow 260 instead of 600; there for Linux alone."""
+    """The package without CUDA: 5 MB instead of 400 for xgboost, 260 instead of 600 for TensorFlow.
+
+    It exists for Linux alone.
+    """
     name, _, version = requirement.partition("==")
     has_both = name in ("tensorflow", "xgboost") and sys.platform == "linux"
     is_usual = platform.machine() == "x86_64" and shutil.which("nvidia-smi") is None

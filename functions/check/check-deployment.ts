@@ -90,7 +90,7 @@ const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Findin
   ),
 ];
 
-/** Of a generation that no list here has: AWS decides at the launch. */
+/** Types of a generation that no list here has: AWS decides at the launch. */
 function laterTypeFindings({ name, compute }: Pipeline): readonly Finding[] {
   const isKnown = { sagemaker: isKnownTrainingType, ec2: isEc2Type } as const;
   const later = (compute.instanceTypes ?? []).filter(

@@ -22,7 +22,7 @@ export function rows(count: number, seed: number): string {
 export const churned = (count: number, seed: number): string =>
   `churned,calls,bill,age\n${rows(count, seed)}`;
 
-/** Of five words each. */
+/** Texts of five words. */
 export function reviews(count: number): string {
   const next = numbers(count);
   return lines(count, () => {
@@ -59,7 +59,7 @@ export function cells(count: number): [name: string, png: Uint8Array][] {
   }).flat();
 }
 
-/** Of grey. */
+/** A grey PNG. */
 function png(pixels: Uint8Array): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(SIDE, 0);

@@ -208,7 +208,7 @@ VIT, PARAMETERS = "vit_base_patch16_224", 86_567_656
 _STATE_BYTES = 16 * PARAMETERS
 """Weights, gradients and AdamW's two averages, in float32."""
 _IMAGE_OPERATIONS, _IMAGE_BYTES = 3 * 35e9, 125e6
-"""Of an image of 224 x 224 pixels, forward and backward, and what is kept between: 34 bytes for
+"""For an image of 224 x 224 pixels, forward and backward, and what is kept between: 34 bytes for
 each of 197 x 768 numbers of 12 layers in 16 bits (https://arxiv.org/abs/2205.05198), here twice."""
 
 
@@ -243,7 +243,7 @@ def _operations_per_second() -> float:
 
 
 def available_bytes() -> int:
-    """Of Linux; else what no program holds."""
+    """MemAvailable on Linux, else what no program holds."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

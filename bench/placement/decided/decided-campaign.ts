@@ -118,7 +118,7 @@ interface Attempt {
 
 /** How a campaign differs from the plainest one. */
 export interface Ways {
-  /** Of training, of the runs before it; default: one run that took as long as this one will. */
+  /** Training seconds of the runs before it. Default: one run that took as long as this one will. */
   readonly formerSeconds?: readonly number[];
   /** Drawn for each attempt; default: 1. */
   readonly pace?: () => number;

@@ -18,7 +18,7 @@ const statuses = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Of all pipelines, also those that were removed, or of one. */
+/** Runs of one pipeline, or of all, also of those that were removed. */
 export const listRuns = defineOperation(
   {
     ...READS,

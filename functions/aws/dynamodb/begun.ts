@@ -81,7 +81,7 @@ async function monthsOf(table: StoredTable): Promise<string[]> {
   return (await table.query(monthSchema, input)).map(({ month }) => month);
 }
 
-/** Of up to 1 MB each. */
+/** Each reads up to 1 MB. */
 const MOST_READS = 5;
 
 async function listBegun(

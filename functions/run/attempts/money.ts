@@ -107,7 +107,7 @@ function spentOn(attempt: AttemptRecord, now: Date) {
   return { purchaseOption, seconds, usd, onDemandUsd };
 }
 
-/** Of the attempt that is open, or else of the next one: what it was decided by. */
+/** What the open attempt was decided by, or else the next one. */
 export async function decisionOf(
   placements: Pick<PlacementStore, 'get'>,
   runId: string,

@@ -98,7 +98,7 @@ const SAVED_NOTHING = {
   text: 'the script saved nothing where it runs, so the run leaves no model: have it save one there, or below SM_MODEL_DIR',
 } as const;
 
-/** Of a run whose model is what its script saves where it runs. The agent's own files do not count. */
+/** Whether the script saved nothing where it runs, though that is the model. The agent's own files do not count. */
 async function hasSavedNothing(
   store: ObjectStore,
   { pipeline, runId, declaration }: RunRecord,

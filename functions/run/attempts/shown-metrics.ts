@@ -32,7 +32,7 @@ export function shownMetrics(
   saved: Values = {},
   { objective }: Declared = {},
 ): ShownMetrics {
-  const found = Object.entries({ ...saved, ...lastValues(series) });
+  const found = Object.entries({ ...saved, ...lastValues(series) }).filter(([name]) => !POSITION.test(name));
   const rank = (name: string): number =>
     name === objective?.metric ? -1 : KINDS.findIndex((kind) => kind.test(name));
   const ordered = found.toSorted(([one], [other]) => rank(one) - rank(other));
@@ -45,6 +45,9 @@ export function shownMetrics(
     leading: name === undefined || value === undefined ? undefined : { name, value },
   };
 }
+
+/** Scripts write their place beside what they measure, into `metrics.json` too. */
+const POSITION = /^(global_?|total_?)?(step|epoch)s?$/i;
 
 /** By their names: of data that was not trained on, of training, and settings that only accompany it. */
 const KINDS: readonly RegExp[] = [

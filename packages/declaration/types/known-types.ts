@@ -15,7 +15,7 @@ const ON_EC2: ReadonlySet<string> = new Set(EC2_TYPES);
 const TRAINED_ON: readonly string[] = TRAINING_TYPES.map((name) => name.slice('ml.'.length));
 
 export const isEc2Type = (type: string): boolean => ON_EC2.has(type);
-/** Of a generation that the list does not have yet. */
+/** Whether the type is of a generation that the list does not have yet. */
 export const isLaterType = (type: string): boolean => likeEarlier(type, EC2_TYPES) !== undefined;
 
 /** @returns why EC2 cannot launch it, and what to write; undefined if it can, or if only EC2 can tell */

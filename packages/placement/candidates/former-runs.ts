@@ -15,7 +15,7 @@ const LOOKED_THROUGH = 100;
 export interface FormerRun {
   /** Training seconds of a whole run. */
   readonly seconds: number;
-  /** Of each of them. */
+  /** The seconds of each of them. */
   readonly all?: readonly number[] | undefined;
   /** By what the last runs were promised, and how they ended. */
   readonly widths?: Widths | undefined;

@@ -51,9 +51,9 @@ export interface PlacementInput {
   readonly progress?: Progress | undefined;
   /** Training seconds of the whole run, as declared or as former runs took. */
   readonly expectedSeconds?: number | undefined;
-  /** Of each former run that those seconds are the longest of. */
+  /** The seconds of each former run; `expectedSeconds` is the longest of them. */
   readonly formerSeconds?: readonly number[] | undefined;
-  /** Of the intervals that its pipeline is promised, by what former runs were promised. */
+  /** Factors on the promised intervals, by what former runs were promised. */
   readonly widths?: Widths | undefined;
   /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;

@@ -29,9 +29,9 @@ export interface Forecast {
   readonly usd: Interval;
   /** The rest of the work at the On-Demand price, without an interruption. */
   readonly onDemandUsd: number;
-  /** Of an end after the deadline; absent where there is none. */
+  /** The chance of an end after the deadline; absent without a deadline. */
   readonly lateChance?: number | undefined;
-  /** Of an end by the budget. */
+  /** The chance that the budget ends the run. */
   readonly overBudgetChance: number;
   /** With which both intervals were corrected. */
   readonly widths: Widths;
@@ -53,7 +53,7 @@ interface ForecastQuestion {
   /** The input that `place` would get now without the attempt that is open. */
   readonly input: PlacementInput;
   readonly standing: Standing;
-  /** Of the run so far. */
+  /** What the run has cost so far. */
   readonly spentUsd: number;
   /** The run's name will do: it is on every record. */
   readonly seed: string;
@@ -203,7 +203,7 @@ const scaledTo = (
   former: readonly number[],
 ): number => (workSeconds / expectedSeconds) * Math.exp(meanOf(former));
 
-/** Of a step on the type at hand, by attempt. */
+/** Logarithms of the seconds of a step on the type at hand, by attempt. */
 const paceLogs = ({ attempts }: PlacementInput, here: Placement | undefined): readonly number[] =>
   measuredThroughputs(attempts)
     .filter(({ instanceType }) => here === undefined || instanceType === here.pool.instanceType)

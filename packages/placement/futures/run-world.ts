@@ -16,7 +16,7 @@ import { type Placement, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
 interface Place {
-  /** Of the gang. */
+  /** For the whole gang. */
   readonly hourlyUsd: number;
   /** Seconds here for a second of the reference's work, and the spread of its logarithm. */
   readonly factor: number;
@@ -49,7 +49,7 @@ export interface World {
   readonly marginSeconds: number;
   /** The least that a start costs. */
   readonly restartSeconds: number;
-  /** Of file systems, until the end. */
+  /** What file systems cost until the end. */
   readonly heldUsdPerHour: number;
   /** Where On-Demand was refused lately: how long that has lasted. */
   readonly refusedSeconds: number;

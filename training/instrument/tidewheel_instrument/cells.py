@@ -44,7 +44,7 @@ RESTART, RESTARTS = 26, 27
 """Seconds from the start of a loader's processes to their first batch, and how often; the first
 start of all is left out."""
 WAIT_BEFORE_STEP = 28
-"""Of WAIT, the seconds before the first step."""
+"""The part of WAIT before the first step, in seconds."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096

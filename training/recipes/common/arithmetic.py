@@ -7,8 +7,8 @@ _FLOAT16_SINCE = (7, 0)
 _BFLOAT16_SINCE = (8, 0)
 """A100, A10G. On older ones PyTorch emulates it, more slowly than float32."""
 _LEAST_OPERATIONS = 1e8
-"""Of a product of matrices that gains. A kernel takes some 10 microseconds to start, in which a T4
-or V100 computes as many operations in float32. It was not measured."""
+"""Operations from which on a product of matrices gains. A kernel takes some 10 microseconds to
+start, in which a T4 or V100 computes as many operations in float32. It was not measured."""
 
 
 def kind_for(name: str, capability: tuple[int, int] | None, operations: float) -> str:

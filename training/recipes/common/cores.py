@@ -57,7 +57,7 @@ def _text(path: Path) -> str:
 
 
 def _numbers(text: str) -> set[int]:
-    """Of the kernel's lists, such as `0-3,8,10`."""
+    """Numbers in a list of the kernel's, such as `0-3,8,10`."""
     numbers: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

@@ -251,7 +251,7 @@ class ImageTask:
         return {"loss": losses / self.world.size, "accuracy": all_correct / seen}
 
     def _print_rate(self, step: int) -> None:
-        """Of all ranks, since the last line. It is no metric, which a resumed run repeats."""
+        """Prints the rate of all ranks since the last line. A resumed run would repeat a metric."""
         begun, began = self._measured_from
         seconds = time.monotonic() - began
         if step > begun:

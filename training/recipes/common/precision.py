@@ -59,7 +59,7 @@ class Precision:
 
 @torch.no_grad()
 def _operations(network: nn.Module, example: torch.Tensor) -> float:
-    """Of a mean product of a forward pass."""
+    """Operations of a mean product of a forward pass."""
     with FlopCounterMode(display=False) as counter:
         network(example)
     products = sum(parameter.ndim > 1 for parameter in network.parameters())

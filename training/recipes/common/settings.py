@@ -81,8 +81,9 @@ class LearningSettings(Settings):
     checkpoint_steps: int = limited(40, 1, 10_000_000)
     """Steps between checkpoints; time adds others between them."""
     precision: str = one_of("auto", "float32", "bfloat16", "float16")
-    """Of the products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled loss on
-    V100 and T4, and float32 on CPUs, on older GPUs and where products are too small to gain."""
+    """Precision of the products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled
+    loss on V100 and T4, and float32 on CPUs, on older GPUs and where products are too small to
+    gain."""
     keep_checkpoints: int = limited(2, 1, 1000)
     """Complete checkpoints to keep; with two, one is complete while the next is written."""
     holdout_percent: int = limited(20, 1, 90)

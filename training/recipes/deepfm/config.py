@@ -27,7 +27,7 @@ class Config(Settings):
     keep_checkpoints: int = limited(2, 1, 1000)
     """Complete checkpoints to keep."""
     precision: str = one_of("auto", "float32", "bfloat16", "float16")
-    """Of the matrix products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled
+    """Precision of the products. `auto` is bfloat16 on GPUs that compute it, float16 with a scaled
     loss on V100 and T4, and float32 on CPUs, on older GPUs and where the layers are too small to
     gain. Weights, Adagrad's sums and the loss stay in float32."""
     seed: int = limited(17, 0, 2**31 - 1)

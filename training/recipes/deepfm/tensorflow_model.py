@@ -72,7 +72,7 @@ def read_arrays(variables: dict[str, Any]) -> Arrays:
 
 
 def capability() -> tuple[int, int] | None:
-    """Of the oldest of this process's GPUs; None without one."""
+    """The capability of this process's oldest GPU; None without one."""
     details = [
         tf.config.experimental.get_device_details(gpu)
         for gpu in tf.config.get_visible_devices("GPU")

@@ -62,6 +62,18 @@ describe('the metrics of a run', () => {
     ]);
   });
 
+  it("leave out the script's place", () => {
+    const saved = {
+      step: 880,
+      totalSteps: 880,
+      epoch: 3,
+      global_step: 880,
+      accuracy: 0.99,
+      epochs_to_best: 2,
+    };
+    expect(Object.keys(shownMetrics([], saved).metrics)).toEqual(['accuracy', 'epochs_to_best']);
+  });
+
   it('are none of a run that gave none', () => {
     expect(shownMetrics([])).toEqual({ metrics: {}, objective: undefined, leading: undefined });
   });

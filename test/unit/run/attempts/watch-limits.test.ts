@@ -56,7 +56,7 @@ async function training(limits: object) {
   return { look, promises: async () => (await deps.runs.get(RUN))?.promises };
 }
 
-/** Of 100 steps, so many so far. */
+/** So many of 100 steps so far. */
 const saved = (step: number, seconds: number): Progress =>
   progressOf(step, { trainingSeconds: seconds, updatedAt: secondsAfter(seconds) });
 

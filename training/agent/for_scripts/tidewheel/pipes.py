@@ -72,7 +72,7 @@ def tar_samples(stream: BufferedIOBase) -> Iterator[dict[str, bytes]]:
 
 
 def lines(stream: BufferedIOBase) -> Iterator[bytes]:
-    """Of text, without their ends."""
+    """Lines of text without their ends."""
     for line in stream:
         yield line.rstrip(b"\r\n")
 

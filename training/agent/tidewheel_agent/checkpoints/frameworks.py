@@ -128,7 +128,7 @@ class FrameworkCheckpoints:
         return None if best is None else checkpoint_of(best)
 
     def uncounted(self) -> str:
-        """Of the last look: why its newest find is none, or what was there instead."""
+        """Why the newest find of the last look is none, or what was there instead."""
         if self.damaged:
             worst = max(self.damaged, key=lambda each: each.saved_at)
             return f"{worst.name} is not whole: {worst.problem}"
@@ -245,8 +245,8 @@ def look_before_start(
 
 
 def furthest(found: Iterable[Found], noted: str | None) -> Found | None:
-    """Of equals, the one named `noted` wins, then the newer one; a copy of the best, written right
-    behind, is not what a script resumes from."""
+    """Among equals the one named `noted` wins, then the newer one; a script does not resume from a
+    copy of the best that was written right behind."""
     return max(found, key=lambda each: _rank(each, noted), default=None)
 
 

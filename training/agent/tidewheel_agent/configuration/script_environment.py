@@ -24,7 +24,7 @@ _FOLLOWERS = tuple(f"{name}_NUM_THREADS" for name in ("MKL", "OPENBLAS", "BLIS",
 
 INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
 STACK_SIGNAL = 55
-"""Of real time: scripts and their libraries use those that have names."""
+"""A signal of real time: scripts and their libraries use those that have names."""
 
 
 @dataclass(frozen=True)

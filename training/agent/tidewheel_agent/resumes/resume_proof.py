@@ -157,7 +157,7 @@ class Resumed:
     others: Sequence[Checkpoint] = ()
     """All that were whole."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """Of the files that were there."""
+    """What the script read of the files that were there."""
     uncounted: str = ""
 
 
@@ -205,7 +205,7 @@ class ResumeProof:
         self._decide(by_checkpoint(saved, resumed, seconds=seconds, steps_per_second=pace))
 
     def _read(self) -> list[str]:
-        """Of what was there."""
+        """The files that were there and that the script read."""
         with contextlib.suppress(OSError):
             text = (self._reads / READS).read_text(encoding="utf-8", errors="replace")
             names = dict.fromkeys(text.splitlines())

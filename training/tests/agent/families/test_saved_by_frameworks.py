@@ -63,7 +63,7 @@ class Watch:
     case: Case
     kill: str
     whole: list[Save]
-    """Of all attempts."""
+    """What all attempts printed."""
     reporter: ProgressReporter
     looks: list[tuple[str, Content]] = field(default_factory=list)
     """In the save that is under way: before which operation, and what was taken for whole."""

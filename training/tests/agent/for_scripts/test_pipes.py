@@ -20,7 +20,7 @@ Feed = Callable[[bytes], None]
 TFRECORDS = base64.b64decode(
     "BQAAAAAAAADqsgQ+Zmlyc3RV/yPlAAAAAAAAAAApA5gH2OqCog8AAAAAAAAAbVMrCXRoaXJkdGhpcmR0aGlyZGeXzvM="
 )
-"""Of TensorFlow 2.21: `first`, nothing, and `third` three times."""
+"""Written by TensorFlow 2.21: `first`, nothing, and `third` three times."""
 GZIPPED = base64.b64decode(
     "H4sIAAAAAAAAA2NlgIBXm1js0jKLiktC/ys/hYoxaDLPYL/xqmkRP5SfG6zNWZKRWZSCINKnn/sMAIqfEWBEAAAA"
 )
@@ -28,7 +28,7 @@ RECORDIO = base64.b64decode(
     "CiPXzh0AAAAAAAAAAADgQAEAAAAAAAAAAAAAAAAAAABmaXJzdAAAAAoj184EAAAgYWJjZAoj184SAABgZWZnaGlqCiPX"
     "awoj184KI9fOAAAKI9fOAAAAAA=="
 )
-"""Of MXNet 1.9.1: an image `first` of label 7, a record holding the magic number, and nothing."""
+"""By MXNet 1.9.1: an image `first` of label 7, a record with the magic number, and nothing."""
 MAGIC = bytes.fromhex("0a23d7ce")
 
 

@@ -202,7 +202,7 @@ def test_earlier_positions_end_where_the_checkpoint_was_saved(tmp_path: Path) ->
 
 
 def proof_of(folder: Path, log_progress: LogProgress, *names: str) -> ResumeProof:
-    """Of a start with several whole checkpoints, the first of which is taken for the newest."""
+    """A start with several whole checkpoints, of which the first is taken for the newest."""
     whole = [
         Checkpoint(step, name, None, None, saved_at=step, files={name: step})
         for step, name in enumerate(names, start=1)

@@ -38,7 +38,7 @@ time.sleep(60)
 
 @pytest.fixture
 def others() -> Iterator[SharedMemory]:
-    """Of another job on this machine."""
+    """A process of another job on this machine."""
     shared = SharedMemory(f"{PREFIX}-other", True, 64)
     yield shared
     shared.close()
