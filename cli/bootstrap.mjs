@@ -16,9 +16,10 @@ import { closingLine, HEAVY, PARTS, runTests } from './setup/tests.mjs';
 const USAGE = `usage: node cli/bootstrap.mjs COMMAND
 
   start [OPTIONS]       set up, then run Tidewheel on this machine (start --help)
-  test [PART...] [--with-check] [--changed[=COMMIT]]
+  test [PART...] [--with-check] [--changed[=COMMIT]] [--again]
                         set up, then run all tests, or those parts: unit contract integration e2e python;
-                        --changed: what the changes since COMMIT (HEAD) can reach; the part heavy runs only if named
+                        --changed: what the changes since COMMIT (HEAD) can reach; the part heavy runs only if named,
+                        with --again only what has not passed
   check                 set up, then check format, lint and types
   format                put in order what a program can
   setup [--develop]     set up only; --develop adds what tests and checks need
@@ -37,7 +38,7 @@ const COMMANDS = {
 
   async test(args) {
     const changed = args.find((arg) => /^--changed(=|$)/.test(arg));
-    const named = args.filter((arg) => arg !== '--with-check' && arg !== changed);
+    const named = args.filter((arg) => !['--with-check', '--again', changed].includes(arg));
     const known = [...PARTS, HEAVY];
     const unknown = named.filter((part) => !known.includes(part));
     if (unknown.length > 0)
@@ -52,7 +53,7 @@ const COMMANDS = {
     }
     await setUp({ develop: true });
     const checks = args.includes('--with-check') ? await runChecks() : { passed: 0, failed: 0 };
-    const counts = await runTests(parts, reach);
+    const counts = await runTests(parts, { limits: reach, again: args.includes('--again') });
     counts.passed += checks.passed;
     counts.failed += checks.failed;
     process.stdout.write(`\n${closingLine(counts)}\n`);

@@ -16,6 +16,7 @@ import { type Row, recipeTable, rowSchema } from './table.ts';
 const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --all      also those that need an environment of their own (.venv-tf, .venv-ray, .venv-horovod: made on demand)
   --seed N   seed of the interruptions (7)
+  --prepare  only make the environments
   --write    put the table into docs/research/training.md; with --all, as the page has a row for each
   --list     print the names`;
 
@@ -23,12 +24,14 @@ const spec = {
   options: {
     all: { type: 'boolean', default: false },
     seed: { type: 'string', default: '7' },
+    prepare: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
   schema: z.object({
     all: z.boolean(),
     seed: z.string().regex(/^\d{1,9}$/, 'give a number of up to nine digits'),
+    prepare: z.boolean(),
     write: z.boolean(),
     list: z.boolean(),
   }),
@@ -106,7 +109,10 @@ async function main(args: readonly string[]): Promise<number> {
     print(chosen.map(({ name }) => name).join('\n'));
     return 0;
   }
-  return measureAll(chosen, values);
+  if (!values.prepare) return measureAll(chosen, values);
+  for (const name of new Set(chosen.map(({ environment }) => environment)))
+    await environmentPython(root, name, print);
+  return 0;
 }
 
 async function measureAll(chosen: readonly Entry[], { seed, write }: Values): Promise<number> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { closingLine, countJunit, countVitest } from '../../../../cli/setup/tests.mjs';
+import { countJunit, countVitest } from '../../../../cli/setup/runners.mjs';
+import { closingLine } from '../../../../cli/setup/tests.mjs';
 
 const vitestReport = (overrides: object) =>
   JSON.stringify({
