@@ -143,9 +143,13 @@ _ASIDE = re.compile(
 )
 _PAIR = (
     r"(?:(?:train(?:ing)?|val(?:id(?:ation)?)?|test|eval|mean|avg|running) )?"
-    r"[A-Za-z_][\w@./-]{0,40}\s*[:=]\s*[-+]?(?:nan|inf|[\d.]+(?:e[-+]?\d+)?%?)"
+    r"[A-Za-z_][\w@./-]{0,40}"
+    r"(?:\s*[:=]\s*[-+]?(?:nan|inf|[\d.]+(?:e[-+]?\d+)?%?)"
+    # print("accuracy", 0.98); a whole number may count anything.
+    r"|\s+[-+]?(?:nan|inf|\d*\.\d+(?:e[-+]?\d+)?%?))"
 )
 PAIRS = re.compile(rf"{_PAIR}(?:[\s,;|]+{_PAIR})*", re.IGNORECASE)
+"""A whole line of names and values."""
 
 
 class Bars:
@@ -177,7 +181,7 @@ class Bars:
         elif self._is_stale or not PAIRS.fullmatch(line):
             return None
         else:
-            values = metrics_in(line, with_sign=True)
+            values = metrics_in(line)
             self._is_stale = not self._below.isdisjoint(values)
             self._below.update(values)
         if not values or self._is_off or self._is_stale:

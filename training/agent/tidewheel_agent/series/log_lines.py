@@ -69,7 +69,7 @@ class LogLines:
         point = self._read(line)
         if point is None:
             if self._pattern is None and PAIRS.fullmatch(line) and len(self._alone) < MOST_VALUES:
-                self._alone |= metrics_in(line, with_sign=True)
+                self._alone |= metrics_in(line)
             return None
         if not math.isfinite(point.position):
             return None

@@ -215,6 +215,8 @@ def test_a_setting_is_no_position(line: str, position: float | None) -> None:
         ("[98]\tauc:0.8\n[99]\tauc:0.9\nTest accuracy: 93.1%", 99, {"Test_accuracy": 93.1}),
         ("lr: 0.1\nstep 5 lr 0.01 loss 0.5\nval_loss: nan", 5, {"val_loss": math.nan}),
         ("the loss: 5.1 was low\nepoch 3", 0, {}),
+        ("acc 1.0\nval loss -.5, f1 nan", 0, {"acc": 1.0, "val_loss": -0.5, "f1": math.nan}),
+        ("error 404\nloss 2\nversion 1.0\nlowest loss 0.1\nloss 0.1 s\nmap 0.5.1", 0, {}),
     ],
 )
 def test_metrics_without_a_position_count_at_the_end(
