@@ -136,9 +136,17 @@ function givenSplit(project: Project): Table | undefined {
   return names.length > 1 && names.every((name) => name in split) ? split : undefined;
 }
 
-/** `train` has the shards of a script that reads such. */
-export const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[] =>
-  channels.filter((name) => name !== 'train' || !readsShards);
+/** Packing gives a script of shards those of `train` and of the parts of a split. */
+const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[] =>
+  channels.filter((name) => !readsShards || partOf(name) !== name);
+
+/** Parts whose shards the script reads, and that the data does not have. */
+function lackingParts(project: Project): readonly string[] {
+  const { job, facts, data } = project;
+  if (job !== undefined || !facts.readsShards || areShards(project)) return [];
+  const given = ['train', ...Object.keys(data?.layout?.fields.split ?? {})];
+  return facts.channels.filter((name) => partOf(name) === name && !given.includes(name));
+}
 
 function packing(project: Project): string[] {
   const { data } = project;
@@ -269,7 +277,13 @@ export const readsFiles = (project: Project): boolean =>
 export function toDo(project: Project): string[] {
   const { script, facts, data, namesData, start } = project;
   const shared = givenSplit(project) === undefined ? sharing(channelsOf(project)) : [];
+  const parts = lackingParts(project);
   return [
+    ...(parts.length === 0
+      ? []
+      : [
+          `${script} reads shards of ${parts.join(', ')}, which the data does not set apart: declare packing.split, such as { train: 0.9, ${parts[0]}: 0.1 }`,
+        ]),
     ...(shared.length < 2
       ? []
       : [

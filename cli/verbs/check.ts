@@ -20,7 +20,6 @@ import { defineVerb } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
 import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
-import { namedChannels } from '../init/declaration.ts';
 import { notesOf } from '../init/layout-notes.ts';
 import { readScript } from '../init/script.ts';
 import { dataFilesOf } from '../upload/local-files.ts';
@@ -103,8 +102,8 @@ async function channelHints(file: string, { training, packing }: Pipeline): Prom
   const text = script && (await readFile(path.join(folder, source, script), 'utf8').catch(() => undefined));
   if (!text) return [];
   const given = ['train', ...Object.keys(training.channels ?? {}), ...Object.keys(packing.split ?? {})];
-  return namedChannels(readScript(text))
-    .filter((name) => !given.some((each) => each.toLowerCase() === name))
+  return readScript(text)
+    .channels.filter((name) => !given.some((each) => each.toLowerCase() === name))
     .map(
       (name) =>
         `${script} reads SM_CHANNEL_${name.toUpperCase()}, and no channel ${name} is declared in training.channels`,

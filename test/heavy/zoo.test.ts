@@ -49,7 +49,7 @@ beforeAll(async () => {
   test = await startTestRegion('calm');
   api = apiClient(test.region);
   folder = await mkdtemp(path.join(tmpdir(), 'zoo-'));
-}, 240_000);
+}, 600_000);
 
 afterAll(async () => {
   await test.stop();

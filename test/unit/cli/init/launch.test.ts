@@ -572,6 +572,17 @@ describe('a training script', () => {
     expect(declared.packing).toBe('none');
   });
 
+  it.each([
+    ['data/a.png', 'declare packing.split, such as { train: 0.9, validation: 0.1 }'],
+    ['data/validation/a.png', '$SM_CHANNEL_TRAIN'],
+  ])('of shards gets those of a split, not files: %s', async (file, words) => {
+    const others = { 'data/train/b.png': '', 'data/train/c.png': '' };
+    const { declared, text } = await initIn({ 'train.py': `${read}import tarfile\n`, [file]: '', ...others });
+    expect(declared.training.channels).toBeUndefined();
+    expect(declared.packing).toMatchObject({ format: 'webdataset' });
+    expect(text).toContain(words);
+  });
+
   it('that reads more channels has a comment', async () => {
     const { declared, text } = await initIn({
       'launch.py': estimator('').replace('.fit()', '.fit({"train": "s3://b/train"})'),
