@@ -100,6 +100,7 @@ def check_until_kept(reporter: ProgressReporter, folder: Path, step: int) -> Non
     reporter.check()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.heavy) for seed in range(1, 6))]
 )
@@ -112,7 +113,7 @@ def test_a_run_killed_in_its_saves_goes_on_from_whole_checkpoints(
     for attempt in range(1, 4):
         set_attempt(base, attempt)
         with running([base]) as cluster:
-            wait_until(lambda a=attempt: len(began_at(cluster.log())) >= a, 60, "a start")  # type: ignore[misc]
+            wait_until(lambda a=attempt: len(began_at(cluster.log())) >= a, 200, "a start")  # type: ignore[misc]
             try:
                 ended = cluster.agents[0].wait(chance.uniform(0.8, 2.5))
             except Exception:

@@ -71,7 +71,8 @@ def attempt_of(tmp_path: Path, script: str, *, helpers: bool = True) -> Attempt:
         python=python_of("ray", "ray"),
         hosts=HOSTS if helpers else HOSTS[:2],
         groups={"train": HOSTS[:2], "helpers": HOSTS[2:]} if helpers else {},
-        environment={"TIDEWHEEL_GRACE_SECONDS": "60"},
+        # Ray folds lines that differ in a number alone.
+        environment={"TIDEWHEEL_GRACE_SECONDS": "60", "RAY_DEDUP_LOGS": "0"},
     )
     return Attempt(tmp_path / "job", job)
 
