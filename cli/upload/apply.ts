@@ -24,7 +24,7 @@ export interface Applied {
   readonly wakes: boolean;
 }
 
-interface ApplyOptions {
+export interface ApplyOptions {
   readonly api: Api;
   readonly store: BlobStore;
   readonly declaration: LocalDeclaration;

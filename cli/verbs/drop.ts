@@ -19,7 +19,14 @@ import { DECLARATION_FILE, noSuchPipeline, pipelineMeant, type RunRow } from '..
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { openJournal } from '../serve/taken-files.ts';
-import { type Applied, appliedText, apply, changesTraining, storedDeclaration } from '../upload/apply.ts';
+import {
+  type Applied,
+  type ApplyOptions,
+  appliedText,
+  apply,
+  changesTraining,
+  storedDeclaration,
+} from '../upload/apply.ts';
 import { type Groups, groupFiles, groupingOf, suggestion } from '../upload/bundling.ts';
 import { dropBundles } from '../upload/drop-bundles.ts';
 import { type DropProgress, type DroppedFiles, dropFiles } from '../upload/drop-folder.ts';
@@ -172,17 +179,32 @@ async function declare(
   }: Target & { readonly store: BlobStore; readonly dryRun: boolean; readonly keep: boolean },
 ): Promise<Declared> {
   const api = await context.api();
+  const dropped = only === undefined ? { dropped: folder } : {};
   if (declaration === undefined || keep) {
     const stored = await storedDeclaration(api, pipeline);
     if (stored === undefined) throw await noSuchPipeline(api, pipeline);
+    if (declaration !== undefined)
+      context.terminal.note(await keptBack({ api, store, declaration, ...dropped, dryRun: true }));
     return { applied: undefined, settle: settleOf(stored) };
   }
   await refuseUnfit(store, declaration);
-  const dropped = only === undefined ? { dropped: folder } : {};
   const applied = await apply({ api, store, declaration, ...dropped, dryRun });
   if (changesTraining(applied)) context.terminal.note(appliedText(applied, dryRun));
   return { applied, settle: settleOf({ name: pipeline, declaration: declaration.text }) };
 }
+
+/** What --keep leaves out. A declaration that would be refused is no fault of a drop that does not take it. */
+async function keptBack(options: ApplyOptions): Promise<string> {
+  try {
+    const applied = await apply(options);
+    return changesTraining(applied) ? `not taken (--keep): ${appliedText(applied, true)}` : KEEPS_NOTHING;
+  } catch (error: unknown) {
+    if (!(error instanceof UsageError)) throw error;
+    return `not taken (--keep): ${error.message}`;
+  }
+}
+
+const KEEPS_NOTHING = '--keep leaves nothing out: declaration and code are as they are there';
 
 /** The run would fail after all was sent. `apply` names what else is wrong with the declaration. */
 async function refuseUnfit(store: BlobStore, { name, text, file }: LocalDeclaration): Promise<void> {

@@ -7,15 +7,18 @@ import { NoRunYetError, type RunRow, runMeant, runRows } from '../command/run-li
 const POLL_MILLISECONDS = 1_000;
 /** An arrival starts a run within seconds; within minutes where its event was lost. */
 const LONGEST_MILLISECONDS = 180_000;
+const MOST_TAKERS = 20;
 
 type KnownRun = Pick<RunRow, 'runId' | 'status'>;
 
 export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | undefined> =>
   (await runRows(api, { pipeline }, 1))[0];
 
-/** @param before the newest run before anything was sent @returns whether `newest` may take what was sent */
-const takes = (newest: KnownRun | undefined, before: KnownRun | undefined): newest is KnownRun =>
-  newest !== undefined && (newest.runId !== before?.runId || newest.status === 'settling');
+/** Which runs may take what was sent after `before`, newest first: a slow upload may close more than one batch. */
+const takers = (runs: readonly KnownRun[], before: KnownRun | undefined): readonly KnownRun[] =>
+  runs
+    .slice(0, runs.findIndex(({ runId }) => runId === before?.runId) + 1 || undefined)
+    .filter(({ runId, status }) => runId !== before?.runId || status === 'settling');
 
 interface BeginDeps {
   readonly api: Api;
@@ -29,22 +32,32 @@ export async function runAfter(
   pipeline: string,
   before: KnownRun | undefined,
 ): Promise<string> {
-  let newest: KnownRun | undefined;
+  let waits: KnownRun | undefined;
   let silence: Error | undefined;
   let isNoted = false;
   for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await pause(POLL_MILLISECONDS)) {
     try {
-      newest = await newestRun(api, pipeline);
+      const taking = takers(await runRows(api, { pipeline }, MOST_TAKERS), before);
       silence = undefined;
+      const filled = taking.filter(({ status }) => status !== 'empty');
+      const [newest] = filled.length > 0 ? filled : taking.slice(-1);
+      // One that still settles behind another may have come for events that were late, and will have nothing.
+      if (newest !== undefined && (newest.status !== 'settling' || filled.length === 1)) return newest.runId;
+      waits = newest;
     } catch (error: unknown) {
       // The data has been sent: a call that may succeed later must not end the command.
       if (!isPassing(error)) throw error;
       silence = error;
     }
-    if (takes(newest, before)) return newest.runId;
-    if (!isNoted) terminal.note(`waiting for the run of ${pipeline} to begin`);
+    if (!isNoted)
+      terminal.note(
+        waits === undefined
+          ? `waiting for the run of ${pipeline} to begin`
+          : `waiting for what ${waits.runId} takes`,
+      );
     isNoted = true;
   }
+  if (waits !== undefined) return waits.runId;
   // The batch may have closed between the last file and the first look.
   if (before?.status === 'settling') return before.runId;
   if (silence !== undefined) throw silence;

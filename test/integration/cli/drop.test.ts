@@ -207,11 +207,17 @@ digits-000001, which began before, is training: tidewheel watch digits-000001`);
     await write('code/train.py', 'print(7)');
     await write('data/7/e.png', 'e');
     expect(await drop({ keep: true })).toBe(0);
+    expect(said).toContain(
+      'not taken (--keep): digits would be declared again; source: ~ train.py\n  training.hyperparameters.lr: 0.01 -> 0.1\n',
+    );
     expect(await stored()).toBe(declared());
     expect(at.blobStore.body('digits/source/train.py').toString()).toBe('print(1)');
     expect(sent()).toContain('digits/incoming/7/e.png');
     expect(await drop({ keep: true })).toBe(5);
     expect(said).toContain('trains again on the data');
+    await write('tidewheel.yaml', `${declared()}unknown: 1\n`);
+    expect(await drop({ keep: true })).toBe(5);
+    expect(said).toContain('not taken (--keep): tidewheel.yaml: (whole document): has no field "unknown"');
   });
 
   it('refuses what the dataset cannot take', async () => {

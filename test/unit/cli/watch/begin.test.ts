@@ -51,3 +51,82 @@ it.each(['training', 'succeeded'] as const)('takes a run that settled and is %s 
   const before = { runId: 'digits-000001', status: 'settling' } as const;
   expect(await afterWaiting(standing(status), before)).toBe('digits-000001');
 });
+
+type Listed = readonly (readonly [number, 'settling' | 'training' | 'succeeded' | 'empty'])[];
+/** @param lists newest first, one for each look; the last stays */
+const listing = (...lists: readonly Listed[]): Api => {
+  const left = [...lists];
+  return {
+    call: () => {
+      const runs = (left.length > 1 ? left.shift() : left[0]) ?? [];
+      return Promise.resolve({
+        runs: runs.map(([batch, status]) => runOf('digits', batch, { status })),
+      } as never);
+    },
+  };
+};
+
+it.each<[string, string, Listed, ...Listed[]]>([
+  [
+    'the newest',
+    'digits-000003',
+    [
+      [3, 'training'],
+      [2, 'training'],
+      [1, 'succeeded'],
+    ],
+  ],
+  [
+    'none that is empty',
+    'digits-000002',
+    [
+      [4, 'empty'],
+      [3, 'empty'],
+      [2, 'training'],
+      [1, 'succeeded'],
+    ],
+  ],
+  [
+    'none that turns out empty',
+    'digits-000002',
+    [
+      [3, 'settling'],
+      [2, 'training'],
+    ],
+    [
+      [3, 'empty'],
+      [2, 'training'],
+    ],
+  ],
+  [
+    'the rest of its files',
+    'digits-000003',
+    [
+      [3, 'settling'],
+      [2, 'training'],
+    ],
+    [
+      [3, 'training'],
+      [2, 'training'],
+    ],
+  ],
+  [
+    'its own, which was empty',
+    'digits-000002',
+    [
+      [2, 'empty'],
+      [1, 'succeeded'],
+    ],
+  ],
+])('of several runs takes %s', async (_, runId, ...lists) => {
+  expect(await afterWaiting(listing(...lists), { runId: 'digits-000001', status: 'training' })).toBe(runId);
+});
+
+it('takes a run that settles for long', async () => {
+  const api = listing([
+    [3, 'settling'],
+    [2, 'training'],
+    [1, 'succeeded'],
+  ]);
+  expect(await afterWaiting(api, { runId: 'digits-000001', status: 'training' })).toBe('digits-000003');
+});
