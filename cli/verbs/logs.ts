@@ -9,6 +9,7 @@ import type { Context } from '../command/context.ts';
 import { millisecondsOf, safe } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
+import { preparingText } from '../watch/view.ts';
 
 const COUNTED = 'attempts are counted from 1';
 const POLL_MILLISECONDS = 3_000;
@@ -60,9 +61,10 @@ because hosts send them late. Ctrl-C leaves the run alone.`,
       if (nextToken === undefined || !page.isCurrent) continue;
       waits += 1;
       if (!follow && (waits > LAST_WAITS || !(await hasEnded(api, runId)))) break;
+      if (follow) await printer.sayWhyNothing(attempt);
       await sleep(POLL_MILLISECONDS);
     } while (nextToken !== undefined);
-    if (!printer.hasMet) await sayWhyNothing(api, context, { runId, attempt });
+    await printer.sayWhyNothing(attempt);
     return 0;
   },
 });
@@ -78,6 +80,7 @@ class Printer {
   readonly #wanted: { readonly runId: string; readonly grep: string | undefined };
   /** Whether an attempt has several hosts, so that its lines need their names. */
   readonly #isGang = new Map<number, boolean>();
+  #doing: string | undefined;
 
   constructor(
     api: Api,
@@ -89,8 +92,17 @@ class Printer {
     this.#wanted = wanted;
   }
 
-  get hasMet(): boolean {
-    return this.#isGang.size > 0;
+  /** Once each. @throws UsageError where there will be nothing */
+  async sayWhyNothing(attempt: number | undefined): Promise<void> {
+    if (this.#isGang.size > 0) return;
+    const { runId } = this.#wanted;
+    const { run, attempts } = await this.#api.call('getRun', { runId });
+    if (attempt !== undefined && attempts.length > 0 && attempts.every((each) => each.attempt !== attempt))
+      throw new UsageError([`${runId} has no attempt ${attempt}: its last is ${attempts.at(-1)?.attempt}`]);
+    const doing = attempts.length === 0 ? `${runId} has no attempt yet` : preparingText({ run, attempts });
+    if (doing === undefined || doing === this.#doing || this.#context.json) return;
+    this.#doing = doing;
+    this.#context.terminal.print(`${doing}: nothing was printed`);
   }
 
   async print(entry: Entry): Promise<void> {
@@ -113,15 +125,4 @@ class Printer {
     this.#isGang.set(attempt, isGang);
     return isGang;
   }
-}
-
-async function sayWhyNothing(
-  api: Api,
-  { terminal, json }: Context,
-  { runId, attempt }: { readonly runId: string; readonly attempt: number | undefined },
-): Promise<void> {
-  const { attempts } = await api.call('getRun', { runId });
-  if (attempt !== undefined && attempts.length > 0 && attempts.every((each) => each.attempt !== attempt))
-    throw new UsageError([`${runId} has no attempt ${attempt}: its last is ${attempts.at(-1)?.attempt}`]);
-  if (!json && attempts.length === 0) terminal.print(`${runId} has no attempt yet: nothing was printed`);
 }

@@ -5,7 +5,7 @@ import { codeText } from '../../client/run-view.ts';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
 import { settledText } from './settling.ts';
-import { type Position, positionOf, shownMetric } from './view.ts';
+import { type Position, positionOf, preparingText, shownMetric } from './view.ts';
 
 /** A line of progress at each such share of the work. */
 const STEPS = 20;
@@ -30,7 +30,14 @@ export class News {
       this.#shown.add(id);
       return [`${at.slice(0, 19)}Z ${kind}: ${safe(text)}`];
     });
-    return [...lines, ...this.#wait(watched), ...this.#progress(watched)];
+    return [...lines, ...this.#wait(watched), ...this.#preparing(watched), ...this.#progress(watched)];
+  }
+
+  #preparing({ view }: Watched): string[] {
+    const text = preparingText(view);
+    if (text === undefined || this.#shown.has(text)) return [];
+    this.#shown.add(text);
+    return [text];
   }
 
   #silence(since: number): string[] {

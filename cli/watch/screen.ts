@@ -10,6 +10,7 @@ import {
   deadlineOf,
   doctorsWord,
   positionOf,
+  preparingText,
   shownMetric,
   type WatchedRun,
   type WatchedSeries,
@@ -170,6 +171,8 @@ function wordLines({ view, settle, silentSince }: Watched, { now, colours }: Fra
   const { run, report, timeline } = view;
   if (silentSince !== undefined) return [colours.yellow(silenceText(silentSince, now))];
   if (settle !== undefined) return [waitText(run, settle, now)];
+  const preparing = preparingText(view);
+  if (preparing !== undefined) return [preparing];
   const doctor = isFinished(run) ? undefined : doctorsWord(view);
   if (run.failure !== undefined && run.status === 'failed')
     return [colours.red(safe(run.failure.split('\n', 1)[0] ?? ''))];

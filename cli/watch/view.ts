@@ -1,6 +1,7 @@
 /** What `watch` makes of the API's answer at one moment. */
 import type { AnswerOf } from '../../client/operations.ts';
-import { savedProgress, timeOf } from '../../client/run-view.ts';
+import { isFinished, savedProgress, timeOf } from '../../client/run-view.ts';
+import { safe } from '../command/format.ts';
 
 export type WatchedRun = Pick<
   AnswerOf<'getRun'>,
@@ -65,6 +66,13 @@ export function shownMetric(
 export function doctorsWord({ attempts }: WatchedRun): string | undefined {
   const { verdicts = [] } = attempts.at(-1)?.diagnosis ?? {};
   return verdicts.find(({ remedy }) => remedy !== undefined)?.remedy?.text;
+}
+
+/** What the newest attempt does before its script starts, such as `12:00:04 UTC Downloading the training image`. */
+export function preparingText({ run, attempts }: Pick<WatchedRun, 'run' | 'attempts'>): string | undefined {
+  const { preparing, outcome } = attempts.at(-1) ?? {};
+  if (preparing === undefined || outcome !== undefined || isFinished(run)) return undefined;
+  return `${preparing.since.slice(11, 19)} UTC ${safe(preparing.text)}`;
 }
 
 export const deadlineOf = ({ money, report }: WatchedRun): number | undefined =>

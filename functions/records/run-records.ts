@@ -250,6 +250,10 @@ export const attemptRecordSchema = z.object({
   updatedAt: time,
   /** Once a look has seen them. */
   startedAt: time.optional().describe('When its hosts were there.'),
+  preparing: z
+    .object({ since: time, text: z.string() })
+    .optional()
+    .describe("What goes on before the script starts, in SageMaker's words; absent once it runs."),
   /** Once its script has started, as the last look saw it. */
   startUp: startUpSchema.optional(),
   progressBefore: provenSchema.optional(),

@@ -157,6 +157,7 @@ type AttemptChange = Partial<
     AttemptRecord,
     | 'status'
     | 'startedAt'
+    | 'preparing'
     | 'taskToken'
     | 'progressBefore'
     | 'progressAfter'

@@ -97,22 +97,27 @@ export class Gang {
     return this.#context.metrics;
   }
 
-  /** Makes the folders and fills them: configuration, channels, checkpoints. */
+  /** What the image has, and this machine installs instead. */
+  get imagePackages(): readonly string[] {
+    return packagesOfImage(this.#context.request.AlgorithmSpecification?.TrainingImage ?? '');
+  }
+
+  /** Fills the hosts' folders: channels, checkpoints. */
   async prepare(signal: AbortSignal): Promise<void> {
-    const { clients, hosts, request, scratchDirectory } = this.#context;
-    await mkdir(scratchDirectory, { recursive: true });
-    for (const host of hosts) await makeHostFolders(request, hosts, host);
-    await this.#layEnvironments(signal);
+    const { clients, hosts, request } = this.#context;
     await fillChannels({ s3: clients.s3, request, hosts, signal });
     this.#feeders = makeFeeders(this.#context);
     for (const feeder of this.#feeders) await feeder.prepare();
     await this.#restore(signal);
   }
 
-  async #layEnvironments(signal: AbortSignal): Promise<void> {
-    const { hosts, request, settings } = this.#context;
+  /** Makes the hosts' folders, with their configuration and a Python that has what the image has. */
+  async layEnvironments(signal: AbortSignal): Promise<void> {
+    const { hosts, request, scratchDirectory, settings } = this.#context;
+    await mkdir(scratchDirectory, { recursive: true });
+    for (const host of hosts) await makeHostFolders(request, hosts, host);
     const { environmentsDirectory, pythonPath } = settings;
-    const packages = packagesOfImage(request.AlgorithmSpecification?.TrainingImage ?? '');
+    const packages = this.imagePackages;
     const laid = hosts.map((host) =>
       layEnvironment(pythonPath, host.python, environmentsDirectory, { packages, signal }),
     );

@@ -241,8 +241,13 @@ export class LocalTrainingJob {
   /** undefined when something cut it short. */
   async #prepareAndRun(gang: Gang, cut: AbortSignal): Promise<GangOutcome | undefined> {
     const { downloadSeconds, imageSeconds } = this.#services.settings;
-    await this.#state.change('InProgress', 'Downloading', DOWNLOADING_DATA);
+    const tell = (message: string) => this.#state.change('InProgress', 'Downloading', message);
     try {
+      const packages = gang.imagePackages;
+      if (packages.length > 0)
+        await tell(`${DOWNLOADING_IMAGE}: this machine installs its packages (${packages.join(', ')})`);
+      await gang.layEnvironments(cut);
+      await tell(DOWNLOADING_DATA);
       await gang.prepare(cut);
       const bytes = await downloadedBytes(this.record.request, gang.hosts);
       await this.#pass(
@@ -254,7 +259,7 @@ export class LocalTrainingJob {
       throw error;
     }
     const image = cut.aborted ? 0 : this.#longest(imageSeconds);
-    if (image > 0) await this.#state.change('InProgress', 'Downloading', DOWNLOADING_IMAGE);
+    if (image > 0) await tell(DOWNLOADING_IMAGE);
     await this.#pass(image, cut);
     if (cut.aborted) return undefined;
     await this.#state.change(

@@ -48,6 +48,7 @@ export const attemptSummary = attempt
   .pick({ attempt: true, jobName: true, launcher: true, status: true, createdAt: true, updatedAt: true })
   .extend({
     startedAt: attempt.shape.startedAt,
+    preparing: attempt.shape.preparing,
     placement: placement.pick({
       pool: true,
       topology: true,

@@ -15,6 +15,20 @@ export const hasStarted = (job: TrainingJobDescription): boolean =>
 export const interruptionsOf = (job: TrainingJobDescription): number =>
   job.SecondaryStatusTransitions.filter(({ Status }) => Status === 'Interrupted').length;
 
+/** What goes on between the hosts and the script, since when: an image and its packages may take minutes. */
+export function preparationOf({
+  TrainingJobStatus,
+  SecondaryStatus,
+  SecondaryStatusTransitions: all,
+}: TrainingJobDescription): { readonly since: string; readonly text: string } | undefined {
+  const last = all.at(-1);
+  if (TrainingJobStatus !== 'InProgress' || last === undefined || !BEFORE_SCRIPT.test(SecondaryStatus))
+    return undefined;
+  return { since: last.StartTime.toISOString(), text: last.StatusMessage || SecondaryStatus };
+}
+
+const BEFORE_SCRIPT = /^(Downloading|Preparing)/;
+
 /**
  * Of the last start, by SageMaker's transitions; hosts on EC2 tell no image.
  * @returns undefined before the script starts

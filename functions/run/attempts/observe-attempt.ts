@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { AttemptOutcome, StopReason } from '@tidewheel/placement/records.ts';
-import { isTerminal, startUpOf } from '../../launch/job/job-state.ts';
+import { isTerminal, preparationOf, startUpOf } from '../../launch/job/job-state.ts';
 import { outcomeOf } from '../../launch/job/outcome.ts';
 import { waitsForCapacity } from '../../launch/job/recall.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
@@ -65,18 +65,23 @@ async function observeLiving(
 /** An attempt that waits for capacity is called that, and its first wait is on the timeline. */
 async function recordWait(
   deps: ObserveDeps,
-  { runId, attempt, status, startedAt, startUp }: AttemptRecord,
+  known: AttemptRecord,
   job: TrainingJobDescription,
 ): Promise<void> {
+  const { runId, attempt, status } = known;
   const now = deps.clock.now();
   const current = waitsForCapacity(job, now) ? 'waitingForCapacity' : 'running';
-  const started = startedAt ?? job.TrainingStartTime?.toISOString();
-  // A job that starts again in place has no phases until its script runs.
-  const phases = startUpOf(job) ?? startUp;
-  if (status === current && startedAt === started && isDeepStrictEqual(startUp, phases)) return;
   const at = now.toISOString();
-  const seen = { status: current, startedAt: started, startUp: phases, updatedAt: at } as const;
-  await deps.attempts.update(runId, attempt, seen);
+  const seen = {
+    status: current,
+    startedAt: known.startedAt ?? job.TrainingStartTime?.toISOString(),
+    preparing: preparationOf(job),
+    // A job that starts again in place has no phases until its script runs.
+    startUp: startUpOf(job) ?? known.startUp,
+  } as const;
+  const { startedAt, preparing, startUp } = known;
+  if (isDeepStrictEqual(seen, { status, startedAt, preparing, startUp })) return;
+  await deps.attempts.update(runId, attempt, { ...seen, updatedAt: at });
   if (status === current) return;
   if (current === 'running') return;
   const message = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;

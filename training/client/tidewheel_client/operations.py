@@ -60,6 +60,7 @@ class _Attempt(TypedDict):
 
 class Attempt(_Attempt, total=False):
     startedAt: str
+    preparing: AttemptPreparing
     startUp: AttemptStartUp
     progressBefore: Progress
     progressAfter: Progress
@@ -71,6 +72,11 @@ class Attempt(_Attempt, total=False):
     applied: list[AttemptAppliedItem]
     diagnosis: AttemptDiagnosis
     restoredAt: str
+
+
+class AttemptPreparing(TypedDict):
+    since: str
+    text: str
 
 
 class AttemptStartUp(TypedDict):
@@ -295,6 +301,7 @@ class _AttemptSummary(TypedDict):
 
 class AttemptSummary(_AttemptSummary, total=False):
     startedAt: str
+    preparing: AttemptSummaryPreparing
     progressAfter: AttemptSummaryProgressAfter
     beganAt: float
     recall: AttemptSummaryRecall
@@ -302,6 +309,11 @@ class AttemptSummary(_AttemptSummary, total=False):
     costUsd: float
     diagnosis: AttemptSummaryDiagnosis
     log: AttemptSummaryLog
+
+
+class AttemptSummaryPreparing(TypedDict):
+    since: str
+    text: str
 
 
 class _AttemptSummaryPlacement(TypedDict):

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from 'vitest';
+import { imageFor } from '@tidewheel/catalog/images.ts';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../../../test/support/local-sagemaker.ts';
 
@@ -41,4 +42,21 @@ test('a successful program gives a job and model', async () => {
     'Uploading',
     'Completed',
   ]);
+});
+
+test('packages that stand for an image are named', async () => {
+  const region = { framework: 'sklearn', version: '1.4-2', region: 'us-east-1', device: 'cpu' } as const;
+  const answer = imageFor(region);
+  const image = answer.kind === 'image' ? answer.uri : '';
+  // So that pip ends at once, at the state that the test looks for.
+  vi.stubEnv('PIP_NO_INDEX', '1');
+  const AlgorithmSpecification = { TrainingImage: image, TrainingInputMode: 'File' } as const;
+  const name = await ground.create({ script: 'print(1)', AlgorithmSpecification });
+  const job = await ground.ended(name);
+  vi.unstubAllEnvs();
+  expect(job.FailureReason).toContain('This machine has not the packages of the image (scikit-learn==1.4.2');
+  expect(job.SecondaryStatusTransitions?.at(-2)).toMatchObject({
+    Status: 'Downloading',
+    StatusMessage: expect.stringContaining('this machine installs its packages (scikit-learn==1.4.2, scipy'),
+  });
 });

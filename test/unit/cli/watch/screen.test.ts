@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { visible } from '../../../../cli/command/format.ts';
+import { News } from '../../../../cli/watch/news.ts';
 import { screenLines } from '../../../../cli/watch/screen.ts';
 import type { WatchedRun, WatchedSeries } from '../../../../cli/watch/view.ts';
 import { makeReport } from '../../../../functions/run/attempts/make-report.ts';
@@ -157,6 +158,16 @@ describe('the screen of a run', () => {
     expect(plain({ ...view, attempts: [lost, diagnosed] }, series).at(-1)).toBe(
       'doctor: load with 8 workers',
     );
+  });
+
+  it('says what goes on before the script starts', () => {
+    const preparing = { since: AT, text: 'Downloading the training image' };
+    const watched = { view: { ...view, attempts: [lost, { ...running, preparing }] }, series };
+    const line = `${AT.slice(11, 19)} UTC Downloading the training image`;
+    expect(plain(watched.view, series).at(-1)).toBe(line);
+    const news = new News();
+    expect(news.of(watched)).toContain(line);
+    expect(news.of(watched)).not.toContain(line);
   });
 
   it('has no loss of values that are none', () => {

@@ -66,6 +66,27 @@ describe('a running attempt', () => {
     expect(await attempt()).toMatchObject({ status: 'running' });
   });
 
+  it.each([
+    ['Downloading', 'Downloading the training image', 'Downloading the training image'],
+    ['PreparingTrainingStack', undefined, 'PreparingTrainingStack'],
+  ])('tells what goes on before its script: %s', async (secondary, message, text) => {
+    const StartTime = at.clock.now();
+    const described = (status: string) => ({
+      TrainingJobName: 'x',
+      TrainingJobStatus: 'InProgress',
+      SecondaryStatus: status,
+      CreationTime: StartTime,
+      SecondaryStatusTransitions: [{ Status: status, StartTime, StatusMessage: message }],
+    });
+    const look = async (status: string) => {
+      const sagemaker = { ...at.launchers.sagemaker, describe: () => Promise.resolve(described(status)) };
+      await observeAttempt({ ...at, launchers: { ...at.launchers, sagemaker } }, await attempt());
+      return (await attempt()).preparing;
+    };
+    expect(await look(secondary)).toEqual({ since: StartTime.toISOString(), text });
+    expect(await look('Training')).toBeUndefined();
+  });
+
   it('says where its output is', async () => {
     const { jobName, log } = await attempt();
     expect(log).toEqual({ group: '/aws/sagemaker/TrainingJobs', streamPrefix: `${jobName}/` });
