@@ -131,6 +131,24 @@ describe('commands', () => {
   });
 });
 
+it("workloads and verdicts on the articles' page exist", () => {
+  const page = read('docs/articles.md');
+  const files = [
+    'training/measure/articles.py',
+    'cli/recipes/small-files.ts',
+    'packages/doctor/rules/verdict.ts',
+    'packages/declaration/schema/strategies.ts',
+  ];
+  const known = files.map(read).join('\n').replaceAll('"', "'");
+  const workloads = [...page.matchAll(/npm run articles -- ([\w -]+)/g)].flatMap(([, names = '']) =>
+    names.trim().split(' '),
+  );
+  const verdicts = [...page.matchAll(/`([a-z]+(?:-[a-z]+)+)`/g)].map(([, name = '']) => name);
+  expect(Math.min(workloads.length, verdicts.length)).toBeGreaterThan(15);
+  const isThere = (name: string): boolean => known.includes(`'${name.replace(/-\d$/, '-{workers}')}'`);
+  expect([...workloads, ...verdicts].filter((name) => !isThere(name))).toEqual([]);
+});
+
 function fieldsOf(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   return Object.entries(schema).flatMap(([key, value]) =>

@@ -15,7 +15,7 @@ import tidewheel
 from common.settings import TrainingSettings
 from common.torch_state import restore_random_state
 from common.training_state import Checkpoints, Facts, WholeState
-from common.world import StopSignal, World
+from common.world import World
 
 Batch = TypeVar("Batch")
 
@@ -86,15 +86,15 @@ class TrainingLoop:
             world.print0(f"{restored.ranks} ranks before, {world.size} now: not equal to the bit")
         world.print0(f"resumed at step {step} of {total}")
 
-    def train(self, stop: StopSignal) -> bool:
+    def train(self) -> bool:
         """True when training has finished; False after a stop request, once it has saved."""
         trace = Trace(self.config.trace_steps if self.world.is_rank0 else 0)
         try:
-            return self._train(stop, trace)
+            return self._train(trace)
         finally:
             trace.close()
 
-    def _train(self, stop: StopSignal, trace: Trace) -> bool:
+    def _train(self, trace: Trace) -> bool:
         total = self.task.total_steps
         for batch in self.task.batches(self.step):
             loss = self.task.train_step(batch, self.step)
@@ -103,7 +103,7 @@ class TrainingLoop:
             self._evaluate(loss)
             due_by_time = self.world.is_rank0 and self._checkpoints.is_due()
             stopping, due = self.world.any_rank(
-                stop.is_set(), due_by_time or self.step % self.config.checkpoint_steps == 0
+                tidewheel.stop_soon(), due_by_time or self.step % self.config.checkpoint_steps == 0
             )
             if stopping or due or self.step == total:
                 self._save()

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import tidewheel
 from common.cores import bind_to_cores
 from common.loop import Task, TrainingLoop
 from common.settings import TrainingSettings
 from common.torch_state import make_deterministic
-from common.world import StopSignal, World, join_world, run_ranks
+from common.world import World, join_world, run_ranks
 
 _Config = TypeVar("_Config", bound=TrainingSettings)
 
@@ -35,8 +36,8 @@ class _Rank:
 
     def __call__(self) -> None:
         """Runs one rank from start to end."""
-        # The handler comes first: a warning may come while the ranks still connect.
-        stop = StopSignal()
+        # Installs the SIGTERM handler: a warning may come while the ranks still connect.
+        tidewheel.stop_soon()
         config = self.kind.from_arguments(sys.argv[1:])
         make_deterministic(config.seed, config.threads)
         if config.affinity == "cores":
@@ -44,6 +45,6 @@ class _Rank:
         world = join_world(timedelta(minutes=config.timeout_minutes))
         loop = TrainingLoop(self.make_task(config, world), config, world)
         loop.resume()
-        if loop.train(stop):
+        if loop.train():
             loop.save_model()
         world.close()

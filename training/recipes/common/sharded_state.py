@@ -26,7 +26,7 @@ from torch.distributed.checkpoint.state_dict_saver import async_save
 import tidewheel
 from common.torch_state import random_state, state_from_bytes, state_to_bytes
 from common.training_state import Facts, Restored, Stateful
-from common.world import SaveRequest, World, gloo_group
+from common.world import World, gloo_group
 
 _FOLDER = re.compile(r"sharded-step-(\d{8,12})-attempt-(\d{1,9})")
 _METADATA = ".metadata"
@@ -46,7 +46,6 @@ class ShardedState:
         self._whole: list[_Save] = []
         """Newest last. One host cannot see from its files which ones are whole."""
         self._saved_at = time.monotonic()
-        self._save_request = SaveRequest()
 
     def restore(self, task: Stateful) -> Restored | None:
         if self._root is None:
@@ -102,7 +101,7 @@ class ShardedState:
         if self._saving is not None and not self._saving[1].done():
             return False  # It would wait for the one before.
         interval = tidewheel.checkpoint_seconds() or float("inf")
-        return time.monotonic() - self._saved_at >= interval or self._save_request.is_new()
+        return time.monotonic() - self._saved_at >= interval or tidewheel.save_soon()
 
     def flush(self) -> None:
         if self._saving is None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
@@ -132,39 +129,6 @@ def gloo_group(timeout: timedelta | None = None) -> dist.ProcessGroup:
     if not isinstance(group, dist.ProcessGroup):
         raise RuntimeError("this rank is in no process group: start it with torchrun")
     return group
-
-
-class StopSignal:
-    """SIGTERM sets a flag, which the loop reads between two steps."""
-
-    def __init__(self) -> None:
-        self._is_set = False
-        self._file = Path(os.environ.get("TIDEWHEEL_STOP_FILE", "/nonexistent"))
-        signal.signal(signal.SIGTERM, self._on_sigterm)
-
-    def _on_sigterm(self, number: int, _frame: FrameType | None) -> None:
-        self._is_set = True
-
-    def is_set(self) -> bool:
-        return self._is_set or self._file.exists()
-
-
-class SaveRequest:
-    """A file that appears when the agent wants a checkpoint while training goes on."""
-
-    def __init__(self) -> None:
-        self._file = Path(os.environ.get("TIDEWHEEL_SAVE_FILE", "/nonexistent"))
-        self._handled = 0
-
-    def is_new(self) -> bool:
-        """True once for each request. Rank 0 calls it for all ranks."""
-        try:
-            requested_at = self._file.stat().st_mtime_ns
-        except OSError:
-            return False
-        is_new = requested_at > self._handled
-        self._handled = max(requested_at, self._handled)
-        return is_new
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ import struct
 import tarfile
 import time
 from collections.abc import Iterator
-from functools import cache
 from io import BufferedIOBase, BufferedReader, FileIO
 from pathlib import Path
+
+from tidewheel_contract.tfrecord import FOOT_BYTES, HEAD_BYTES, is_whole, length_of
 
 __all__ = ["lines", "open_epoch", "recordio", "tar_samples", "tfrecords"]
 
@@ -83,15 +84,15 @@ def tfrecords(stream: BufferedIOBase, *, check_content: bool = False) -> Iterato
     Always checks where records begin. `check_content` also takes Python a second for some 10 MB.
     """
     place = 0
-    while head := stream.read(12):
-        if len(head) < 12 or struct.unpack("<I", head[8:])[0] != _masked_crc(head[:8]):
+    while head := stream.read(HEAD_BYTES):
+        length = length_of(head)
+        if length is None:
             raise ValueError(f"no TFRecord begins at byte {place} of the Pipe: pack it again")
-        (length,) = struct.unpack("<Q", head[:8])
-        content, crc = _exactly(stream, length), struct.unpack("<I", _exactly(stream, 4))[0]
-        if check_content and crc != _masked_crc(content):
+        content, foot = _exactly(stream, length), _exactly(stream, FOOT_BYTES)
+        if check_content and not is_whole(content, foot):
             raise ValueError(f"the TFRecord at byte {place} of the Pipe is damaged: pack it again")
         yield content
-        place += 16 + length
+        place += HEAD_BYTES + length + FOOT_BYTES
 
 
 def recordio(stream: BufferedIOBase) -> Iterator[bytes]:
@@ -119,20 +120,3 @@ def _exactly(stream: BufferedIOBase, length: int) -> bytes:
     if len(found) != length:
         raise ValueError(f"the Pipe ends {length - len(found)} bytes early: pack it again")
     return found
-
-
-@cache
-def _crc_table() -> list[int]:
-    table = list(range(256))
-    for _ in range(8):
-        table = [value >> 1 ^ (0x82F63B78 if value & 1 else 0) for value in table]
-    return table
-
-
-def _masked_crc(content: bytes) -> int:
-    """CRC-32C as TFRecord has it."""
-    table, value = _crc_table(), 0xFFFFFFFF
-    for byte in content:
-        value = table[(value ^ byte) & 0xFF] ^ (value >> 8)
-    value ^= 0xFFFFFFFF
-    return ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -1,7 +1,6 @@
 """TensorBoard's event files: TFRecord framing around `Event` messages.
 
-Sources: tensorflow/core/lib/io/record_writer.h (length, masked CRC-32C of it, data, masked CRC-32C
-of that), tensorboard/compat/proto/event.proto and summary.proto. Both PyTorch's and TensorFlow's
+Sources: tensorboard/compat/proto/event.proto and summary.proto. Both PyTorch's and TensorFlow's
 writers are read.
 """
 
@@ -13,20 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tidewheel_contract.tfrecord import FOOT_BYTES, HEAD_BYTES, framed
+
 from .point import Point
 from .protobuf import fields, signed, varint
 
 EVENT_FILES = "events.out.tfevents."
 """How the name of every event file begins."""
-_HEADER, _FOOTER = 12, 4
 _LARGEST_RECORD = 256 * 1024
 """A scalar takes some 60 bytes. Images, graphs and histograms are passed over."""
 _START = 1
 """SessionLog.START."""
 _DT_FLOAT, _DT_DOUBLE = 1, 2
-_CRC_MASK = 0xA282EAD8
-_CRC_POLYNOMIAL = 0x82F63B78
-_CRC_TABLE: list[int] = []
 
 
 @dataclass(frozen=True)
@@ -61,21 +58,21 @@ class EventFile:
 
     def _next(self, file: BinaryIO) -> bytes | None:
         """The next record, or nothing in place of a large one; None at the end."""
-        header = file.read(_HEADER)
-        if len(header) < _HEADER:
+        header = file.read(HEAD_BYTES)
+        if len(header) < HEAD_BYTES:
             return None
         (length,) = struct.unpack_from("<Q", header)
         if length > _LARGEST_RECORD:
-            end = self._offset + _HEADER + length + _FOOTER
+            end = self._offset + HEAD_BYTES + length + FOOT_BYTES
             if end > self._path.stat().st_size:
                 return None
             file.seek(end)
             self._offset = end
             return b""
-        record = file.read(length + _FOOTER)
-        if len(record) < length + _FOOTER:
+        record = file.read(length + FOOT_BYTES)
+        if len(record) < length + FOOT_BYTES:
             return None
-        self._offset += _HEADER + length + _FOOTER
+        self._offset += HEAD_BYTES + length + FOOT_BYTES
         return record[:length]
 
 
@@ -136,23 +133,4 @@ def session_start(step: int, at: float) -> bytes:
     wall = b"\x09" + struct.pack("<d", at)
     first = wall + b"\x1a" + bytes([len(version)]) + version
     restart = wall + b"\x10" + varint(step) + b"\x3a\x02\x08\x01"
-    return _record(first) + _record(restart)
-
-
-def _record(data: bytes) -> bytes:
-    length = struct.pack("<Q", len(data))
-    return length + _masked_crc(length) + data + _masked_crc(data)
-
-
-def _masked_crc(data: bytes) -> bytes:
-    """CRC-32C (Castagnoli), rotated and offset as TFRecord demands."""
-    if not _CRC_TABLE:
-        for each in range(256):
-            for _ in range(8):
-                each = each >> 1 ^ (_CRC_POLYNOMIAL if each & 1 else 0)
-            _CRC_TABLE.append(each)
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ _CRC_TABLE[(crc ^ byte) & 0xFF]
-    crc ^= 0xFFFFFFFF
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + _CRC_MASK) & 0xFFFFFFFF)
+    return framed(first) + framed(restart)
