@@ -1,99 +1,198 @@
-/** The expected cost and end of the work in each pool, including the change to On-Demand at the end. */
+/**
+ * What each pool is expected to cost to the end, if the run asks for it now. The value of Spot beside On-Demand
+ * (spot-value.ts) is that of the cheapest Spot pool; another one differs by its price until the cheapest is back, and by
+ * its starts.
+ */
 
-import { type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
-import type { ScoreTrust } from '../belief/score-trust.ts';
+import { once } from '@tidewheel/kit/once.ts';
+import { beliefModel, type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
+import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { assessSpot, billedSeconds, type Fallback, fallbackOf } from './assess-spot.ts';
-import type { Assessed, AssessInput } from './assessment.ts';
-import { type CapacityErrors, capacityErrorsIn, cooldownSeconds, isLimited } from './capacity-errors.ts';
-import { costUsd, gangUsd, safeWorkOf, workOf } from './gang-cost.ts';
-import { outsideLossCooldown } from './loss-cooldown.ts';
-import { premiums, type SpotPool } from './premium.ts';
-import { restartSecondsIn } from './work.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
+import { SAVE_SECONDS } from '../model/next-look.ts';
+import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import { type Met, outsideLossCooldown } from './met.ts';
+import type { Situation } from './situation.ts';
+import { type SpotValue, spotValue } from './spot-value.ts';
+import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
-export function assess(candidates: readonly Candidate[], input: AssessInput): readonly Assessed[] {
-  const capacityErrorsOf = capacityErrorsIn(input.observations);
-  const trust = trustOf(input.observations);
-  const spot: readonly SpotPool[] = candidates
-    .filter(({ pool }) => pool.purchaseOption === 'spot')
-    .map((candidate) => ({ candidate, outlook: outlookIn(candidate, trust, input) }));
-  // A plan cannot return to a pool in which nothing can be launched, or that a limit of the account forbids.
-  const usable = spot.filter(
-    ({ candidate }) => candidate.closed === undefined && !isLimited(capacityErrorsOf(candidate), input),
-  );
-  const open = new Set(usable.map(({ candidate }) => candidate));
-  const cheapest = Math.min(...usable.map(({ candidate }) => unitUsd(candidate, candidate.hourlyUsd)));
-  const fallbacks = Number.isFinite(cheapest)
-    ? input.fallbacks.map((each) => fallbackOf(each, cheapest, input))
-    : [];
-  const billed = ({ candidate, outlook }: SpotPool): number => billedSeconds(candidate, outlook, input.work);
-  const more = premiums(usable, { work: input.work, billedSeconds: billed });
-  const onSpot = new Map(
-    spot.map((pool) => [
-      pool.candidate,
-      assessSpot(pool.candidate, input, {
-        outlook: pool.outlook,
-        premiumUsd: more.get(pool.candidate) ?? premiumToTheEnd(pool, cheapest, billed(pool)),
-        fallbacks,
-        capacityErrors: capacityErrorsOf(pool.candidate),
-      }),
-    ]),
-  );
-  const back = wayBack(outsideLossCooldown([...onSpot.values()], input.nowMilliseconds), fallbacks);
-  const together = new Map(
-    besideEachOther([...onSpot.values()], ({ candidate }) => open.has(candidate)).map((each) => [
-      each.candidate,
-      each,
-    ]),
-  );
-  return candidates.map(
-    (each) =>
-      together.get(each) ?? assessOnDemand(each, input, { back, capacityErrors: capacityErrorsOf(each) }),
-  );
+export interface Assessed extends Known {
+  readonly expectedCostUsd: number;
+  /** For a Spot pool beside On-Demand: the expected cost once its capacity is there. */
+  readonly costOnceUpUsd?: number | undefined;
+  /** The part of the cost that is not billed: the value of the minutes spent asking without success. */
+  readonly askCostUsd?: number | undefined;
+  /** For an On-Demand pool: how much it costs less because the job can return to Spot. */
+  readonly returnUsd?: number | undefined;
 }
 
-/** For a pool that may not be used: no run moves on from it, so its price counts for everything billed. */
-const premiumToTheEnd = ({ candidate }: SpotPool, cheapestUnitUsd: number, billed: number): number => {
-  const moreAnHour =
-    (unitUsd(candidate, candidate.hourlyUsd) - cheapestUnitUsd) / candidate.throughput.factor;
-  return moreAnHour > 0 ? costUsd(moreAnHour, billed) : 0;
-};
+interface Known extends Met {
+  readonly candidate: Candidate;
+  readonly outlook: Outlook;
+  /** Of the remaining work here: the expectation, and the ninth decile. */
+  readonly workSeconds: number;
+  readonly safeWorkSeconds: number;
+  /** With one start and the transfer, without a loss: when the run ends, the forecast says. */
+  readonly expectedSeconds: number;
+}
+
+export const isSpot = ({ candidate }: Known): boolean => candidate.pool.purchaseOption === 'spot';
+/** Whether anything can be launched there at all. */
+export const isOpen = ({ candidate }: Known): boolean => candidate.closed === undefined;
+
+export const unitOf = ({ candidate }: Known): number => unitUsd(candidate, candidate.hourlyUsd);
+
+const model = once(() => beliefModel(fittedRegimes));
+
+/** What is believed of a pool's capacity. */
+export function outlooksIn({
+  observations,
+  records,
+  nowMilliseconds,
+}: Pick<Situation, 'observations' | 'records' | 'nowMilliseconds'>): (candidate: Candidate) => Outlook {
+  const trust = trustOf(observations);
+  return ({ pool, score, scoreAgeSeconds }) =>
+    outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+}
+
+/** On-Demand is assumed to have capacity as soon as its cool-down ends. */
+const onDemandOutlook = ({ coolsSeconds }: Met): Outlook => ({
+  belief: [],
+  chanceUp: coolsSeconds > 0 ? 0.5 : 1,
+  waitSeconds: coolsSeconds,
+  upSeconds: Number.POSITIVE_INFINITY,
+});
+
+export function assessPools(situation: Situation): readonly Assessed[] {
+  const { candidates, work, met, fallbacks } = situation;
+  const outlookOf = outlooksIn(situation);
+  const known = candidates.map((candidate): Known => {
+    const lately = met(candidate);
+    const isOnDemand = candidate.pool.purchaseOption === 'on-demand';
+    const workSeconds = workOf(candidate, work);
+    return {
+      candidate,
+      ...lately,
+      outlook: isOnDemand ? onDemandOutlook(lately) : outlookOf(candidate),
+      workSeconds,
+      safeWorkSeconds: safeWorkOf(candidate, work),
+      expectedSeconds:
+        (isOnDemand ? lately.coolsSeconds : 0) +
+        workSeconds +
+        restartSecondsIn(candidate, work) +
+        (candidate.transfer?.seconds ?? 0),
+    };
+  });
+  const spot = known.filter(isSpot);
+  // No run returns to a pool in which nothing can be launched, or that a limit of the account forbids.
+  const usable = spot.filter((each) => isOpen(each) && !each.isLimited);
+  const cheapest = usable.toSorted((a, b) => unitOf(a) - unitOf(b))[0];
+  const values =
+    cheapest === undefined ? [] : fallbacks.map((each) => spotValue(each, unitOf(cheapest), situation));
+  const asked = new Map(spot.map((each) => [each, askingFor(each, { cheapest, values, situation })]));
+  const back = wayBack(asked, { values, situation });
+  const together = besideEachOther([...asked.values()], usable);
+  return known.map((each) => {
+    const found = asked.get(each);
+    return found === undefined
+      ? onDemandFrom(each, back, situation)
+      : { ...found, expectedCostUsd: together(found) };
+  });
+}
+
+interface Asked extends Assessed {
+  /** With each fallback: started on it now, and returned here later. */
+  readonly afterOnDemandUsd: readonly number[];
+}
+
+/**
+ * Share of the gang's price that a minute of waiting is taken to cost. Stated, not fitted: a higher share would give
+ * Spot up too early, and without any a run would ask a pool that is surely down to save one cent.
+ */
+const WORTH_OF_WAITING = 0.1;
+
+interface Beside {
+  readonly cheapest: Known | undefined;
+  readonly values: readonly SpotValue[];
+  readonly situation: Situation;
+}
+
+function askingFor(each: Known, { cheapest, values, situation }: Beside): Asked {
+  const { work, timeUsd } = situation;
+  const { candidate, outlook } = each;
+  const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd);
+  const { spells, billed } = spellsOf(each, situation);
+  const premiumUsd = cheapest === undefined ? 0 : premiumOver(cheapest, each, situation);
+  const transferUsd = candidate.transfer?.usd ?? 0;
+  const courses = values.map(({ restartSeconds, expectedUsd }) => {
+    const startsUsd = costUsd(hourlyUsd, spells * (restartSecondsIn(candidate, work) - restartSeconds));
+    // A shorter start saves no more than the plan counts for it.
+    const inAll = (usd: number): number => transferUsd + Math.max(0, usd + premiumUsd + startsUsd);
+    const { ask, had, onDemand } = expectedUsd(outlook.belief);
+    return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
+  });
+  const best = courses.toSorted((a, b) => a.ask - b.ask)[0];
+  const aloneUsd =
+    transferUsd + costUsd(hourlyUsd, billed) + costUsd(timeUsd, outlook.waitSeconds + billed);
+  const askCostUsd =
+    WORTH_OF_WAITING * (1 - outlook.chanceUp) * costUsd(hourlyUsd, Math.min(PATIENCE_SECONDS, billed));
+  return {
+    ...each,
+    expectedCostUsd: askCostUsd + (best?.ask ?? aloneUsd),
+    costOnceUpUsd: best?.had,
+    askCostUsd,
+    afterOnDemandUsd: courses.map(({ onDemand }) => onDemand),
+  };
+}
+
+/** The work on Spot: the number of spells, each with a start, and the seconds billed in all. */
+function spellsOf({ candidate, outlook, workSeconds }: Known, { work }: Pick<Situation, 'work'>) {
+  const restartSeconds = restartSecondsIn(candidate, work);
+  const useful = Math.max(outlook.upSeconds - restartSeconds, outlook.upSeconds / 10);
+  const spells = Math.max(1, workSeconds / useful);
+  return { spells, billed: workSeconds + spells * restartSeconds };
+}
+
+const spellSeconds = once(() => market().lastingTicks(market().start) * TICK_SECONDS);
+
+/**
+ * The run pays more until the cheapest pool is seen to be up again, at the next look at its score or, without one, after
+ * the next loss; then it saves and starts there.
+ */
+function premiumOver(cheapest: Known, each: Known, situation: Situation): number {
+  const { billed } = spellsOf(each, situation);
+  const moreUsd = (unitOf(each) - unitOf(cheapest)) / each.candidate.throughput.factor;
+  const gone = market().goneTicks(cheapest.outlook.belief) * TICK_SECONDS;
+  const until =
+    cheapest.candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + TICK_SECONDS;
+  const move = SAVE_SECONDS + restartSecondsIn(cheapest.candidate, situation.work);
+  const moveUsd = costUsd(gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd), move);
+  const toTheEnd = Math.max(0, costUsd(moreUsd, billed));
+  return until < billed ? Math.min(toTheEnd, costUsd(moreUsd, until) + moveUsd) : toTheEnd;
+}
 
 /** A run waits for a pool below this chance of capacity, and does not try it while others are allowed. */
 const LEAST_CHANCE_REQUESTED = 0.25;
 
 /**
- * A run that meets one capacity error has lost a few minutes and can still ask the other pools. Assessed alone, the
- * error would look as if all pools were down. This holds only where scores tell the pools apart: without scores the
- * run would have to ask them one after the other.
+ * A run that meets one capacity error has lost a few minutes and can still ask the other pools, where scores tell them
+ * apart. Assessed alone, the error would look as if all pools were down.
  */
-function besideEachOther(
-  pools: readonly Assessed[],
-  isOpen: (pool: Assessed) => boolean,
-): readonly Assessed[] {
-  const [best, second] = pools.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
-  const costOf = (each: Assessed): number => {
-    const { candidate, outlook, costOnceUpUsd, askCostUsd = 0, expectedCostUsd } = each;
+function besideEachOther(pools: readonly Asked[], usable: readonly Known[]): (pool: Asked) => number {
+  const open = new Set(usable.map(({ candidate }) => candidate));
+  const [best, second] = pools
+    .filter(({ candidate }) => open.has(candidate))
+    .toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
+  return (each) => {
+    const { candidate, outlook, costOnceUpUsd: hadUsd, askCostUsd = 0, expectedCostUsd } = each;
     const other = each === best ? second : best;
-    const isAlone = costOnceUpUsd === undefined || other === undefined || candidate.score === undefined;
+    const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
     if (isAlone || outlook.chanceUp < LEAST_CHANCE_REQUESTED) return expectedCostUsd;
-    // A capacity error never counts less than getting the capacity; otherwise a better score would raise the
-    // cost.
-    const refusedUsd = Math.max(costOnceUpUsd, other.expectedCostUsd);
-    const costIfRequestedUsd =
-      outlook.chanceUp * costOnceUpUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;
-    return Math.min(expectedCostUsd, costIfRequestedUsd);
+    // A capacity error never counts less than the capacity; otherwise a better score would raise the cost.
+    const refusedUsd = Math.max(hadUsd, other.expectedCostUsd);
+    const requested = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;
+    return Math.min(expectedCostUsd, requested);
   };
-  return pools.map((each) => ({ ...each, expectedCostUsd: costOf(each) }));
-}
-
-export function outlookIn(
-  { pool, score, scoreAgeSeconds }: Candidate,
-  trust: ScoreTrust,
-  input: Omit<AssessInput, 'work' | 'fallbacks' | 'secondsLeft' | 'spotSeconds'>,
-): Outlook {
-  const { model, observations, records, nowMilliseconds } = input;
-  return outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
 /** The return to Spot of a job that runs on demand. */
@@ -104,53 +203,31 @@ interface WayBack {
   readonly spotUsd: number;
 }
 
-/**
- * The return to the Spot pool where it is expected to cost least. It is planned for each fallback, and the fallback
- * that can wait longest for Spot counts. Another On-Demand pool returns with the same share of the work and saves the
- * difference between its own price and Spot's.
- */
-function wayBack(onSpot: readonly Assessed[], fallbacks: readonly Fallback[]): WayBack {
-  const ways = fallbacks.map(({ plan }, k): WayBack => {
-    const { surelyUsd = 0, leastUsd: spotUsd = 0 } = plan ?? {};
-    const afterUsd = Math.min(
-      ...onSpot.map(({ afterOnDemandUsd: after }) => after?.[k] ?? Number.POSITIVE_INFINITY),
-    );
-    const share = surelyUsd > spotUsd ? (surelyUsd - afterUsd) / (surelyUsd - spotUsd) : 0;
-    return { share: Math.min(1, Math.max(0, share)), spotUsd };
+/** To the pool where it costs least, of those whose scores show when they are up; the fallback that can wait longest counts. */
+function wayBack(
+  asked: ReadonlyMap<Known, Asked>,
+  { values, situation }: Pick<Beside, 'values' | 'situation'>,
+): WayBack {
+  // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
+  if (situation.work.basis === 'assumed') return { share: 0, spotUsd: 0 };
+  const seen = outsideLossCooldown([...asked.values()]).filter(
+    (each) => isOpen(each) && !each.isLimited && each.candidate.score !== undefined,
+  );
+  const ways = values.map(({ surelyUsd, leastUsd }, k): WayBack => {
+    const after = Math.min(...seen.map((each) => each.afterOnDemandUsd[k] ?? Number.POSITIVE_INFINITY));
+    const share = surelyUsd > leastUsd ? (surelyUsd - after) / (surelyUsd - leastUsd) : 0;
+    return { share: Math.min(1, Math.max(0, share)), spotUsd: leastUsd };
   });
   return ways.toSorted((a, b) => b.share - a.share)[0] ?? { share: 0, spotUsd: 0 };
 }
 
-/** On-Demand is assumed to have capacity as soon as its cool-down ends. */
-function assessOnDemand(
-  candidate: Candidate,
-  input: AssessInput,
-  { back, capacityErrors }: { readonly back: WayBack; readonly capacityErrors: CapacityErrors },
-): Assessed {
-  const workSeconds = workOf(candidate, input.work);
-  const billed = workSeconds + restartSecondsIn(candidate, input.work);
-  const waitSeconds = Math.max(0, cooldownSeconds(capacityErrors, input));
-  const expectedSeconds = waitSeconds + billed + (candidate.transfer?.seconds ?? 0);
+function onDemandFrom(each: Known, back: WayBack, { work, timeUsd }: Situation): Assessed {
+  const { candidate, workSeconds, expectedSeconds } = each;
+  const billed = workSeconds + restartSecondsIn(candidate, work);
   const aloneUsd =
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
     (candidate.transfer?.usd ?? 0) +
-    costUsd(input.timeUsd ?? 0, expectedSeconds);
-  // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
-  const share = input.work.basis === 'assumed' ? 0 : back.share;
-  const returnUsd = share * Math.max(0, aloneUsd - back.spotUsd);
-  return {
-    candidate,
-    outlook: {
-      belief: [],
-      chanceUp: waitSeconds === 0 ? 1 : 0.5,
-      waitSeconds,
-      upSeconds: Number.POSITIVE_INFINITY,
-    },
-    expectedCostUsd: aloneUsd - returnUsd,
-    returnUsd,
-    expectedSeconds,
-    workSeconds,
-    safeWorkSeconds: safeWorkOf(candidate, input.work),
-    ...capacityErrors,
-  };
+    costUsd(timeUsd, expectedSeconds);
+  const returnUsd = back.share * Math.max(0, aloneUsd - back.spotUsd);
+  return { ...each, expectedCostUsd: aloneUsd - returnUsd, returnUsd };
 }

@@ -4,7 +4,7 @@ import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
-import { makePlan, type PolicyPlan } from '../policy/value-function.ts';
+import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
 import type { WorkEstimate } from './work.ts';
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
@@ -40,7 +40,7 @@ interface LaterMoment {
   readonly runs: typeof IDLE | typeof ON_DEMAND;
   readonly isThere: boolean;
   /** Distribution of the market's state in the next tick. */
-  readonly ahead: readonly number[];
+  readonly ahead: readonly StateChance[];
 }
 
 /** Infinite where a course is not safe. */
@@ -59,30 +59,38 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
   const tickSeconds = TICK_SECONDS * together;
   const ticksLeft = Math.min(MAXIMUM_TICKS, secondsLeft / tickSeconds);
   const whole = Math.floor(ticksLeft + 1e-9);
-  return { together, tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
+  return { tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
 }
+
+/** A table takes 1 to 3 MB. */
+const MOST_TABLES = 16;
+
+const planOf = keptPlans(
+  (tickSeconds) => {
+    const { lattice } = market();
+    return { upStates: lattice.upStates, step: power(lattice.step, tickSeconds / TICK_SECONDS) };
+  },
+  { cellsPerTick: 2 },
+  MOST_TABLES,
+);
 
 /** Undefined when less than two ticks are left or On-Demand would already be late: there is nothing to plan. */
 export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
   const { timeUsd = 0 } = prices;
   const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
   const { workSeconds, restartSeconds } = work;
-  const { together, tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
+  const { tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
   if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds) return undefined;
-  const { lattice } = market();
-  const plan = makePlan(
-    { upStates: lattice.upStates, step: power(lattice.step, together) },
-    {
-      tickSeconds,
-      workSeconds,
-      deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
-      restartSeconds,
-      spotUsd,
-      onDemandUsd,
-      waitingUsd: timeUsd,
-    },
-    { cellsPerTick: 2 },
-  );
+  const plan = planOf({
+    tickSeconds,
+    workSeconds,
+    deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
+    // Whole seconds, so that starts which hardly differ share a table.
+    restartSeconds: Math.ceil(restartSeconds),
+    spotUsd,
+    onDemandUsd,
+    waitingUsd: timeUsd,
+  });
   const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
   // The plan bills whole ticks; for a job that ends within its first tick the rest is not billed.
   const overbilled = (hourlyUsd: number): number =>

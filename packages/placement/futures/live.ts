@@ -9,6 +9,7 @@ import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import { SAVE_SECONDS } from '../model/next-look.ts';
 import { IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import type { StateChance } from '../policy/value-function.ts';
 import type { PoolFuture } from './pool-future.ts';
 import type { DemandPlace, SpotPlace, World } from './run-world.ts';
 
@@ -360,7 +361,7 @@ const MOST_AGES = 72;
 /** Beliefs about the next tick once capacity has been there, or missing, for so many ticks. */
 const ages = once(() => {
   const model = market();
-  const walk = (isUp: boolean): number[][] => {
+  const walk = (isUp: boolean): (readonly StateChance[])[] => {
     const [up, down] = isUp ? [1, 0] : [0, 1];
     let belief: Belief = observe(model.ahead(observe(model.start, down, up)), up, down);
     return Array.from({ length: MOST_AGES }, () => {

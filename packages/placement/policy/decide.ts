@@ -3,7 +3,7 @@
  * use it: the controller knows whether Spot has capacity, placement has only a belief and learns by asking.
  */
 import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import type { PolicyPlan } from './value-function.ts';
+import type { PolicyPlan, StateChance } from './value-function.ts';
 
 /** Where a campaign stands. */
 export interface Standing {
@@ -22,8 +22,8 @@ export interface MarketBelief {
   /** Chance that capacity is there; 1 or 0 where it is observed. */
   readonly chance: number;
   /** Distribution of the market's state in the next tick, with capacity now and without. */
-  readonly ifThere: readonly number[];
-  readonly ifNot: readonly number[];
+  readonly ifThere: readonly StateChance[];
+  readonly ifNot: readonly StateChance[];
   /** Per hour in this tick, where the zone at hand has another price than the plan. */
   readonly spotUsd?: number | undefined;
 }
@@ -97,7 +97,7 @@ interface Worths {
 function worths(
   plan: PolicyPlan,
   { ticksLeft, slack, runs, debt }: Standing,
-  weights: readonly number[],
+  weights: readonly StateChance[],
   spotUsd = plan.job.spotUsd,
 ): Worths {
   const { job } = plan;

@@ -10,6 +10,7 @@ import {
   transition,
 } from '../belief/regimes.ts';
 import { drawLattice, type Lattice, type LatticeData, latticeOf } from './lattice.ts';
+import { type StateChance } from './value-function.ts';
 
 export interface MarketModel {
   readonly tickSeconds: number;
@@ -18,8 +19,8 @@ export interface MarketModel {
   readonly start: Belief;
   /** One tick later, before that tick is observed. */
   ahead(belief: Belief): Belief;
-  /** Chances of the plan's states in the next tick. */
-  weights(belief: Belief): number[];
+  /** Chances of the plan's states in the next tick: of one with capacity, and of one without. */
+  weights(belief: Belief): readonly StateChance[];
   /** Expected ticks that capacity will last from here, 0 without it, at most half a day (`longestTicks`). */
   lastingTicks(belief: Belief): number;
   /** The same of its absence. */
@@ -33,7 +34,6 @@ const LASTING_HOURS = 12;
 export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: LatticeData): MarketModel {
   const step = transition(table, tickSeconds / 3_600);
   const lattice = latticeOf(table, drawn ?? drawLattice(table, tickSeconds));
-  const states = lattice.step.length;
   const longestTicks = Math.round((LASTING_HOURS * 3_600) / tickSeconds);
   const stays = staysByRegime(step, longestTicks);
   const half = stays.length / 2;
@@ -47,10 +47,9 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
     weights(belief) {
       const next = advance(belief, step);
       const up = chanceUp(next);
-      const weights = Array.from({ length: states }, () => 0);
-      if (up > 1e-9) weights[lattice.locate(observe(next, 1, 0))] = up;
-      if (up < 1 - 1e-9) weights[lattice.locate(observe(next, 0, 1))] = 1 - up;
-      return weights;
+      const there = up > 1e-9 ? [{ state: lattice.locate(observe(next, 1, 0)), chance: up }] : [];
+      const gone = up < 1 - 1e-9 ? [{ state: lattice.locate(observe(next, 0, 1)), chance: 1 - up }] : [];
+      return [...there, ...gone];
     },
     lastingTicks: (belief) => mean(belief, (j) => j < half),
     goneTicks: (belief) => mean(belief, (j) => j >= half),

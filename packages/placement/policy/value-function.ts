@@ -21,6 +21,12 @@ export interface PlanOptions {
   readonly cellsPerTick: number;
 }
 
+/** A state of the market, and the chance that it is the next. */
+export interface StateChance {
+  readonly state: number;
+  readonly chance: number;
+}
+
 /** How a tick ends. */
 interface TickEnd {
   readonly ran: Action;
@@ -41,16 +47,45 @@ export interface PlanTable {
    * Between two whole numbers of ticks it is linear, at the same slack.
    * Infinite where the work cannot be done in time any more.
    */
-  readonly value: (ticksLeft: number, end: TickEnd, weights: readonly number[]) => number;
+  readonly value: (ticksLeft: number, end: TickEnd, weights: readonly StateChance[]) => number;
+  /** Whether the job is on these terms and can come to no situation without a value. */
+  readonly reaches: (job: PolicyJob) => boolean;
 }
 
 export interface PolicyPlan extends Pick<PlanTable, 'chain' | 'value'> {
   readonly job: PolicyJob;
 }
 
-export function makePlan(chain: MarketChain, job: PolicyJob, options: PlanOptions): PolicyPlan {
-  return planFrom(makeTable(chain, job, [job], options), job);
+/**
+ * Plans that share the last tables: the looks at a run, and its next decisions, mostly ask for the same terms with less
+ * work and less time. A table is made somewhat wider than its first job needs.
+ * @param chainOf one step of this many seconds
+ */
+export function keptPlans(
+  chainOf: (tickSeconds: number) => MarketChain,
+  options: PlanOptions,
+  mostTables: number,
+): (job: PolicyJob) => PolicyPlan {
+  const kept: PlanTable[] = [];
+  return (job) => {
+    const at = kept.findIndex((each) => each.reaches(job));
+    const [found] = at < 0 ? [] : kept.splice(at, 1);
+    const wider = { ...job, deadlineSeconds: job.deadlineSeconds * (1 + SPARE_REACH) };
+    const table = found ?? makeTable(chainOf(job.tickSeconds), job, [wider], options);
+    kept.unshift(table);
+    kept.length = Math.min(kept.length, mostTables);
+    return planFrom(table, job);
+  };
 }
+
+const SPARE_REACH = 0.1;
+
+const sameTerms = (a: Terms, b: Terms): boolean =>
+  a.tickSeconds === b.tickSeconds &&
+  a.restartSeconds === b.restartSeconds &&
+  a.spotUsd === b.spotUsd &&
+  a.onDemandUsd === b.onDemandUsd &&
+  a.waitingUsd === b.waitingUsd;
 
 /** The plan of one of the table's jobs, equal to the bit to a plan made for this job alone. */
 export const planFrom = (
@@ -79,6 +114,14 @@ export function makeTable(
     chain,
     terms,
     bytes: layers.reduce((sum, { values }) => sum + values.byteLength, 0),
+    reaches(job) {
+      const needed = reachOf([job], terms.tickSeconds, cellSeconds);
+      return (
+        sameTerms(terms, job) &&
+        needed.length <= cells.length &&
+        needed.every((each, left) => each <= (cells[left] ?? 0))
+      );
+    },
     value: (ticksLeft, end, weights) => {
       const whole = Math.floor(ticksLeft + 1e-9);
       const part = ticksLeft - whole;
@@ -142,17 +185,15 @@ function weighted(
   layer: Layer,
   { rows, cellSeconds }: { readonly rows: Rows; readonly cellSeconds: number },
   { ran, slack, debt }: TickEnd,
-  weights: readonly number[],
+  weights: readonly StateChance[],
 ): number {
   // Debts fall from tick to tick: take the last that is not below the one owed.
   const phase = ran === SPOT && debt > 1e-6 ? rows.debts.findLastIndex((each) => each >= debt - 1e-6) : -1;
   let total = 0;
-  for (let state = 0; state < weights.length; state += 1) {
-    const weight = weights[state] ?? 0;
-    if (weight < 1e-9) continue;
+  for (const { state, chance } of weights) {
     const lost = ran === SPOT && state >= rows.upStates;
     const row = rows.of(state, lost ? IDLE : ran, phase);
-    total += weight * lookUp(layer, row, (slack + (lost ? debt : 0)) / cellSeconds);
+    total += chance * lookUp(layer, row, (slack + (lost ? debt : 0)) / cellSeconds);
   }
   return total;
 }

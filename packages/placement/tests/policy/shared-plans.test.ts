@@ -9,7 +9,7 @@ import { tableFor, termsOf } from '../../policy/controller.ts';
 import shipped from '../../policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../../policy/market-model.ts';
 import { type Terms } from '../../policy/plan-pass.ts';
-import { makePlan, makeTable, type PlanTable, planFrom } from '../../policy/value-function.ts';
+import { makeTable, type PlanTable, planFrom } from '../../policy/value-function.ts';
 
 const chain = {
   upStates: 2,
@@ -33,10 +33,10 @@ const horizon = fc
 
 describe('a table that several jobs share', () => {
   it("equals each job's own table to the bit", () => {
-    const weights = [0.4, 0.1, 0.3, 0.2];
+    const weights = [0.4, 0.1, 0.3, 0.2].map((chance, state) => ({ state, chance }));
     fc.assert(
       fc.property(terms, horizon, fc.array(horizon, { maxLength: 3 }), (on, job, others) => {
-        const alone = makePlan(chain, { ...on, ...job }, { cellsPerTick: 4 });
+        const alone = planFrom(makeTable(chain, on, [job], { cellsPerTick: 4 }), job);
         const shared = planFrom(makeTable(chain, on, [...others, job], { cellsPerTick: 4 }), job);
         const ticks = Math.floor(job.deadlineSeconds / on.tickSeconds);
         const debt = Math.max(0, on.restartSeconds - on.tickSeconds);
