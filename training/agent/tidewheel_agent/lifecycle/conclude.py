@@ -72,8 +72,11 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     if end.script_code == 0 and not end.was_killed:
         log(f"{job.program} finished; {safe}")
         return Outcome(0)
-    if end.peer_failure is not None and (end.was_killed or not tail.names_cause()):
-        return peer_failed(end.peer_failure, safe)
+    # Whatever a script says of a lost host's absence follows from it.
+    if (peer := end.peer_failure) is not None and (
+        peer.is_lost or end.was_killed or not tail.names_cause()
+    ):
+        return peer_failed(peer, safe)
     log(f"{job.program} failed with exit code {end.script_code}; {safe}")
     resume = read_failed_resume(prepared.files.automatic)
     summary = _failure_summary(job, end.script_code) + (f"; {resume}" if resume else "")

@@ -229,6 +229,7 @@ def _rules(run: HostRun, prepared: Prepared, source: ScriptSource) -> Rules:
         # Hosts of a gang end one another, so only a script alone ends for its own reasons.
         may_ask=len(job.hosts) > 1 or serves or source.may_ask,
         withholds_sigterm=source.leaves_unsaved or (left_unsaved and not source.may_ask),
+        has_peers=len(job.training_hosts) > 1,
         serves_until=(lambda: job.leader in gang.state.exit_codes) if serves else None,
         late_checkpoint_seconds=_LATE_CHECKPOINT_SECONDS if _any_host_may_save(run) else 0.0,
     )

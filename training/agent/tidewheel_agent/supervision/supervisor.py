@@ -93,6 +93,8 @@ _CHECK_SECONDS = 1.0
 _KILL_NOTICE_SECONDS = 3.0
 _JUST_SAVED_SECONDS = 10.0
 """A script that has saved so shortly before a stop has little to save."""
+_PEER_WORD_SECONDS = 3.0
+"""A lost host's script may take this one's with it before its agent's connection breaks."""
 _PEER_PATIENCE_SECONDS = 10.0
 """The script's time to notice by itself that another host is gone, and to say so."""
 
@@ -109,6 +111,8 @@ class Rules:
     """The script may look at the stop file, so that leaving with 0 after a stop proves nothing."""
     withholds_sigterm: bool = False
     """The script would leave on it without saving: it runs to its next checkpoint instead."""
+    has_peers: bool = False
+    """Other hosts train, too."""
     serves_until: Callable[[], bool] | None = None
     """For a program that only serves the leader's script: whether the leader has ended."""
     late_checkpoint_seconds: float = 0.0
@@ -166,6 +170,8 @@ class Supervisor:
         # Processes that the script leaves behind would hold the container and train on unseen.
         self._script.kill()
         self._script.drain()
+        if code != 0 and self._rules.has_peers:
+            self._await_word_of_peers()
         time.sleep(self._rules.late_checkpoint_seconds)
         newest = self._check()
         return ScriptEnd(
@@ -178,6 +184,13 @@ class Supervisor:
             has_trained_enough=self._has_trained_enough(),
             left_unsaved=self._has_left_unsaved(newest),
         )
+
+    def _await_word_of_peers(self) -> None:
+        deadline = time.monotonic() + _PEER_WORD_SECONDS
+        while time.monotonic() < deadline and not (
+            self._was_killed or self._stop.is_set() or self._gang.peer_failure
+        ):
+            time.sleep(_TICK_SECONDS)
 
     def _check(self) -> Checkpoint | None:
         newest = self._progress.check()
