@@ -2,6 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { asWritten } from '@tidewheel/declaration/pipeline.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { manifestsOf } from '@tidewheel/packing/dataset.ts';
 import { type BlobStore, listPages, readText } from '@tidewheel/packing/store.ts';
 import { stringify } from 'yaml';
@@ -109,13 +110,10 @@ async function drop({ pipeline, plan }: PlannedRun, { store, signal }: Ground): 
     if (count > 0) await dropCopies(missing.map(keyOf), plan.bytesEach, { store, pipeline, signal });
     return count;
   }
-  const put = async () => {
-    for (let index = missing.shift(); index !== undefined; index = missing.shift()) {
-      signal.throwIfAborted();
-      await store.put(keyOf(index), encode(String(index).padEnd(plan.bytesEach, '.')));
-    }
-  };
-  await Promise.all(Array.from({ length: UPLOADS }, put));
+  await eachLimited(missing, UPLOADS, async (index) => {
+    signal.throwIfAborted();
+    await store.put(keyOf(index), encode(String(index).padEnd(plan.bytesEach, '.')));
+  });
   return count;
 }
 

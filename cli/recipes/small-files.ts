@@ -2,6 +2,7 @@
  * The case of many small files, end to end in a local region: the same samples are trained on as they are, and packed
  * first. Every GET, every function and every host is a real process of this machine.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { markdownTable } from './table.ts';
@@ -121,16 +123,10 @@ async function train(region: Region, name: SmallFiles, files: number): Promise<S
 const seconds = (from: number, to: number): number => Math.round((to - from) / 100) / 10;
 
 async function upload({ clients, stack }: Region, prefix: string, files: number): Promise<void> {
-  const queue = Array.from({ length: files }, (_, file) => file).values();
-  const work = async (): Promise<void> => {
-    for (const file of queue) {
-      const Key = `${prefix}${file % CLASSES}/${String(file).padStart(7, '0')}.bin`;
-      await clients.s3.send(
-        new PutObjectCommand({ Bucket: stack.bucket, Key, Body: randomBytes(FILE_BYTES) }),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: UPLOADERS }, work));
+  await eachLimited(Array(files).keys(), UPLOADERS, async (file) => {
+    const Key = `${prefix}${file % CLASSES}/${String(file).padStart(7, '0')}.bin`;
+    await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body: randomBytes(FILE_BYTES) }));
+  });
 }
 
 const answered = z.object({

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { type BundledFile, bundleKeys, makeBundle } from '@tidewheel/packing/bundles.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
@@ -67,19 +68,15 @@ async function readFiles(files: readonly LocalFile[]): Promise<{
 }> {
   const bodies = files.map((): Buffer | undefined => undefined);
   const unread: { name: string; why: string }[] = [];
-  const waiting = files.entries();
-  const lane = async (): Promise<void> => {
-    for (const [index, { path, name, size }] of waiting) {
-      try {
-        const body = await readFile(path);
-        if (body.length === size) bodies[index] = body;
-        else unread.push({ name, why: `${name} changed while it was read` });
-      } catch (error: unknown) {
-        unread.push({ name, why: messageOf(error) });
-      }
+  await eachLimited(files.entries(), READS_AT_ONCE, async ([index, { path, name, size }]) => {
+    try {
+      const body = await readFile(path);
+      if (body.length === size) bodies[index] = body;
+      else unread.push({ name, why: `${name} changed while it was read` });
+    } catch (error: unknown) {
+      unread.push({ name, why: messageOf(error) });
     }
-  };
-  await Promise.all(Array.from({ length: READS_AT_ONCE }, lane));
+  });
   const read = files.flatMap((file, index) => {
     const body = bodies[index];
     return body === undefined ? [] : [{ file, key: file.name, body }];

@@ -6,6 +6,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked, partsOf, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { shownKey } from '@tidewheel/kit/quoted.ts';
 import {
@@ -171,20 +172,16 @@ async function gather(
   for await (const { key, size } of store.list(folder)) there.set(key, size);
   const targets = [...places].map(([key, file]) => ({ file, to: `${folder}${key.slice(prefix.length)}` }));
   const missing = targets.filter(({ file, to }) => there.get(to) !== file.size);
-  const queue = missing.values();
   const within = await blobs();
   let copied = 0;
-  const work = async (): Promise<void> => {
-    for (const { file, to } of queue) {
-      if (isOutOfTime())
-        throw new TransientError(
-          `${copied} of ${missing.length} files are copied to ${folder}: the next try continues`,
-        );
-      const outcome = await copyFile(within, file, to);
-      if (outcome !== 'copied')
-        throw new TransientError(`${file.key} was ${outcome} while it was copied: the next try looks again`);
-      copied += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, work));
+  await eachLimited(missing, COPIES_AT_ONCE, async ({ file, to }) => {
+    if (isOutOfTime())
+      throw new TransientError(
+        `${copied} of ${missing.length} files are copied to ${folder}: the next try continues`,
+      );
+    const outcome = await copyFile(within, file, to);
+    if (outcome !== 'copied')
+      throw new TransientError(`${file.key} was ${outcome} while it was copied: the next try looks again`);
+    copied += 1;
+  });
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { eachLimited } from '../model/concurrency.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { checkpointIn, isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
 import { planFiles } from './host-channels.ts';
 import {

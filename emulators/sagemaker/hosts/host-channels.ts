@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Channel, CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import { messageOf } from '@tidewheel/kit/errors.ts';
-import { eachLimited } from '../model/concurrency.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { JobFailure, transferFailure } from '../model/refusals.ts';
 import { type Host, hostChannelsOf } from './container.ts';
 import {

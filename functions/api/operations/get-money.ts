@@ -1,4 +1,5 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
+import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { FINISHED, type ListedRun } from '../../records/run-records.ts';
@@ -79,15 +80,10 @@ export const getMoney = defineOperation(
     const { tell, said } = steppedOver();
     const runs = await endedIn(deps, month, tell);
     const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
-    const reports: RunReport[] = [];
-    for (let first = 0; first < newest.length; first += AT_ONCE) {
-      const some = await Promise.all(
-        newest
-          .slice(first, first + AT_ONCE)
-          .map((run) => readReport(deps.store, run).catch(leftOut(run.runId, tell))),
-      );
-      reports.push(...some.filter((report) => report !== undefined));
-    }
+    const found = await mapLimited(newest, AT_ONCE, (run) =>
+      readReport(deps.store, run).catch(leftOut(run.runId, tell)),
+    );
+    const reports = found.filter((report) => report !== undefined);
     return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length, ...said() });
   },
 );

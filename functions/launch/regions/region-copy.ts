@@ -3,9 +3,11 @@
  * so shards, code and the newest checkpoint are copied there before the job starts. Its results are copied home after it
  * has ended. The data bucket stays the truth. Every copy is safe to repeat: an object that is there is skipped.
  */
+
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { MOST_NOTE_BYTES } from '../../records/host-files.ts';
 import { readProgress } from '../../records/progress.ts';
@@ -89,17 +91,15 @@ async function copyAll(
   from: ObjectStore,
   to: ObjectStore,
 ): Promise<void> {
-  const waiting = [...objects];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      if (isOutOfTime())
-        throw new TransientError(
-          `${waiting.length + 1} of ${objects.length} objects are still to be copied to ${to.bucket}: the next try continues`,
-        );
-      await region.copy({ key: next.key, size: next.size }, from, to);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(CONCURRENT_COPIES, waiting.length) }, work));
+  let left = objects.length;
+  await eachLimited(objects, CONCURRENT_COPIES, async ({ key, size }) => {
+    if (isOutOfTime())
+      throw new TransientError(
+        `${left} of ${objects.length} objects are still to be copied to ${to.bucket}: the next try continues`,
+      );
+    left -= 1;
+    await region.copy({ key, size }, from, to);
+  });
 }
 
 // The port to another region's bucket. The adapter is functions/aws/s3/region-buckets.ts.

@@ -17,6 +17,7 @@ import {
 } from '@tidewheel/declaration/script.ts';
 import { LaunchRefusedError, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { type ZipFile, zipOf } from '@tidewheel/kit/zip.ts';
 import * as z from 'zod';
@@ -162,15 +163,10 @@ async function readAll(
   prefix: string,
 ): Promise<ZipFile[] | undefined> {
   const files: ZipFile[] = [];
-  const waiting = [...objects];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const stored = await store.readBytes(next.key);
-      if (stored?.etag !== next.etag) return;
-      files.push({ name: next.key.slice(prefix.length), bytes: stored.bytes });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(TOGETHER, objects.length) }, work));
+  await eachLimited(objects, TOGETHER, async ({ key, etag }) => {
+    const stored = await store.readBytes(key);
+    if (stored?.etag === etag) files.push({ name: key.slice(prefix.length), bytes: stored.bytes });
+  });
   return files.length === objects.length ? files : undefined;
 }
 

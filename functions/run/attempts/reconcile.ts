@@ -2,6 +2,7 @@
 
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
 import type { LeftoverPort } from '../../launch/launcher.ts';
 import { tellAutomatic } from '../../records/automatic.ts';
@@ -54,17 +55,11 @@ export async function reconcile(
   options: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
   const failures: string[] = [];
-  const each: Each = async (items, name, act, lanes = 1) => {
-    const waiting = [...items];
-    const work = async (): Promise<void> => {
-      for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-        const called = name(item);
-        // A failure of one item must not stop the others.
-        await act(item).catch((error: unknown) => failures.push(`${called}: ${messageOf(error)}`));
-      }
-    };
-    await Promise.all(Array.from({ length: lanes }, work));
-  };
+  const each: Each = (items, name, act, lanes = 1) =>
+    eachLimited(items, lanes, async (item) => {
+      // A failure of one item must not stop the others.
+      await act(item).catch((error: unknown) => failures.push(`${name(item)}: ${messageOf(error)}`));
+    });
   const { withinLimit = (work) => work } = deps;
   const tell: Tell = ({ why }) => {
     failures.push(why);

@@ -2,6 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { Heap } from '@tidewheel/kit/heap.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { type BlobStore, joinChunks, type ListedBlob, listPages } from '../documents/blob-store.ts';
 import { compareKeys } from '../documents/order.ts';
 import type { Rejection } from '../documents/rejections.ts';
@@ -128,14 +129,11 @@ export async function openBundles(
   const { data, indexes, isAny, listedAt } = await listFiles({ store, now }, pipeline);
   const all: Bundle[] = [];
   const refused = new Map<string, Rejection>();
-  for (let first = 0; first < indexes.length; first += INDEXES_AT_ONCE)
-    await Promise.all(
-      indexes.slice(first, first + INDEXES_AT_ONCE).map(async ({ id, object }) => {
-        const index = await openIndex(store, { object, pipeline, dataBytes: data.get(id) });
-        if (index instanceof BundleIndex) all.push({ id, index, arrivedAt: object.lastModified });
-        else if (index !== 'gone') refused.set(object.key, index);
-      }),
-    );
+  await eachLimited(indexes, INDEXES_AT_ONCE, async ({ id, object }) => {
+    const index = await openIndex(store, { object, pipeline, dataBytes: data.get(id) });
+    if (index instanceof BundleIndex) all.push({ id, index, arrivedAt: object.lastModified });
+    else if (index !== 'gone') refused.set(object.key, index);
+  });
   // Answers come in any order.
   const inOrder = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return new Bundles(pipeline, { all: inOrder, refused, isAny, listedAt });

@@ -1,5 +1,7 @@
 /** The manifests of all generations, which name the arrivals that they packed or rejected. */
+
 import { bucketKeys, parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
+import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { type BlobReader, type BlobStore, readText } from './blob-store.ts';
 import { DocumentError, readDocument } from './documents.ts';
 import { type Manifest, manifestSchema } from './manifest.ts';
@@ -134,12 +136,8 @@ async function readEach<T>(
   names: readonly string[],
   read: (name: string) => Promise<T | undefined>,
 ): Promise<T[]> {
-  const all: T[] = [];
-  for (let first = 0; first < names.length; first += AT_ONCE) {
-    const some = await Promise.all(names.slice(first, first + AT_ONCE).map(read));
-    all.push(...some.filter((one) => one !== undefined));
-  }
-  return all;
+  const all = await mapLimited(names, AT_ONCE, read);
+  return all.filter((one) => one !== undefined);
 }
 
 /** Manifests of the sealed ones among these. */

@@ -2,7 +2,9 @@
  * `onDelete: retract`: finds the packed objects that a listing no longer has, because their owner deleted them. What
  * `whenDone: delete` has deleted was not deleted by its owner.
  */
+
 import { parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { bundlePlace } from '../arrivals/bundle-place.ts';
 import { type DeletionBookmark, readBookmark } from '../arrivals/deletion-bookmark.ts';
 import type { BlobStore, ListedBlob } from '../documents/blob-store.ts';
@@ -108,14 +110,10 @@ async function deletingRuns(
   const isOfRun = (name: string): boolean => parseGeneration(name)?.isCompacted === false;
   const runs = [...manifests.map(({ generation }) => generation), ...replaced].filter(isOfRun);
   const deleting = new Map<string, DeletionBookmark>();
-  for (let first = 0; first < runs.length; first += AT_ONCE) {
-    const some = runs.slice(first, first + AT_ONCE);
-    const found = await Promise.all(some.map((runId) => readBookmark(store, { pipeline, runId })));
-    for (const [index, runId] of some.entries()) {
-      const bookmark = found[index];
-      if (bookmark !== undefined) deleting.set(runId, bookmark);
-    }
-  }
+  await eachLimited(runs, AT_ONCE, async (runId) => {
+    const bookmark = await readBookmark(store, { pipeline, runId });
+    if (bookmark !== undefined) deleting.set(runId, bookmark);
+  });
   return deleting;
 }
 

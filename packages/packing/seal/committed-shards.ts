@@ -1,4 +1,5 @@
 /** Reads the records of a plan's committed shards, and checks that the shards exist before they are sealed. */
+import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { type BlobStore, type HeadResult, sumsDiffer } from '../documents/blob-store.ts';
 import type { ShardRecord } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
@@ -60,17 +61,11 @@ const PARALLEL_RECORDS = 32;
 const LARGE_RECORD = 5_000;
 const PARALLEL_LARGE_RECORDS = 3;
 
-export async function sealedShards(
+export const sealedShards = (
   store: BlobStore,
   committed: readonly CommittedShard[],
-): Promise<Manifest['shards']> {
-  const shards: Manifest['shards'] = [];
-  for (let first = 0; first < committed.length; first += PARALLEL_RECORDS) {
-    const some = committed.slice(first, first + PARALLEL_RECORDS);
-    shards.push(...(await Promise.all(some.map((record) => sealedShard(store, record)))));
-  }
-  return shards;
-}
+): Promise<Manifest['shards']> =>
+  mapLimited(committed, PARALLEL_RECORDS, (record) => sealedShard(store, record));
 
 async function sealedShard(store: BlobStore, record: CommittedShard): Promise<Manifest['shards'][number]> {
   const head = record.head ?? (await store.head(record.key));

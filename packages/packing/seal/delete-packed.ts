@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { bundleKeys, contentEtag } from '../arrivals/bundle-place.ts';
 import { readBookmark, writeBookmark } from '../arrivals/deletion-bookmark.ts';
 import { type Bundle, type Bundles, newer, openBundles } from '../arrivals/open-bundles.ts';
@@ -129,18 +130,14 @@ async function deleteEach(
   lines: readonly string[],
   rejected: ReadonlySet<string>,
 ): Promise<number> {
-  const queue = lines.values();
   let deleted = 0;
-  const worker = async (): Promise<void> => {
-    for (const line of queue) {
-      const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
-      if (rejected.has(arrivalOf(key, etag))) continue;
-      const isPacked = typeof fate === 'number' || fate === 'unchanged';
-      const isObject = contentEtag(etag) === etag;
-      if (isPacked && isObject && (await store.delete(key, etag)) === 'deleted') deleted += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: PARALLEL_DELETES }, worker));
+  await eachLimited(lines, PARALLEL_DELETES, async (line) => {
+    const [key, etag, , fate] = sealedLine.parse(JSON.parse(line));
+    if (rejected.has(arrivalOf(key, etag))) return;
+    const isPacked = typeof fate === 'number' || fate === 'unchanged';
+    const isObject = contentEtag(etag) === etag;
+    if (isPacked && isObject && (await store.delete(key, etag)) === 'deleted') deleted += 1;
+  });
   return deleted;
 }
 

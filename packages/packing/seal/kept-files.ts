@@ -4,6 +4,7 @@
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import {
   type BlobStore,
   joinChunks,
@@ -41,16 +42,12 @@ export async function keepFiles(
 ): Promise<ReadonlyMap<string, Deferral>> {
   const kept = await keptSizes(store, pipeline);
   const left = new Map<string, Deferral>();
-  const queue = files[Symbol.iterator]();
-  const work = async (): Promise<void> => {
-    for (let next = queue.next(); next.done !== true; next = queue.next()) {
-      const to = bucketKeys.keptFile(pipeline, next.value);
-      if (kept.get(to) === next.value.size) continue;
-      const copied = await copyFile(store, next.value, to);
-      if (copied !== 'copied') left.set(next.value.key, copied === 'missing' ? 'deleted' : copied);
-    }
-  };
-  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, work));
+  await eachLimited(files, COPIES_AT_ONCE, async (file) => {
+    const to = bucketKeys.keptFile(pipeline, file);
+    if (kept.get(to) === file.size) return;
+    const copied = await copyFile(store, file, to);
+    if (copied !== 'copied') left.set(file.key, copied === 'missing' ? 'deleted' : copied);
+  });
   return left;
 }
 

@@ -130,10 +130,10 @@ export class FetchWindow {
     this.#pump();
   }
 
-  /** As `release`, of the piece taken last. The memory of a small one stays until `release`. */
+  /** As `release`, of the piece taken last. */
   releaseLast(): void {
     const memory = this.#last;
-    if (memory === undefined || this.#buffers.isSmall(memory.length)) return;
+    if (memory === undefined) return;
     this.#last = undefined;
     this.#taken.splice(this.#taken.lastIndexOf(memory), 1);
     this.#buffers.release(memory);

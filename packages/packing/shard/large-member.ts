@@ -179,7 +179,7 @@ export class LargeMember implements StoredBody {
     const { upload, member, window, readBuffers } = this.#job;
     for (let offset = 0; offset < member.size; offset += window.pieceBytes) {
       const length = Math.min(window.pieceBytes, member.size - offset);
-      const into = readBuffers.isSmall(length) ? undefined : readBuffers.take(length);
+      const into = readBuffers.take(length);
       try {
         const bytes = await this.#read({ offset, length, into });
         if (offset === 0) this.head = Uint8Array.prototype.slice.call(bytes, 0, MEMBER_HEAD_BYTES);

@@ -7,6 +7,7 @@
 
 import { bucketKeys, parseGeneration, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
+import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { firstOf } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { type BlobStore, type KeyFailure, listPages, readText } from '../documents/blob-store.ts';
@@ -129,11 +130,9 @@ export async function unfinishedRuns(store: BlobStore, pipeline: string): Promis
   for await (const page of listPages(store, runs, { delimiter: '/' })) {
     const names = page.prefixes.map((folder) => folder.slice(runs.length, -1));
     const named = names.filter((name) => parseRunId(name) !== undefined);
-    for (let first = 0; first < named.length; first += HEADS_AT_ONCE) {
-      const some = named.slice(first, first + HEADS_AT_ONCE);
-      const reports = await Promise.all(some.map((runId) => store.head(bucketKeys.report(pipeline, runId))));
-      unfinished.push(...some.filter((_, index) => reports[index] === undefined));
-    }
+    const report = (runId: string) => store.head(bucketKeys.report(pipeline, runId));
+    const reports = await mapLimited(named, HEADS_AT_ONCE, report);
+    unfinished.push(...named.filter((_, index) => reports[index] === undefined));
   }
   return unfinished;
 }
