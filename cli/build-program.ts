@@ -1,35 +1,78 @@
-/** `npm run program -- FILE`: the command line as one file, for a machine that has Node 20 and nothing of this project. */
+/** The command line as a program of its own, split by verb: for this clone, or as a package for a machine that has only Node. */
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
-import { build, type Plugin } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import * as z from 'zod';
+import project from '../package.json' with { type: 'json' };
+import { about } from './command/about.ts';
 import { pythonText } from './init/programs.ts';
 import { buildPage } from './page/page-files.ts';
 
-const USAGE = `npm run program -- FILE
+const USAGE = `npm run program -- FOLDER
 
-Writes the command line with all that it needs, the page included, to one file. node FILE runs it.`;
+Writes the command line with all that it needs, the page included, as a package for Node 20 and newer:
+node FOLDER/tidewheel.mjs runs it, npm pack FOLDER makes a file of it that npm install takes.
 
-/** The program has no esbuild: the page that it serves is built now. */
-const builtPage: Plugin = {
-  name: 'built-page',
-  setup(made) {
-    made.onLoad({ filter: /[/\\]cli[/\\]page[/\\]page-files\.ts$/ }, async () => ({
-      contents: await pageModule(),
+  --clone   instead, for this clone alone: it runs with the clone's own files beside it`;
+
+const ROOT = path.join(import.meta.dirname, '..');
+const smaller: readonly Plugin[] = createRequire(import.meta.url)('../serverless/smaller-bundles.cjs');
+const SMALLER = ['operations-in-use', 'versions-of-clients', 'yaml-as-modules'];
+
+/** A module of the sources whose text is known now. */
+const madeNow = (file: string, contents: () => Promise<string>): Plugin => ({
+  name: `made-now-${file}`,
+  setup({ onLoad }) {
+    onLoad({ filter: new RegExp(`[/\\\\]cli[/\\\\]${file.replace('/', '[/\\\\]')}\\.ts$`) }, async () => ({
+      contents: await contents(),
       loader: 'ts',
     }));
   },
-};
+});
+
+/** Help, completions and version load no verb. */
+const knownAbout = madeNow(
+  'command/about',
+  async () => `const all = ${JSON.stringify(await about())};\nexport const about = async () => all;`,
+);
+
+/** A package has no esbuild: the page that it serves is built now. */
+const builtPage = madeNow('page/page-files', async () => {
+  const files = [...(await buildPage())].map(([name, { type, brotli, gzip }]) => [
+    name,
+    { type, brotli: Buffer.from(brotli).toString('base64'), gzip: Buffer.from(gzip).toString('base64') },
+  ]);
+  return `const files = ${JSON.stringify(files)};
+const bytes = (text) => Buffer.from(text, 'base64');
+export const buildPage = async () =>
+  new Map(files.map(([name, { type, brotli, gzip }]) => [name, { type, brotli: bytes(brotli), gzip: bytes(gzip) }]));`;
+});
 
 /** Nor has it files beside it. */
-const insidePrograms: Plugin = {
-  name: 'inside-programs',
-  setup(made) {
-    made.onLoad({ filter: /[/\\]cli[/\\]init[/\\]programs\.ts$/ }, async () => {
-      const names = ['read_launch.py', 'unpack_source.py'] as const;
-      const texts = await Promise.all(names.map(async (name) => [name, await pythonText(name)] as const));
-      const contents = `const texts = ${JSON.stringify(Object.fromEntries(texts))};
+const insidePrograms = madeNow('init/programs', async () => {
+  const names = ['read_launch.py', 'unpack_source.py'] as const;
+  const texts = await Promise.all(names.map(async (name) => [name, await pythonText(name)] as const));
+  return `const texts = ${JSON.stringify(Object.fromEntries(texts))};
 export const pythonText = async (name) => texts[name];`;
+});
+
+/** In a clone the files beside a source are there, and the page is built when it is served. */
+const besideSources: Plugin = {
+  name: 'beside-sources',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /\/built-page\.cjs$/ }, () => ({
+      path: path.join(ROOT, 'serverless/built-page.cjs'),
+      external: true,
+    }));
+    onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+      const text = file.includes('node_modules') ? '' : await readFile(file, 'utf8');
+      if (!text.includes('import.meta.')) return undefined;
+      const contents = text
+        .replaceAll('import.meta.dirname', JSON.stringify(path.dirname(file)))
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(file).href));
       return { contents, loader: 'ts' };
     });
   },
@@ -48,37 +91,106 @@ const zlibOfAnyNode: Plugin = {
   },
 };
 
-async function pageModule(): Promise<string> {
-  const files = [...(await buildPage())].map(([name, { type, brotli, gzip }]) => [
-    name,
-    { type, brotli: Buffer.from(brotli).toString('base64'), gzip: Buffer.from(gzip).toString('base64') },
-  ]);
-  return `const files = ${JSON.stringify(files)};
-const bytes = (text) => Buffer.from(text, 'base64');
-export const buildPage = async () =>
-  new Map(files.map(([name, { type, brotli, gzip }]) => [name, { type, brotli: bytes(brotli), gzip: bytes(gzip) }]));`;
-}
-
 /** Packages in CommonJS call require, which a module has to make for itself. */
-const BANNER = `#!/usr/bin/env node
-import { createRequire } from 'node:module';
-const require = createRequire(import.meta.url);`;
+const BANNER = `import { createRequire as makeRequire } from 'node:module';
+const require = makeRequire(import.meta.url);`;
 
-await runCommand(USAGE, async (args) => {
-  const { positionals } = readCommandLine(args, { options: {}, schema: z.object({}), positionals: ['FILE'] });
-  await build({
+/** Names of files hold a hash of their content, so a program that runs keeps its own. */
+async function buildInto(folder: string, plugins: readonly Plugin[]): Promise<Metafile> {
+  const { metafile } = await build({
     entryPoints: [path.join(import.meta.dirname, 'tidewheel.ts')],
-    outfile: path.resolve(process.env['INIT_CWD'] ?? process.cwd(), positionals[0] ?? ''),
+    outdir: folder,
+    entryNames: 'main-[hash]',
+    chunkNames: '[name]-[hash]',
+    outExtension: { '.js': '.mjs' },
+    absWorkingDir: ROOT,
     bundle: true,
+    splitting: true,
     minify: true,
+    metafile: true,
     platform: 'node',
     target: 'node20',
     format: 'esm',
+    mainFields: ['module', 'main'],
     banner: { js: BANNER },
-    plugins: [builtPage, insidePrograms, zlibOfAnyNode],
+    plugins: [...plugins, ...smaller.filter(({ name }) => SMALLER.includes(name)), zlibOfAnyNode],
     // Only in a clone: the region, its tests and the decoders of images.
     external: ['sharp', '@node-rs/crc32', 'esbuild'],
     logLevel: 'warning',
   });
+  return metafile;
+}
+
+const entryOf = ({ outputs }: Metafile): string =>
+  path.resolve(
+    ROOT,
+    Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'cli/tidewheel.ts')?.[0] ?? '',
+  );
+
+const DAY_MILLISECONDS = 86_400_000;
+
+async function forClone(folder: string): Promise<void> {
+  const startedAt = Date.now();
+  const metafile = await buildInto(folder, [knownAbout, besideSources]);
+  const sources = Object.keys(metafile.inputs).filter((file) => !/(^|\/)node_modules\/|^zlib:/.test(file));
+  const others = [
+    'package-lock.json',
+    'node_modules/.package-lock.json',
+    'package.json',
+    'cli/build-program.ts',
+  ];
+  const inputs = await Promise.all(
+    [...sources, 'cli/command/completion.ts', ...others].map(async (file) => {
+      const { size, mtimeMs } = await stat(path.join(ROOT, file));
+      // What changed meanwhile may have been read before.
+      return [file, size, mtimeMs < startedAt ? mtimeMs : 0];
+    }),
+  );
+  await writeFile(path.join(folder, 'record.json'), JSON.stringify({ entry: entryOf(metafile), inputs }));
+  const made = new Set(Object.keys(metafile.outputs).map((file) => path.basename(file)));
+  for (const name of await readdir(folder)) {
+    const file = path.join(folder, name);
+    const isOld = (await stat(file)).mtimeMs < startedAt - DAY_MILLISECONDS;
+    if (isOld && name.endsWith('.mjs') && !made.has(name)) await rm(file);
+  }
+}
+
+const launcherOf = (entry: string): string => `#!/usr/bin/env node
+import module from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+
+const caches = process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache');
+module.enableCompileCache?.(path.join(caches, 'tidewheel'));
+await import('./${entry}');
+`;
+
+async function asPackage(folder: string): Promise<void> {
+  const metafile = await buildInto(folder, [knownAbout, builtPage, insidePrograms]);
+  const launcher = path.join(folder, 'tidewheel.mjs');
+  await writeFile(launcher, launcherOf(path.basename(entryOf(metafile))), { mode: 0o755 });
+  const { version, description, license, engines } = project;
+  const manifest = {
+    name: '@tidewheel/cli',
+    version,
+    description,
+    license,
+    engines,
+    type: 'module',
+    bin: { tidewheel: 'tidewheel.mjs' },
+    files: ['*.mjs'],
+  };
+  await writeFile(path.join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+await runCommand(USAGE, async (args) => {
+  const { values, positionals } = readCommandLine(args, {
+    options: { clone: { type: 'boolean' } },
+    schema: z.object({ clone: z.boolean().default(false) }),
+    positionals: ['FOLDER'],
+  });
+  const folder = path.resolve(process.env['INIT_CWD'] ?? process.cwd(), positionals[0] ?? '');
+  await mkdir(folder, { recursive: true });
+  await (values.clone ? forClone(folder) : asPackage(folder));
   return 0;
 });

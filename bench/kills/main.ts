@@ -223,7 +223,7 @@ class Campaign {
 
   async #verified(): Promise<readonly string[]> {
     const { environment, stack } = await this.#started.up();
-    const program = join(PROJECT_FOLDER, 'cli/tidewheel.ts');
+    const program = join(PROJECT_FOLDER, 'cli/tidewheel.mjs');
     try {
       await promisify(execFile)(
         process.execPath,

@@ -6,7 +6,7 @@ import type { Terminal } from './terminal.ts';
 
 /** These name no deployment. */
 const WITHOUT_PLACE = ['init', 'try', 'up', 'help', 'completion'];
-const COMMAND = /\b(?:npx )?tidewheel ([a-z]+(?:-[a-z]+)*)(?=$|[\s),.;:`'"])/gm;
+const COMMAND = /\b(?:npx (?:--no-install )?)?tidewheel ([a-z]+(?:-[a-z]+)*)(?=$|[\s),.;:`'"])/gm;
 const PLACE = /^--(stage|region|state)(?:=(.*))?$/s;
 
 /** The words of a command line that name a deployment. */
@@ -35,34 +35,44 @@ export const placeOfState = (state: string): string =>
   path.basename(state) === '.tidewheel' ? '' : placeWord('state', state);
 
 /**
+ * The program as it can be typed again: by its path from any folder, where it is no command. `npx --no-install tidewheel` elsewhere
+ * would offer to install what a public registry has under that name.
+ * @param file that this process runs
+ */
+export function programTyped(file: string, { npm_command: npm, PATH = '' }: NodeJS.ProcessEnv): string {
+  if (npm === 'exec') return 'npx --no-install tidewheel';
+  const { dir, base } = path.parse(file);
+  if (base === 'tidewheel' && PATH.split(path.delimiter).includes(dir)) return base;
+  return /^[\w.@/-]+$/.test(file) ? file : shellQuote(file);
+}
+
+/**
  * @param place words that name the deployment
  * @param verbs what counts as a command; other words after the name are prose
  */
 function asTyped(
   text: string,
   {
-    isNpx,
+    program,
     place,
     verbs,
-  }: { readonly isNpx: boolean; readonly place: string; readonly verbs: ReadonlySet<string> },
+  }: { readonly program: string; readonly place: string; readonly verbs: ReadonlySet<string> },
 ): string {
   return text.replaceAll(COMMAND, (whole, verb: string) => {
     if (!verbs.has(verb)) return whole;
-    const program = isNpx || whole.startsWith('npx') ? 'npx tidewheel' : 'tidewheel';
     return `${program} ${verb}${place === '' || WITHOUT_PLACE.includes(verb) ? '' : ` ${place}`}`;
   });
 }
 
 interface Line {
   readonly words: readonly string[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly program: string;
   readonly verbs: ReadonlySet<string>;
 }
 
 /** A terminal that names commands as this one was typed. Documents, scripts and logs stay as they are. */
-export function typedTerminal(terminal: Terminal, { words, environment, verbs }: Line): Terminal {
-  const isNpx = environment['npm_command'] === 'exec';
-  const typed = (text: string) => asTyped(text, { isNpx, place: placeIn(words), verbs });
+export function typedTerminal(terminal: Terminal, { words, program, verbs }: Line): Terminal {
+  const typed = (text: string) => asTyped(text, { program, place: placeIn(words), verbs });
   const isKept = words.includes('--json') || ['completion', 'logs', 'help'].includes(words[0] ?? '');
   return {
     ...terminal,

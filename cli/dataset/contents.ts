@@ -141,7 +141,7 @@ async function tellUnknown(
   const missing = `the newest version holds no ${keys.map((key) => shownSampleKey(pipeline, key)).join(', ')}`;
   if (runs.length === 0)
     return complain(
-      `${missing}, and no run is packing: see npx tidewheel data contents ${pipeline} for the keys. Delete under ${bucketKeys.incoming(pipeline)} what is not to be packed`,
+      `${missing}, and no run is packing: see npx --no-install tidewheel data contents ${pipeline} for the keys. Delete under ${bucketKeys.incoming(pipeline)} what is not to be packed`,
     );
   tell(
     `${missing}. The retraction is noted: ${runs.join(', ')} leaves out what it has planned of it. Delete under ${bucketKeys.incoming(pipeline)} what it has not`,

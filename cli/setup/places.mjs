@@ -10,6 +10,7 @@ export const places = {
   state: at('.tidewheel'),
   stamps: at('.tidewheel', 'stamps'),
   lock: at('.tidewheel', 'setting-up'),
+  program: at('.tidewheel', 'program'),
   results: at('.tidewheel', 'results'),
   venv: at('.venv'),
   venvPython: at('.venv', 'bin', 'python'),

@@ -52,7 +52,7 @@ export function whereToLook(region: Reached, { state, market, pageAddress }: Sho
       : []),
     `    API              ${stack.apiUrl}   (SigV4; see docs/api.md)`,
     `    drop folder      ${dropFolderOf(state)}/<pipeline>/   its files go to <pipeline>/incoming/`,
-    `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]${wordsFor(state)}   (in a clone: npx tidewheel …)`,
+    `    in a terminal    tidewheel watch | logs | why | stop | interrupt [RUN]${wordsFor(state)}   (in a clone: npx --no-install tidewheel …)`,
     // With a profile or a session token of the shell's own, a client would not sign with the region's key.
     pc.dim(`    for a shell      unset AWS_PROFILE AWS_SESSION_TOKEN; export ${exports.join(' ')}`),
     '',

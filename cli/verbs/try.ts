@@ -20,7 +20,6 @@ import { findingOf } from '../try/try-verdict.ts';
 import { speaksOfNoTorch } from '../try/without-torch.ts';
 import { proposedFor } from './init.ts';
 
-const root = join(import.meta.dirname, '../..');
 const ABOVE_0 = 'write a number above 0';
 const seconds = (usual: string) =>
   z.coerce.number(ABOVE_0).positive(ABOVE_0).max(3_600, 'at most 3600').default(Number(usual));
@@ -124,15 +123,18 @@ Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
   run: ({ values, positionals }, { json, clone }) => {
     if (clone === undefined)
       throw new Error(
-        'tidewheel try needs the agent of a clone of the project: run it there (npx tidewheel try)',
+        'tidewheel try needs the agent of a clone of the project: run it there (node cli/tidewheel.mjs try)',
       );
-    return tryScript(typed(positionals[0] ?? ''), { ...values, json });
+    return tryScript(typed(positionals[0] ?? ''), { ...values, json, clone });
   },
 });
 
 const say = (text: string): void => void process.stdout.write(`${printable(text)}\n`);
 
-async function tryScript(folder: string, values: Values & { readonly json: boolean }): Promise<number> {
+async function tryScript(
+  folder: string,
+  { clone, ...values }: Values & { readonly json: boolean; readonly clone: string },
+): Promise<number> {
   const {
     source,
     dependencies,
@@ -147,7 +149,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     arguments: values.argument,
     environment: values.env,
     channels: values.channel,
-    propose: (at, script) => proposedFor(at, script, { environment: process.env, clone: root }),
+    propose: (at, script) => proposedFor(at, script, { environment: process.env, clone }),
   });
   const stopping = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -159,7 +161,7 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
     onStep(
       `  channel ${name}: ${path}${name === shardsIn(training.channels) ? ', as it is; in a run: packed' : ''}`,
     );
-  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(clone, '.venv/bin/python');
   if (!(await canShowOptMl(pythonPath, source))) onStep(`  ${NOT_SHOWN}`);
   const work = await workFolder();
   try {
@@ -171,11 +173,11 @@ async function tryScript(folder: string, values: Values & { readonly json: boole
       work,
       agentFile: join(work, 'agent.pyz'),
       pythonPath,
-      environmentsDirectory: join(root, '.tidewheel/environments'),
+      environmentsDirectory: join(clone, '.tidewheel/environments'),
       graceSeconds: values.grace,
       masterPort: await makeAddressBook(Math.random).takePorts(),
     };
-    await writeAgent(root, trial.agentFile);
+    await writeAgent(clone, trial.agentFile);
     const phases = await playPhases(trial, values.seconds, stopping.signal, onStep);
     if (values.log !== undefined) await writeFile(typed(values.log), logOf(phases));
     const isWithoutTorch = await speaksOfNoTorch(source);

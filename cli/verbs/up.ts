@@ -22,7 +22,9 @@ export const verb = {
     examples: [],
     run: () =>
       Promise.reject(
-        new Error('a region on this machine needs a clone of the project: run it there (npx tidewheel up)'),
+        new Error(
+          'a region on this machine needs a clone of the project: run it there (node cli/tidewheel.mjs up)',
+        ),
       ),
   }),
   help: () => UP_HELP.trimEnd(),

@@ -23,7 +23,7 @@ export function noticeText(event: NoticeEvent, attempts: readonly AttemptRecord[
   return {
     title: titleOf(event, attempts),
     lines: [...linesOf(event), ...costs],
-    command: `npx tidewheel ${VERBS[event['detail-type']]} ${runId}`,
+    command: `npx --no-install tidewheel ${VERBS[event['detail-type']]} ${runId}`,
   };
 }
 

@@ -52,7 +52,7 @@ describe('a script that starts as typed', () => {
 
     const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
     const env = { PATH: process.env['PATH'], ...environment };
-    const { stdout } = await run(process.execPath, ['cli/tidewheel.ts', 'logs', `${TYPED}-000001`], {
+    const { stdout } = await run(process.execPath, ['cli/tidewheel.mjs', 'logs', `${TYPED}-000001`], {
       cwd: PROJECT_FOLDER,
       env,
     });
@@ -112,7 +112,7 @@ describe('the first day', () => {
     const environment = environmentFor(endpoints, credentials);
     const folder = await mkdtemp(join(tmpdir(), 'first-day-'));
     const words = 'check --trial --yes --only 1,3,5,6,7,8,9'.split(' ');
-    const command = ['cli/tidewheel.ts', ...words, '--folder', folder];
+    const command = ['cli/tidewheel.mjs', ...words, '--folder', folder];
     const options = { cwd: PROJECT_FOLDER, env: { PATH: process.env['PATH'], ...environment } };
     try {
       const [{ stdout }, short] = await Promise.all([

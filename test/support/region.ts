@@ -45,7 +45,7 @@ export async function tidewheelIn(
   words: readonly string[],
 ): Promise<string> {
   const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
-  const { stdout } = await promisify(execFile)(process.execPath, ['cli/tidewheel.ts', ...words], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['cli/tidewheel.mjs', ...words], {
     cwd: PROJECT_FOLDER,
     env: { PATH: process.env['PATH'], HOME: home, ...environment },
   });

@@ -205,7 +205,7 @@ const NOT_SEEN: Finding = {
   check: 'account',
   field: 'quotas, roles, networks and images',
   message: 'AWS did not answer in time',
-  remedy: 'make the call again, or look without a limit of time: npx tidewheel check',
+  remedy: 'make the call again, or look without a limit of time: npx --no-install tidewheel check',
 };
 
 const finishAt = (closeAt: Date, { low, expected, high }: Interval) => ({

@@ -27,7 +27,7 @@ const ALSO: Readonly<Partial<Record<Cause, readonly string[]>>> = {
   ],
   'accelerator-too-large': [
     'on a CPU type: OMP_NUM_THREADS by physical cores, most of which have two vCPUs',
-    'npx tidewheel probe … --vary compute.instanceTypes=…: what a step costs on CPUs, measured',
+    'npx --no-install tidewheel probe … --vary compute.instanceTypes=…: what a step costs on CPUs, measured',
   ],
   'too-many-threads': [
     "physical cores of its own for each process of a host: in the recipes ddp, vit, lm and deepfm, affinity: cores; else os.sched_setaffinity before the first step, or KMP_AFFINITY where no loader worker would inherit a thread's one core",

@@ -131,7 +131,7 @@ export function remedyOf(change: Change, lines: ScriptLines = {}): Remedy {
     return {
       change,
       where: 'run',
-      text: `replace host ${change.host}: npx tidewheel stop, which saves, and npx tidewheel retry, which goes on from there on other hosts`,
+      text: `replace host ${change.host}: npx --no-install tidewheel stop, which saves, and npx --no-install tidewheel retry, which goes on from there on other hosts`,
     };
   return isDeclared(change)
     ? { change, where: 'declaration', text: declaredText(change) }

@@ -42,7 +42,7 @@ export const packingKeys = (pipeline: string, runId: string) => {
     retractions: (part: number) => `arrivals/retracted-${digits(part)}.jsonl.gz`,
     manifest: bucketKeys.manifest(pipeline, runId),
     /** What a person may run where the generation is damaged. */
-    repair: `npx tidewheel data repair ${pipeline} ${runId}`,
+    repair: `npx --no-install tidewheel data repair ${pipeline} ${runId}`,
     /** Replaces the manifest of a pruned generation. Its arrivals are not packed again. */
     pruned: `${generation}pruned.json`,
     /**

@@ -77,7 +77,7 @@ afterAll(async () => {
 }, 60_000);
 
 const tidewheel = (...args: string[]) =>
-  run(process.execPath, [path.join(ROOT, 'cli/tidewheel.ts'), ...args], { cwd: folder, env: environment });
+  run(process.execPath, [path.join(ROOT, 'cli/tidewheel.mjs'), ...args], { cwd: folder, env: environment });
 const doctor = (...args: string[]) => tidewheel('doctor', ...args);
 
 describe('doctor', () => {

@@ -77,7 +77,10 @@ it('a folder is declared, sent and started', async () => {
 });
 
 it.each([
-  ['tidewheel.submit("code")', 'there is no tidewheel.yaml in code: write one with `npx tidewheel init`'],
+  [
+    'tidewheel.submit("code")',
+    'there is no tidewheel.yaml in code: write one with `npx --no-install tidewheel init`',
+  ],
   ['tidewheel.submit("code", pipeline="pets", declaration={"training": {}})', 'training.strategy'],
   ['tidewheel.submit("nowhere", pipeline="pets")', 'there is no folder nowhere'],
 ])('%s is refused before anything is sent', async (call, words) => {

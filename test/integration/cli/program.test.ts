@@ -1,6 +1,6 @@
-/** The command line as one file, alone in a folder, and its completions in a real shell. */
+/** The command line as its package installs it, on every Node that is at hand, and in a clone; its completions in a real shell. */
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
@@ -12,12 +12,15 @@ const run = promisify(execFile);
 const ROOT = path.join(import.meta.dirname, '../../..');
 
 const folder = folderOfSuite('program');
-let program: string;
+const made = path.join(folder, 'made');
+const program = path.join(folder, 'node_modules/.bin/tidewheel');
 
 beforeAll(async () => {
-  program = path.join(folder, 'tidewheel.mjs');
-  await run(process.execPath, [path.join(ROOT, 'cli/build-program.ts'), program], { cwd: ROOT });
-}, 120_000);
+  await run(process.execPath, [path.join(ROOT, 'cli/build-program.ts'), made], { cwd: ROOT });
+  const npm = (...words: string[]) => run('npm', [...words, '--offline'], { cwd: folder });
+  const { stdout } = await npm('pack', made);
+  await npm('install', '--no-audit', '--no-fund', path.join(folder, stdout.trim()));
+}, 300_000);
 
 interface Ended {
   readonly code: number;
@@ -26,12 +29,10 @@ interface Ended {
 }
 
 async function tidewheel(words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const environment = { PATH: process.env['PATH'], HOME: folder, ...more };
+  const searched = [path.dirname(program), process.env['PATH']].join(path.delimiter);
+  const environment = { PATH: searched, HOME: folder, ...more };
   try {
-    return {
-      code: 0,
-      ...(await run(process.execPath, [program, ...words], { cwd: folder, env: environment })),
-    };
+    return { code: 0, ...(await run('tidewheel', words, { cwd: folder, env: environment })) };
   } catch (error: unknown) {
     const { code, stdout, stderr } = error as Ended;
     return { code, stdout, stderr };
@@ -76,6 +77,44 @@ it('checks a declaration without a deployment', async () => {
   };
   expect([code, declaration.valid]).toEqual([1, false]);
   expect(declaration.problems.map(({ path: at }) => at)).toContain('training.strategy');
+});
+
+it('asks nobody for a version, help or wrong verb', async () => {
+  const alone = path.join(folder, 'alone');
+  await mkdir(alone);
+  for (const file of await readdir(made))
+    if (/^(tidewheel|main-|about-|chunk-)/.test(file))
+      await cp(path.join(made, file), path.join(alone, file));
+  const ask = (...words: string[]) => run(process.execPath, [path.join(alone, 'tidewheel.mjs'), ...words]);
+  expect((await ask('--version')).stdout).toBe('0.1.0\n');
+  expect((await ask('watch', '--help')).stdout).toContain('--exit-status');
+  await expect(ask('wacht')).rejects.toMatchObject({ code: 8 });
+});
+
+it('runs on every Node at hand, from any folder', async () => {
+  const { stdout: nodes } = await run('which', ['-a', 'node']);
+  const versions = new Set<string>();
+  for (const node of [process.execPath, ...nodes.trim().split('\n')]) {
+    const file = await realpath(program);
+    versions.add((await run(node, ['--version'])).stdout);
+    const { stderr } = await run(node, [file, 'runs'], { cwd: '/', env: { HOME: folder } }).catch(
+      (error: unknown) => error as Ended,
+    );
+    expect(stderr).toContain(`start a region (${file} up)`);
+  }
+  expect(versions.size).toBeGreaterThan(0);
+});
+
+it('of a clone is built again when a source changed', async () => {
+  const version = () => run(process.execPath, [path.join(ROOT, 'cli/tidewheel.mjs'), '--version']);
+  await version();
+  const file = path.join(ROOT, '.tidewheel/program/record.json');
+  const record = await readFile(file, 'utf8');
+  const { entry, inputs } = JSON.parse(record) as { entry: string; inputs: [string, number, number][] };
+  const [[name, size, changed] = ['', 0, 0], ...others] = inputs;
+  await writeFile(file, JSON.stringify({ entry, inputs: [[name, size, changed - 1], ...others] }));
+  expect((await version()).stdout).toBe('0.1.0\n');
+  expect(await readFile(file, 'utf8')).toBe(record);
 });
 
 it('says what needs a clone', async () => {

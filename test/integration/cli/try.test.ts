@@ -14,7 +14,7 @@ import { folderOfSuite } from '../../support/folders.ts';
 import { pythonWithoutNamespaces } from '../../support/without-namespaces.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.mjs');
 
 const folder = folderOfSuite('try');
 

@@ -17,7 +17,7 @@ import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../cli/tidewheel.mjs');
 /** The stand-in heeds its notice at once, and no test waits for the end of the grace. */
 const GRACE_SECONDS = 120;
 

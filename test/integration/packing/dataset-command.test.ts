@@ -29,7 +29,7 @@ import {
 const BUCKET = 'dataset-commands';
 const PIPELINE = 'digits';
 const ADDRESS = `s3://${BUCKET}/${PIPELINE}`;
-const FILE = path.join(import.meta.dirname, '../../../cli/tidewheel.ts');
+const FILE = path.join(import.meta.dirname, '../../../cli/tidewheel.mjs');
 const run = promisify(execFile);
 const runOf = (batch: number): string => `${PIPELINE}-${String(batch).padStart(6, '0')}`;
 const DECLARATION = `name: ${PIPELINE}\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n`;
@@ -330,7 +330,7 @@ describe('tidewheel data', () => {
     await drop(92);
     await opened.store.delete(bucketKeys.manifest(PIPELINE, runOf(91)));
     const list = await dataset('list', ADDRESS);
-    expect(list.errors).toContain(`npx tidewheel data repair ${PIPELINE} ${runOf(91)}`);
+    expect(list.errors).toContain(`npx --no-install tidewheel data repair ${PIPELINE} ${runOf(91)}`);
     expect((await dataset('repair', ADDRESS, runOf(91))).output).toContain('its manifest was written again');
     expect((await dataset('verify', ADDRESS, runOf(91))).code).toBe(0);
     expect((await dataset('repair', ADDRESS)).errors).toContain('GENERATION is missing');

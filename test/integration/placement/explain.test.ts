@@ -78,7 +78,7 @@ afterAll(async () => {
 }, 60_000);
 
 const tidewheel = (...words: string[]) =>
-  run(process.execPath, ['cli/tidewheel.ts', ...words], { cwd: ROOT, env: environment });
+  run(process.execPath, ['cli/tidewheel.mjs', ...words], { cwd: ROOT, env: environment });
 const explain = async (...args: string[]): Promise<string> => (await tidewheel('why', ...args)).stdout;
 
 describe('explain', () => {

@@ -18,7 +18,7 @@ const PLACES = [
 const WITHOUT_OPTIONS = ['help', 'completion'];
 
 /** Behind `npx tidewheel`, up to what ends a command in prose or in code. */
-const NAMED = /npx tidewheel ([a-z][a-z-]*)((?:[ \t]+[^\s`'"|;)]+)*)/g;
+const NAMED = /npx (?:--no-install )?tidewheel ([a-z][a-z-]*)((?:[ \t]+[^\s`'"|;)]+)*)/g;
 
 async function problemOf(verb: string, words: readonly string[]): Promise<string | undefined> {
   if (WITHOUT_OPTIONS.includes(verb)) return undefined;

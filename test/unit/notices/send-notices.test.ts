@@ -91,7 +91,7 @@ describe('a target', () => {
           'Cost $3.18; On-Demand it would have been $17.90',
           'Model: s3://b/m',
           '',
-          'npx tidewheel model get digits-000001',
+          'npx --no-install tidewheel model get digits-000001',
         ].join('\n'),
       },
     ]);

@@ -48,7 +48,7 @@ def _declared_in(folder: Path, pipeline: str | None) -> str | None:
     if pipeline is not None:
         return None
     raise TidewheelError(
-        f"there is no {_FILE} in {folder}: write one with `npx tidewheel init`, "
+        f"there is no {_FILE} in {folder}: write one with `npx --no-install tidewheel init`, "
         "or give declaration={…}, or the name of a declared pipeline"
     )
 

@@ -13,7 +13,7 @@ import { makeInterruptions } from '../../../region/interruptions.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
 
 const run = promisify(execFile);
-const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.ts');
+const COMMAND = path.join(import.meta.dirname, '../../../../cli/tidewheel.mjs');
 const GRACE_SECONDS = 2;
 
 const emulator = emulatorOfSuite();

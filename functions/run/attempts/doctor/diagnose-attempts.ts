@@ -139,5 +139,5 @@ function sentence({ cause, remedy, gain }: Verdict): string {
     const digits = unit === 'seconds' ? 0 : cents;
     return `${low.toFixed(digits)} to ${high.toFixed(digits)}`;
   });
-  return `${cause}. Change (${remedy.where}): ${remedy.text}. ${saved === undefined ? 'It may save or cost' : `It would save ${saved} over the job`}; npx tidewheel doctor shows the evidence`;
+  return `${cause}. Change (${remedy.where}): ${remedy.text}. ${saved === undefined ? 'It may save or cost' : `It would save ${saved} over the job`}; npx --no-install tidewheel doctor shows the evidence`;
 }

@@ -30,7 +30,7 @@ it.each(['perShard', 'drop'] as const)('a correction with another header is name
   await drop(1, csv(header), { 'a.csv': 'id,x\n1,2\n', 'b.csv': 'id,x\n3,4\n' });
   await expect(drop(2, csv(header), { 'b.csv': 'id,y\n3,4\n' })).rejects.toThrow(
     `the header of "${incoming}b.csv" is "id,y", and that of digits-000001, in which digits-000002 replaces samples, ` +
-      'is "id,x": it has "y" more and it lacks "x". Run npx tidewheel data repair digits digits-000002 --give-up,',
+      'is "id,x": it has "y" more and it lacks "x". Run npx --no-install tidewheel data repair digits digits-000002 --give-up,',
   );
   // As the message says.
   const gone = { pipeline: PIPELINE, generation: runOf(2), pin: () => Promise.resolve(undefined) };

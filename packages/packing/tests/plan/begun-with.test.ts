@@ -44,7 +44,7 @@ describe('another declaration', () => {
     const store = await begun();
     await expect(packAll(store, { ...packing, ...change }, runOf(2))).rejects.toThrow(message);
     await expect(packAll(store, { ...packing, ...change }, runOf(2))).rejects.toThrow(
-      /declare it as it was, or drop the data into a new pipeline, or .*: npx tidewheel data repair digits digits-000001 --give-up$/,
+      /declare it as it was, or drop the data into a new pipeline, or .*: npx --no-install tidewheel data repair digits digits-000001 --give-up$/,
     );
     expect(store.keys(bucketKeys.generation(PIPELINE, runOf(2)))).toEqual([]);
     expect(await packAll(store, packing, runOf(3))).toMatchObject({ status: 'sealed', samples: 1 });

@@ -94,7 +94,9 @@ describe('a repair', () => {
     const before = store.body(MANIFEST);
     if (text === undefined) store.objects.delete(MANIFEST);
     else store.seed(MANIFEST, text);
-    await expect(nextRun(store)).rejects.toThrow(`npx tidewheel data repair ${PIPELINE} ${runOf(1)}`);
+    await expect(nextRun(store)).rejects.toThrow(
+      `npx --no-install tidewheel data repair ${PIPELINE} ${runOf(1)}`,
+    );
     expect(await repairGeneration(store, request)).toMatchObject({ isSealedAgain: true, problems: [] });
     expect(store.body(MANIFEST)).toEqual(before);
   });

@@ -1,15 +1,15 @@
 /** Commands are printed as the person can type them. */
 import { expect, it } from 'vitest';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
-import { placeOfState, typedTerminal } from '../../../../cli/command/typed.ts';
+import { placeOfState, programTyped, typedTerminal } from '../../../../cli/command/typed.ts';
 import { runOf } from '../../../../cli/verbs/interrupt.ts';
 
 const verbs = new Set(['watch', 'init', 'model', 'delete-checkpoints']);
 
-function printed(text: string, words: readonly string[], environment = {}): string {
+function printed(text: string, words: readonly string[], program = 'tidewheel'): string {
   const said: string[] = [];
   const terminal = { ...terminalOf(process, {}), print: (line: string) => void said.push(line) };
-  typedTerminal(terminal, { words, environment, verbs }).print(text);
+  typedTerminal(terminal, { words, program, verbs }).print(text);
   return said.join('\n');
 }
 
@@ -18,7 +18,7 @@ it.each([
     'to have it here: tidewheel model get a-000001',
     'to have it here: tidewheel model --state /s get a-000001',
   ],
-  ['npx tidewheel watch', 'npx tidewheel watch --state /s'],
+  ['npx --no-install tidewheel watch', 'tidewheel watch --state /s'],
   ['write one with tidewheel init, in tidewheel.yaml', 'write one with tidewheel init, in tidewheel.yaml'],
   ['tidewheel delete-checkpoints RUN', 'tidewheel delete-checkpoints --state /s RUN'],
   ['tidewheel is a program', 'tidewheel is a program'],
@@ -26,9 +26,18 @@ it.each([
   expect(printed(text, ['drop', '--state', '/s'])).toBe(typed);
 });
 
-it('with npx where npx started it', () => {
-  const text = printed('tidewheel init, tidewheel watch', ['drop'], { npm_command: 'exec' });
-  expect(text).toBe('npx tidewheel init, npx tidewheel watch');
+it('by the program that printed them', () => {
+  const text = printed('tidewheel init, npx tidewheel watch', ['drop'], '/t/tidewheel.mjs');
+  expect(text).toBe('/t/tidewheel.mjs init, /t/tidewheel.mjs watch');
+});
+
+it.each([
+  ['/usr/bin/tidewheel', { PATH: '/bin:/usr/bin' }, 'tidewheel'],
+  ['/clone/cli/tidewheel.mjs', { PATH: '/bin:/clone/cli' }, '/clone/cli/tidewheel.mjs'],
+  ['/my clone/tidewheel', {}, "'/my clone/tidewheel'"],
+  ['/npx/tidewheel', { PATH: '/npx', npm_command: 'exec' }, 'npx --no-install tidewheel'],
+])('%s is named so that no registry is asked', (file, environment, typed) => {
+  expect(programTyped(file, environment)).toBe(typed);
 });
 
 it.each([
