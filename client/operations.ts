@@ -71,6 +71,8 @@ export const OPERATIONS: {
   getGeneration: { method: 'GET', path: '/pipelines/{name}/dataset/{generation}' },
   getImage: { method: 'GET', path: '/pipelines/{name}/dataset/{generation}/image' },
   putPin: { method: 'PUT', path: '/pipelines/{name}/dataset/pin' },
+  getModels: { method: 'GET', path: '/pipelines/{name}/models' },
+  chooseModel: { method: 'POST', path: '/pipelines/{name}/models' },
   compareRuns: { method: 'GET', path: '/compare' },
   getMarket: { method: 'GET', path: '/market' },
   getMoney: { method: 'GET', path: '/money' },

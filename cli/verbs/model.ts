@@ -1,4 +1,4 @@
-/** `tidewheel model`: the models of a pipeline's runs: list them, fetch one. */
+/** `tidewheel model`: the models of a pipeline's runs: list them, fetch one, decide which one is in use. */
 import path from 'node:path';
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
@@ -10,19 +10,26 @@ import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
+import { currentRun, decide, showModel } from '../model/states.ts';
+
+const DECISIONS = ['promote', 'rollback', 'reject'] as const;
 
 /** Runs that are looked through for models. */
 const MOST_RUNS = 200;
 
 export const verb = defineVerb({
   name: 'model',
-  summary: 'list the models of a pipeline, or fetch one',
+  summary: 'list the models of a pipeline, fetch one, or decide which one is in use',
   about: `
   ls [PIPELINE]   its runs with a model, newest first
-  get [RUN]       fetch the model.tar.gz of RUN, or of the newest run of the pipeline that has one;
-                  with "training.model: none" the files that the script saved, into a folder`,
+  show [RUN]      its state, who decided it and why, and the model that it began from
+  get [RUN]       fetch the model.tar.gz of RUN, or the one in use, or that of the newest run that has one;
+                  with "training.model: none" the files that the script saved, into a folder
+  promote RUN     its model is in use from now on
+  rollback [PIPELINE]  the former model is in use again, and the current one is rejected
+  reject RUN      its model is not to be used`,
   positionals: ['COMMAND', 'PIPELINE or RUN?'],
-  commands: ['ls', 'get'],
+  commands: ['ls', 'show', 'get', 'promote', 'rollback', 'reject'],
   options: {
     output: {
       type: 'string',
@@ -30,14 +37,27 @@ export const verb = defineVerb({
       value: 'FILE',
       about: 'get: where to (default RUN.tar.gz, or the folder RUN)',
     },
+    reason: { type: 'string', value: 'TEXT', about: 'promote, rollback, reject: why' },
   },
-  schema: z.object({ output: z.string().min(1, 'name a file').optional() }),
+  schema: z.object({
+    output: z.string().min(1, 'name a file').optional(),
+    reason: z.string().min(1, 'say why').optional(),
+  }),
+  check: ([command], values) =>
+    DECISIONS.some((each) => each === command) && values?.reason === undefined
+      ? ['--reason is missing: say why, for those who ask later']
+      : [],
   examples: [
     ['ls digits', 'which runs have a model'],
-    ['get', "the newest of this folder's pipeline"],
+    ['get', "the one in use of this folder's pipeline"],
+    ['rollback digits --reason "labels of May are wrong"', 'back to the model before'],
   ],
-  run: async ({ values, positionals: [command, given] }, context) =>
-    command === 'ls' ? list(context, given) : fetchModel(context, given, values.output),
+  run: async ({ values: { output, reason = '' }, positionals: [command, given] }, context) => {
+    const decision = DECISIONS.find((each) => each === command);
+    if (decision !== undefined) return decide(context, decision, { given, reason });
+    if (command === 'show') return showModel(context, given);
+    return command === 'ls' ? list(context, given) : fetchModel(context, given, output);
+  },
 });
 
 const modelsOf = async (context: Context, pipeline: string) =>
@@ -46,16 +66,25 @@ const modelsOf = async (context: Context, pipeline: string) =>
 async function list(context: Context, given: string | undefined): Promise<number> {
   const pipeline = await pipelineMeant(context, given);
   const runs = await modelsOf(context, pipeline);
-  const models = runs.map(({ runId, modelUri, result }) => ({ runId, modelUri, ...result }));
+  const known = (await (await context.api()).call('getModels', { name: pipeline })).models;
+  const stateOf = (of: string) => known.find(({ runId }) => runId === of)?.state;
+  const models = runs.map(({ runId, modelUri, startedFrom, result }) => ({
+    runId,
+    modelUri,
+    state: stateOf(runId),
+    startedFrom,
+    ...result,
+  }));
   const { terminal, json } = context;
   if (json) terminal.print(JSON.stringify({ pipeline, models }, null, 2));
   else if (models.length === 0) terminal.note(`no run of ${pipeline} has a model yet`);
   else
     terminal.print(
       tableText([
-        ['RUN', 'FINISHED', 'USD', 'MODEL'],
-        ...models.map(({ runId, finishedAt, costUsd, modelUri = '' }) => [
+        ['RUN', 'STATE', 'FINISHED', 'USD', 'MODEL'],
+        ...models.map(({ runId, state = '-', finishedAt, costUsd, modelUri = '' }) => [
           runId,
+          state,
           finishedAt === undefined ? '-' : momentText(new Date(finishedAt), new Date()),
           costUsd === undefined ? '-' : usdText(costUsd),
           modelUri,
@@ -111,7 +140,7 @@ async function fetchSaved(
 /** @throws UsageError where no run, or not the named one, has a model */
 async function modelMeant(context: Context, given: string | undefined) {
   const isRun = given !== undefined && parseRunId(given) !== undefined;
-  const runId = isRun ? await runMeant(context, given) : await newestWithModel(context, given);
+  const runId = isRun ? await runMeant(context, given) : await currentOrNewest(context, given);
   const { report, run } = await (await context.api()).call('getRun', { runId });
   const modelUri = report?.modelUri ?? run.modelUri;
   const { pipeline, declaration } = run;
@@ -122,8 +151,10 @@ async function modelMeant(context: Context, given: string | undefined) {
   ]);
 }
 
-async function newestWithModel(context: Context, given: string | undefined): Promise<string> {
+async function currentOrNewest(context: Context, given: string | undefined): Promise<string> {
   const pipeline = await pipelineMeant(context, given);
+  const current = await currentRun(context, pipeline);
+  if (current !== undefined) return current;
   const [newest] = await modelsOf(context, pipeline);
   if (newest !== undefined) return newest.runId;
   throw new UsageError([`no run of ${pipeline} has a model yet`]);

@@ -70,6 +70,7 @@ const FIELDS = [
   'updatedAt',
   'failure',
   'modelUri',
+  'startedFrom',
   'result',
   'source',
   'git',

@@ -2,6 +2,7 @@
  * The operations of the HTTP API, in the order of the document. The function's description gives their routes to API
  * Gateway, api.ts answers them, and shared/open-api.ts describes them.
  */
+import { chooseModel } from './operations/choose-model.ts';
 import { compareRuns } from './operations/compare-runs.ts';
 import { deleteCheckpoints } from './operations/delete-checkpoints.ts';
 import { deletePipeline } from './operations/delete-pipeline.ts';
@@ -10,6 +11,7 @@ import { getGeneration } from './operations/get-generation.ts';
 import { getImage } from './operations/get-image.ts';
 import { getLog } from './operations/get-log.ts';
 import { getMarket } from './operations/get-market.ts';
+import { getModels } from './operations/get-models.ts';
 import { getMoney } from './operations/get-money.ts';
 import { getOpenApi } from './operations/get-open-api.ts';
 import { getPipeline } from './operations/get-pipeline.ts';
@@ -62,6 +64,8 @@ export const OPERATIONS = [
   getGeneration,
   getImage,
   putPin,
+  getModels,
+  chooseModel,
   compareRuns,
   getMarket,
   getMoney,

@@ -25,6 +25,9 @@ export const noticeEvent = z.discriminatedUnion('detail-type', [
   event('BudgetNearlySpent', NOTICES.BudgetNearlySpent),
   event('DeadlineInDanger', NOTICES.DeadlineInDanger),
   event('DeadlineSafe', NOTICES.DeadlineSafe),
+  event('ModelPromoted', NOTICES.ModelPromoted),
+  event('ModelRejected', NOTICES.ModelRejected),
+  event('ModelRolledBack', NOTICES.ModelRolledBack),
 ]);
 
 export type NoticeEvent = z.infer<typeof noticeEvent>;

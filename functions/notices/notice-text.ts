@@ -44,6 +44,9 @@ const VERBS = {
   BudgetNearlySpent: 'watch',
   DeadlineInDanger: 'why',
   DeadlineSafe: 'watch',
+  ModelPromoted: 'model get',
+  ModelRejected: 'model show',
+  ModelRolledBack: 'model get',
 } as const satisfies Record<NoticeEvent['detail-type'], string>;
 
 function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string {
@@ -71,6 +74,12 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       return `${runId} will probably miss its deadline`;
     case 'DeadlineSafe':
       return `${runId} will probably keep its deadline after all`;
+    case 'ModelPromoted':
+      return `The model of ${runId} is in use`;
+    case 'ModelRejected':
+      return `The model of ${runId} is rejected`;
+    case 'ModelRolledBack':
+      return `The model of ${runId} is in use again, instead of that of ${event.detail.from}`;
   }
 }
 
@@ -100,6 +109,10 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'DeadlineInDanger':
     case 'DeadlineSafe':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
+    case 'ModelPromoted':
+    case 'ModelRejected':
+    case 'ModelRolledBack':
+      return [`By ${plain(event.detail.by)}: ${plain(event.detail.reason)}`];
   }
 }
 

@@ -87,6 +87,9 @@ const KINDS = {
   BudgetNearlySpent: 'budget',
   DeadlineInDanger: 'deadline',
   DeadlineSafe: 'deadline',
+  ModelPromoted: 'model',
+  ModelRejected: 'model',
+  ModelRolledBack: 'model',
 } as const satisfies Record<NoticeEvent['detail-type'], NoticeKind>;
 
 function wants(

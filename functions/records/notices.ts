@@ -2,6 +2,7 @@
 import * as z from 'zod';
 
 const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
+const decision = { number: z.number().int(), by: z.string(), reason: z.string() };
 const range = z.object({ low: z.number(), expected: z.number(), high: z.number() });
 
 /** A later version of an event may have more fields. */
@@ -41,6 +42,15 @@ export const NOTICES = {
     gainSeconds: range.describe('Over the whole job.'),
     gainUsd: range,
     unknown: z.array(z.string()).readonly(),
+  }),
+  ModelPromoted: z.object({
+    ...decision,
+    from: z.string().optional().describe('The run whose model was in use before.'),
+  }),
+  ModelRejected: z.object(decision),
+  ModelRolledBack: z.object({
+    ...decision,
+    from: z.string().describe('The run whose model was in use, and is rejected.'),
   }),
   RunFinished: z.object({ modelUri: z.string().optional(), costUsd: z.number(), onDemandUsd: z.number() }),
   RunFailed: z.object({ reason: z.string() }),

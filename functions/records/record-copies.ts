@@ -24,22 +24,24 @@ import type { Stores } from './stores.ts';
 const VERSION = 1;
 
 /** What the close of a batch decided. */
-const closeSchema = runRecordSchema.pick({ trigger: true, createdAt: true, retry: true }).extend({
-  version: z.literal(VERSION),
-  closedAt: time,
-  declaration: pinned(pipelineSchema),
-  /** Fingerprint of incoming/ at the close; absent if it was not listed. */
-  seen: z.string().optional(),
-  notified: notifiedFolderSchema.optional(),
-  /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
-  code: z.string().optional(),
-  /** Whether these are new, so that the run trains without new data. */
-  trainsCode: z.boolean().optional(),
-  /** Without its parts, which the declaration has. */
-  request: runRequestSchema.omit({ parts: true }).optional(),
-  /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
-  look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
-});
+const closeSchema = runRecordSchema
+  .pick({ trigger: true, createdAt: true, retry: true, startedFrom: true })
+  .extend({
+    version: z.literal(VERSION),
+    closedAt: time,
+    declaration: pinned(pipelineSchema),
+    /** Fingerprint of incoming/ at the close; absent if it was not listed. */
+    seen: z.string().optional(),
+    notified: notifiedFolderSchema.optional(),
+    /** Fingerprint of the source and of what the declaration says of training; absent in older copies. */
+    code: z.string().optional(),
+    /** Whether these are new, so that the run trains without new data. */
+    trainsCode: z.boolean().optional(),
+    /** Without its parts, which the declaration has. */
+    request: runRequestSchema.omit({ parts: true }).optional(),
+    /** How much lay under incoming/, and whether S3 dates the arrival of each. Absent in copies of earlier releases. */
+    look: z.object({ objects: z.int(), isDated: z.boolean() }).optional(),
+  });
 export type KeptClose = Omit<Readonly<z.output<typeof closeSchema>>, 'version'>;
 
 interface RunReference {

@@ -26,6 +26,7 @@ import {
   stopReasonSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { archiveSchema } from './models.ts';
 
 /** As the agent saw it. */
 const resume = z
@@ -150,6 +151,7 @@ export const runRecordSchema = z.object({
   /** At the close of the batch, with what persons changed for this run. It does not change while the run is open. */
   declaration: pinned(pipelineSchema).optional(),
   closedAt: time.optional().describe('When its batch was closed.'),
+  startedFrom: archiveSchema.optional().describe('The model that it begins from, by training.startFrom.'),
   /** Its plan lists only around the keys of notifications, which are noted since this time. */
   notifiedSince: time.optional(),
   sealedAt: time.optional().describe('When its data was packed; absent without new data.'),

@@ -9,6 +9,7 @@ import type { Unreadable } from '@tidewheel/kit/errors.ts';
 import type { MarketStores } from '@tidewheel/placement/market.ts';
 import type { StoredDecision } from '@tidewheel/placement/records.ts';
 import type { NotifiedFolder, PipelineRecord } from './batches.ts';
+import type { PipelineModels } from './models.ts';
 import type { ReopenChange, Requested } from './requests.ts';
 import type {
   AttemptRecord,
@@ -148,6 +149,7 @@ export interface RunStore {
       readonly notified?: NotifiedFolder | undefined;
       readonly request?: RunRequest | undefined;
       readonly source?: string | undefined;
+      readonly startedFrom?: RunRecord['startedFrom'];
     },
   ): Promise<RunRecord>;
 }
@@ -202,6 +204,21 @@ export interface TimelineStore {
   list(runId: string): Promise<TimelineEntry[]>;
 }
 
+/** One item a pipeline. */
+export interface ModelStore {
+  get(pipeline: string): Promise<PipelineModels | undefined>;
+  /**
+   * Takes a decision.
+   * @param before number of the stored item; undefined where there is none
+   * @returns false where another decision was faster
+   */
+  put(models: PipelineModels, before: number | undefined): Promise<boolean>;
+  /** The decisions up to this number are told. @returns false where there is a later one */
+  setTold(pipeline: string, number: number): Promise<boolean>;
+  /** Pipelines with a decision that is not told; the index may lag by a moment. */
+  listUntold(tell?: Tell): Promise<PipelineModels[]>;
+}
+
 /** When arrivals of test objects were taken; a record expires after a day. */
 export interface TestObjectStore {
   setTaken(id: string, at: string): Promise<void>;
@@ -216,4 +233,5 @@ export interface Stores extends MarketStores {
   readonly placements: PlacementStore;
   readonly timeline: TimelineStore;
   readonly testObjects: TestObjectStore;
+  readonly models: ModelStore;
 }

@@ -89,6 +89,8 @@ export const bucketKeys = {
   attemptRecord: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/records/attempts/${attempt}.json`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
+  /** Which model is in use: written from the table's item (functions/run/models/publish-models.ts). */
+  currentModel: (pipeline: string) => `${pipeline}/models/current.json`,
   /** One source, packed: nothing but `SOURCE_FILE` lies here, so that it can be a training channel. */
   packedSource: (pipeline: string, digest: string) => `${pipeline}/sources/${digest}/`,
   /** Which packed source all attempts of a run train with. */
@@ -124,6 +126,10 @@ export function belowIncoming(pipeline: string, key: string): string {
 
 /** `s3://bucket/key` for requests that name data by URI. */
 export const s3Uri = (bucket: string, key: string): string => `s3://${bucket}/${key}`;
+
+/** The key of an object of this bucket; undefined for one that lies elsewhere. */
+export const keyOfUri = (bucket: string, uri: string): string | undefined =>
+  uri.startsWith(s3Uri(bucket, '')) ? uri.slice(s3Uri(bucket, '').length) : undefined;
 
 /** Digits that keep a listing of runs in order. */
 const BATCH_DIGITS = 6;

@@ -12,5 +12,5 @@ export {
   gitNoteSchema,
   sourceFingerprint,
 } from './script/git-identity.ts';
-export { HYPERPARAMETERS, SHARDS_CHANNEL, shardsChannel } from './script/placeholders.ts';
+export { HYPERPARAMETERS, MODEL_CHANNEL, SHARDS_CHANNEL, shardsChannel } from './script/placeholders.ts';
 export { belongsToSource } from './script/source-files.ts';

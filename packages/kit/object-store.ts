@@ -33,6 +33,10 @@ export interface ObjectStore {
   delete(key: string): Promise<void>;
   /** Writes only if nothing is there yet; of several racers exactly one gets 'written'. */
   createText(key: string, text: string): Promise<'written' | 'exists'>;
+  /** Writes only over the version with this ETag. */
+  replaceText(key: string, text: string, etag: string): Promise<'written' | 'changed'>;
+  /** SHA-256 of an object of any size; undefined when there is none, or it lies in an archive of S3. */
+  digestOf(key: string): Promise<string | undefined>;
   /** undefined when there is no such object */
   readBytes(key: string): Promise<StoredBytes | undefined>;
   /** As createText. */

@@ -48,6 +48,8 @@ export const writeShards = onObjects(
   '*/dataset/*/shards/*',
   '*/dataset/*/members/*',
 );
+/** Which model is in use, where readers look. */
+export const chooseModels = [onObjects(['GetObject', 'PutObject'], '*/models/current.json')];
 /**
  * For every function that reads objects: without it S3 answers 403 instead of 404 for an object that is not there.
  * It has no condition on s3:prefix, because the request for an object names no prefix.

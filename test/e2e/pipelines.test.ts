@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
@@ -34,7 +35,7 @@ afterAll(async () => {
 });
 
 describe('a script that starts as typed', () => {
-  it('gets its arguments, and later its checkpoint', async () => {
+  it('gets its arguments, its checkpoint, then its model', async () => {
     const { clients, stack, endpoints, credentials } = test.region;
     const digits = await demoDeclaration(PROJECT_FOLDER, await defaultVpc(clients.ec2));
     const declared = await api.call(
@@ -52,18 +53,39 @@ describe('a script that starts as typed', () => {
 
     const environment = { ...environmentFor(endpoints, credentials), TIDEWHEEL_TABLE: stack.table };
     const env = { PATH: process.env['PATH'], ...environment };
-    const { stdout } = await run(process.execPath, ['cli/tidewheel.mjs', 'logs', `${TYPED}-000001`], {
-      cwd: PROJECT_FOLDER,
-      env,
-    });
+    const tidewheel = async (...words: string[]) =>
+      (await run(process.execPath, ['cli/tidewheel.mjs', ...words], { cwd: PROJECT_FOLDER, env })).stdout;
+    const stdout = await tidewheel('logs', `${TYPED}-000001`);
     expect(stdout.match(/^── attempt \d(?: ended \(\w+\)| completed)?/gm)).toEqual([
       '── attempt 1',
       '── attempt 1 ended (interrupted)',
       '── attempt 2',
       '── attempt 2 completed',
     ]);
-    const got = [...stdout.matchAll(/^\S+ GOT (.+)$/gm)].map(([, json = '']): unknown => JSON.parse(json));
+    // The next run begins from what this one has left, and takes its place.
+    await api.call('POST', `/pipelines/${TYPED}/runs`);
+    const { startedFrom, timeline } = await finishedRun(api, `${TYPED}-000002`);
+    expect(startedFrom).toMatchObject({
+      runId: `${TYPED}-000001`,
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(timeline.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['StartsFrom', 'ModelPromoted']));
+    const next = await tidewheel('logs', `${TYPED}-000002`);
+    expect(next).toMatch(/^\S+ BEGINS done$/m);
+    const got = [...`${stdout}${next}`.matchAll(/^\S+ GOT (.+)$/gm)].map(([, json = '']): unknown =>
+      JSON.parse(json),
+    );
     expect(got).toEqual(GOT);
+    const { Body } = await clients.s3.send(
+      new GetObjectCommand({ Bucket: stack.bucket, Key: bucketKeys.currentModel(TYPED) }),
+    );
+    expect(JSON.parse((await Body?.transformToString()) ?? '')).toMatchObject({
+      current: { runId: `${TYPED}-000002` },
+    });
+    expect(await tidewheel('model', 'rollback', TYPED, '--reason', 'its labels are wrong')).toContain(
+      `the model of ${TYPED}-000001 is in use`,
+    );
+    expect(await tidewheel('model', 'show', `${TYPED}-000002`)).toMatch(/: rejected\n.*its labels are wrong/);
   }, 240_000);
 });
 

@@ -5,17 +5,23 @@ import { parse, stringify } from 'yaml';
 
 export const TYPED = 'typed';
 
-/** Prints what it got, with names for the folders of its host. Saves until it is warned; once it resumes, it ends. */
+/**
+ * Prints what it got, with names for the folders of its host. Saves until it is warned; once it resumes, or begins from a
+ * model, it ends.
+ */
 const SCRIPT = `
 import json, os, pathlib, sys, time
 import tidewheel
 folder = pathlib.Path(tidewheel.checkpoint_dir())
-names = {str(folder): 'CHECKPOINTS', os.environ['SM_CHANNEL_IMAGES']: 'IMAGES', os.getcwd(): 'SOURCE'}
+model = os.environ.get('SM_CHANNEL_MODEL', 'none')
+names = {str(folder): 'CHECKPOINTS', model: 'MODEL', os.environ['SM_CHANNEL_IMAGES']: 'IMAGES', os.getcwd(): 'SOURCE'}
 got = [*sys.argv[1:], os.environ['HOSTILE'], *os.listdir(sys.argv[1]), f"marked {os.path.exists('mark')}"]
 for path, name in names.items():
     got = [text.replace(path, name) for text in got]
 print('GOT', json.dumps(got), flush=True)
-resumes = any(argument.startswith('--resume=') for argument in sys.argv)
+resumes = any(argument.startswith(('--resume=', '--init=')) for argument in sys.argv)
+if model != 'none':
+    print('BEGINS', pathlib.Path(model, 'model').read_text(), flush=True)
 for step in range(1, 60):
     if resumes or tidewheel.stop_soon():
         break
@@ -32,8 +38,8 @@ pathlib.Path(os.environ['SM_MODEL_DIR'], 'model').write_text('done')
 const TYPED_TEXTS = ['fit', '--amp', '--lr=0.0', '--', '$(touch mark); `id` $$', 'é\n', ''];
 const HOSTILE = '$(touch mark)';
 
-/** What the script prints: first without a checkpoint, then with one. */
-export const GOT = [[], ['--resume=CHECKPOINTS/at-1.json']].map((resume) => [
+/** What the script prints: first without a checkpoint, then with one, then in the next run with the model. */
+export const GOT = [[], ['--resume=CHECKPOINTS/at-1.json'], ['--init=MODEL']].map((resume) => [
   'IMAGES',
   '--out_dir=CHECKPOINTS',
   ...resume,
@@ -57,6 +63,7 @@ export async function putTyped(s3: S3Client, bucket: string, digits: string): Pr
   return stringify({
     ...declaration,
     name: TYPED,
+    promote: 'always',
     training: {
       strategy: 'single',
       framework: 'pytorch',
@@ -65,10 +72,12 @@ export async function putTyped(s3: S3Client, bucket: string, digits: string): Pr
       arguments: [
         '--out_dir=${checkpoints}',
         '--resume=${checkpoints}/at-1.json?',
+        '--init=${channel:model}?',
         ...TYPED_TEXTS.map((text) => text.replaceAll('$', '$$$$')),
         'NUMBERS',
       ],
       environment: { HOSTILE: `${HOSTILE} \${source}` },
+      startFrom: 'current',
       checkpoint: { pattern: 'at-*.json' },
       channels: { images: { s3: s3Uri(bucket, `${TYPED}/images/`) } },
     },

@@ -8,6 +8,7 @@ import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import type { RetryDeps } from '../../run/attempts/retry-run.ts';
 import type { RegisterDeps } from '../../run/ingest/register-pipeline.ts';
+import type { ModelDeps } from '../../run/models/decide-models.ts';
 import { type ApiRequest, type ApiResponse, noRun, type Refusal, refused } from './answers.ts';
 import type { PeopleRoles, Role } from './people.ts';
 
@@ -43,6 +44,7 @@ export const CHANGES = { role: 'operator', query: noQuery, status: 200, refusals
 /** What the operations need together. Each takes of it what it uses. */
 export interface ApiDeps
   extends Pick<Stores, 'placements' | 'marketSamples' | 'poolOutcomes' | 'hardware'>,
+    ModelDeps,
     RegisterDeps,
     RetryDeps {
   readonly logs: LogReader;

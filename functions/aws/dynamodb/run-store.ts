@@ -30,7 +30,7 @@ const PASSING: ReadonlySet<string> = new Set([
 const isPassing = ({ Code }: { readonly Code?: string | undefined }): boolean =>
   Code !== undefined && PASSING.has(Code);
 
-function runAfter({ at, declaration, notified, request, source }: Close): Item {
+function runAfter({ at, declaration, notified, request, source, startedFrom }: Close): Item {
   const notifiedSince = notifiedSinceOf({ closedAt: at, notified });
   return {
     closedAt: at,
@@ -39,6 +39,7 @@ function runAfter({ at, declaration, notified, request, source }: Close): Item {
     ...(notifiedSince !== undefined && { notifiedSince }),
     ...(request && { request }),
     ...(source !== undefined && { source }),
+    ...(startedFrom !== undefined && { startedFrom }),
   };
 }
 
@@ -248,7 +249,7 @@ const MOST_LOOKS = 5;
 export async function listOpen<Schema extends z.ZodType>(
   table: StoredTable,
   schema: Schema,
-  kind: 'RUN' | 'KEPT' | 'ATTEMPT',
+  kind: 'RUN' | 'KEPT' | 'ATTEMPT' | 'MODELS',
   tell?: Tell,
 ): Promise<z.output<Schema>[]> {
   const input = {

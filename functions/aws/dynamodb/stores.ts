@@ -32,6 +32,7 @@ import type {
   TestObjectStore,
   TimelineStore,
 } from '../../records/stores.ts';
+import { modelStore } from './model-store.ts';
 import { pipelineStore } from './pipelines.ts';
 import { listOpen, runStore } from './run-store.ts';
 import { expires, type Key, type StoredTable, storedTable } from './table.ts';
@@ -50,6 +51,7 @@ export function dynamoStores(dynamo: DynamoDBDocumentClient, tableName: string):
     listPrices: listPriceStore(table),
     hardware: hardwareStore(table),
     testObjects: testObjectStore(table),
+    models: modelStore(table),
   };
 }
 

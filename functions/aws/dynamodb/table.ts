@@ -23,7 +23,7 @@ export interface Key {
   readonly sk: string;
 }
 
-/** Sparse index of what is unfinished: `open` is 'RUN', then 'KEPT' until its files have expired, or 'ATTEMPT'. */
+/** Sparse index of what is unfinished: `open` is 'RUN', then 'KEPT' until its files have expired, 'ATTEMPT', or 'MODELS'. */
 export const OPEN_INDEX = 'open';
 /** Index of lists: `listKey` groups them (all pipelines, runs of a pipeline) and `sk` orders them. */
 export const LIST_INDEX = 'list';

@@ -1,5 +1,6 @@
 /** ObjectStore on S3, for the control plane's small objects. */
 
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -18,20 +19,27 @@ import type { ListedObject, ObjectStore, StoredBytes } from '@tidewheel/kit/obje
 import { isKeyCount } from './xml.ts';
 
 export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
-  const put = (key: string, content: string | Uint8Array, condition: { IfNoneMatch?: string }) =>
-    s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ...condition }));
-  const create = async (key: string, content: string | Uint8Array): Promise<'written' | 'exists'> => {
+  const put = (
+    key: string,
+    content: string | Uint8Array,
+    condition: { IfNoneMatch?: string; IfMatch?: string },
+  ) => s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: content, ...condition }));
+  const isPut = async (...[key, content, condition]: Parameters<typeof put>): Promise<boolean> => {
     try {
-      await put(key, content, { IfNoneMatch: '*' });
-      return 'written';
+      await put(key, content, condition);
+      return true;
     } catch (error: unknown) {
       const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-      if (status === 412) return 'exists';
+      if (status === 412) return false;
+      // What was to be replaced is gone.
+      if (status === 404 && condition.IfMatch !== undefined) return false;
       if (status !== 409) throw error;
       // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
       throw new TransientError(`a racing write of ${key} is not decided yet`, { cause: error });
     }
   };
+  const create = async (key: string, content: string | Uint8Array): Promise<'written' | 'exists'> =>
+    (await isPut(key, content, { IfNoneMatch: '*' })) ? 'written' : 'exists';
   return {
     bucket,
     readText: async (key, mostBytes) => {
@@ -47,6 +55,9 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
       await s3.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
     },
     createText: create,
+    replaceText: async (key, text, etag) =>
+      (await isPut(key, text, { IfMatch: `"${etag}"` })) ? 'written' : 'changed',
+    digestOf: (key) => digestOf(s3, { Bucket: bucket, Key: key }),
     readBytes: (key) => readBytes(s3, { Bucket: bucket, Key: key }),
     createBytes: create,
     list: (prefix) => list(s3, bucket, prefix),
@@ -73,6 +84,19 @@ async function readBytes(
     };
   } catch (error: unknown) {
     if (error instanceof NoSuchKey) return undefined;
+    throw error;
+  }
+}
+
+async function digestOf(s3: S3Client, object: GetObjectCommandInput): Promise<string | undefined> {
+  try {
+    const { Body } = await s3.send(new GetObjectCommand(object));
+    const hash = createHash('sha256');
+    if (Body instanceof Readable) for await (const chunk of Body) hash.update(chunk);
+    return hash.digest('hex');
+  } catch (error: unknown) {
+    const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+    if (status === 404 || status === 403) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import {
   allowedNames,
+  eventBus,
   type FunctionDescription,
   notifiedMarker,
   people,
@@ -14,7 +15,14 @@ export const api: FunctionDescription = {
   description: 'Pipelines and runs over HTTP, for IAM identities and for people with a token',
   // API Gateway waits 30 seconds.
   timeoutSeconds: 29,
-  environment: { ...stateMachine, ...scheduleVariables, ...notifiedMarker, ...allowedNames, ...people },
+  environment: {
+    ...stateMachine,
+    ...scheduleVariables,
+    ...notifiedMarker,
+    ...allowedNames,
+    ...people,
+    ...eventBus,
+  },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),
@@ -24,6 +32,10 @@ export const api: FunctionDescription = {
     // A retry: the source is pinned again, and the run's copy of its close names the retry.
     allow.onObjects(['DeleteObject'], '*/runs/*/source.json'),
     allow.onObjects(['PutObject'], '*/runs/*/records/close.json'),
+    // A person decides which model is in use; one that is not on record yet is read for its digest.
+    ...allow.chooseModels,
+    allow.readObjects('*/runs/*/models/*'),
+    allow.putEvents,
     allow.listBucket,
     allow.readJobLogs,
     ...allow.startRuns,

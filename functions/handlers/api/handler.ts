@@ -3,7 +3,7 @@ import { httpEvent, requestIn, resultOf } from '../../api/http-event.ts';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { cloudWatchLogs, cloudWatchLogsIn } from '../../aws/logs/log-reader.ts';
 import { config } from '../../aws/shared/config.ts';
-import { clock, executions, objects, schedules, tableStores } from '../../wiring/services.ts';
+import { clock, executions, notifier, objects, schedules, tableStores } from '../../wiring/services.ts';
 
 export const handler = lambdaHandler('api', httpEvent, async (event) => {
   const deps = {
@@ -12,6 +12,7 @@ export const handler = lambdaHandler('api', httpEvent, async (event) => {
     logs: cloudWatchLogs(cloudWatchLogsIn, config.region()),
     executions: executions(),
     schedules: schedules(),
+    notifier: notifier(),
     clock,
     notifiedMarker: config.notifiedMarker(),
     allowed: config.allowed(),

@@ -14,7 +14,7 @@ export const onArrival: FunctionDescription = {
   environment: { ...stateMachine, ...scheduleVariables, ...notifiedMarker, ...allowedNames },
   permissions: [
     allow.consume('ArrivalsQueue'),
-    allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*'),
+    allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/runs/*/records/*', '*/models/current.json'),
     allow.writeObjects('*/notified/*'),
     allow.listBucket,
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),

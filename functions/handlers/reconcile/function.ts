@@ -26,6 +26,9 @@ export const reconcile: FunctionDescription = {
     // Whether the checkpoints of a running attempt keep coming.
     allow.readObjects('*/runs/*/checkpoints/*'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/report.json'),
+    // A run whose execution has ended is reported here: with the digest of its model.
+    ...allow.chooseModels,
+    allow.readObjects('*/runs/*/models/*'),
     // A declaration whose event was lost, and its schedule.
     allow.readObjects('pipelines/*', '*/runs/*/records/*'),
     ...allow.setSchedules,

@@ -7,11 +7,13 @@ import * as allow from '../../../serverless/describe/permissions.ts';
 
 export const report: FunctionDescription = {
   description: 'Closes the run and writes what it cost',
-  timeoutSeconds: 120,
+  // It reads a model for its digest.
+  timeoutSeconds: 900,
   environment: { ...stateMachine, ...eventBus },
   permissions: [
     allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/report.json'),
-    allow.readObjects('*/runs/*/checkpoints/*'),
+    allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+    ...allow.chooseModels,
     // A run that fails while its job runs stops the job.
     ...allow.observeAttempts(),
   ],

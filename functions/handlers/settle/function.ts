@@ -9,7 +9,7 @@ export const settle: FunctionDescription = {
   environment: allowedNames,
   permissions: [
     // The report tells whether a run has ended whose record another release wrote.
-    allow.readObjects('pipelines/*', '*/runs/*/report.json'),
+    allow.readObjects('pipelines/*', '*/runs/*/report.json', '*/models/current.json'),
     allow.onObjects(['GetObject', 'PutObject'], '*/runs/*/records/close.json'),
     allow.listBucket,
     allow.useTable('GetItem', 'PutItem', 'UpdateItem'),

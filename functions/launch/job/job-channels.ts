@@ -3,7 +3,7 @@ import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { channelsOf, type Pipeline, type ScriptChannel } from '@tidewheel/declaration/pipeline.ts';
-import { prefixUri, shardsChannel } from '@tidewheel/declaration/script.ts';
+import { MODEL_CHANNEL, prefixUri, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
 import type { ChannelRequest } from './request.ts';
@@ -187,6 +187,29 @@ function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]
   const prefix = s3Uri(input.bucket, bucketKeys.dataset(input.pipeline));
   const text = JSON.stringify([{ prefix }, ...shards]);
   return { type: 'ManifestFile', uri: s3Uri(input.bucket, key), objects: [{ key, text }] };
+}
+
+/** The list names the one object: a prefix would also take others whose keys begin like its own. */
+export function modelChannel(
+  {
+    model,
+    bucket,
+    runId,
+    declaration,
+  }: {
+    readonly model?: { readonly uri: string } | undefined;
+    readonly bucket: string;
+    readonly runId: string;
+    readonly declaration: Pick<Pipeline, 'name'>;
+  },
+  groups: readonly string[] | undefined,
+): Channels {
+  if (model === undefined) return { channels: [], objects: [] };
+  const end = model.uri.lastIndexOf('/') + 1;
+  const key = bucketKeys.channelManifest(declaration.name, runId, MODEL_CHANNEL);
+  const text = JSON.stringify([{ prefix: model.uri.slice(0, end) }, model.uri.slice(end)]);
+  const source = { ...replicated(s3Uri(bucket, key), groups), type: 'ManifestFile' } as const;
+  return { channels: [channel(MODEL_CHANNEL, { inputMode: 'File' }, source)], objects: [{ key, text }] };
 }
 
 type SplitInput = Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>;

@@ -23,6 +23,7 @@ import {
 import { neededChannels, SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
+import type { Archive } from '../../records/models.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
 import { encodeHyperparameters, scriptParameters } from './hyperparameters.ts';
 import {
@@ -30,6 +31,7 @@ import {
   declaredChannels,
   generationProblems,
   jobChannels,
+  modelChannel,
   type PreparedObject,
 } from './job-channels.ts';
 import { jobNameOf, jobSaltOf } from './job-name.ts';
@@ -54,6 +56,8 @@ export interface JobInput {
   readonly generations: readonly GenerationShards[];
   /** URIs of the lists (S3DataType ManifestFile) of declared channels that have one, by channel. */
   readonly channelLists?: ReadonlyMap<string, string> | undefined;
+  /** The archive that the run begins from, by `training.startFrom`. */
+  readonly model?: Archive | undefined;
   /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
   /** What the account's EC2 answered of hardware; default: the snapshot's. */
@@ -116,6 +120,7 @@ export function jobParts(
     groups,
   };
   const { channels, objects } = jobChannels(channelsInput);
+  const model = modelChannel(input, groups);
   return {
     parts: {
       TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
@@ -129,10 +134,11 @@ export function jobParts(
       InputDataConfig: [
         ...channels,
         ...declaredChannels(declaration, groups, input.dataBucket ?? bucket, input.channelLists),
+        ...model.channels,
       ],
       Environment: environmentOf(input),
     },
-    objects,
+    objects: [...objects, ...model.objects],
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
@@ -198,6 +204,7 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
     ...(checkpointSeconds === undefined ? {} : { tidewheel_checkpoint_seconds: checkpointSeconds }),
     // The agent compares it with the archive that it unpacks.
     ...(input.sourceDigest === undefined ? {} : { tidewheel_source: input.sourceDigest }),
+    ...(input.model === undefined ? {} : { tidewheel_model: input.model.digest ?? 'unknown' }),
   });
 }
 

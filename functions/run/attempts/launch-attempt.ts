@@ -29,6 +29,7 @@ import { type AttemptRecord, type RunRecord } from '../../records/run-records.ts
 import { raisedDisk, safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
 import type { FilesDeps } from '../../records/sealed-files.ts';
 import type { Stores } from '../../records/stores.ts';
+import { modelToStartFrom } from '../models/start-model.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
@@ -151,7 +152,18 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const source = pinnedSource?.digest;
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
-  const sources = { run, declaration, attempt, dataset, source, channelLists, agentPrefix, otherRegion };
+  const model = await modelToStartFrom(deps.store, run, attempt.progressBefore !== undefined);
+  const sources = {
+    run,
+    declaration,
+    attempt,
+    dataset,
+    source,
+    channelLists,
+    model,
+    agentPrefix,
+    otherRegion,
+  };
   const { prepared, applied } = await prepareJob(deps, sources);
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
@@ -219,6 +231,7 @@ interface JobSources {
   readonly dataset: Dataset;
   readonly source: string | undefined;
   readonly channelLists: JobInput['channelLists'];
+  readonly model: JobInput['model'];
   readonly agentPrefix: string;
   readonly otherRegion: OtherRegion | undefined;
 }
@@ -247,7 +260,7 @@ const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob
 
 async function prepareAs(
   deps: LaunchDeps,
-  { run: { runId }, attempt, dataset, source, channelLists, agentPrefix, otherRegion }: JobSources,
+  { run: { runId }, attempt, dataset, source, channelLists, model, agentPrefix, otherRegion }: JobSources,
   declaration: Pipeline,
 ): Promise<ReturnType<Starters[keyof Starters]['prepare']>> {
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
@@ -265,6 +278,7 @@ async function prepareAs(
     agentPrefix,
     sourceDigest: source,
     channelLists,
+    model,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
     hardware: await hardwareOf(deps, attempt),

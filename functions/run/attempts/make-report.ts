@@ -22,6 +22,7 @@ import {
   savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { archiveSchema } from '../../records/models.ts';
 import { advanced } from '../../records/progress.ts';
 import {
   type AttemptRecord,
@@ -140,6 +141,7 @@ export const reportSchema = z.object({
   generations: list(z.string()),
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
+  startedFrom: archiveSchema.optional().describe('The model that it began from.'),
   git: gitIdentitySchema.optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
@@ -216,6 +218,7 @@ export function makeReport(input: ReportInput): RunReport {
     modelUri: input.savedNothing === true ? undefined : last?.outcome?.modelUri,
     generations: run.generations ?? [],
     source: run.source,
+    startedFrom: run.startedFrom,
     git: run.git,
     rejected: run.rejected,
     metrics,

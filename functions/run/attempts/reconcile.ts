@@ -17,6 +17,7 @@ import {
 import type { Stores, Tell } from '../../records/stores.ts';
 import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
+import { publishModels } from '../models/decide-models.ts';
 import { continueRun } from './next-execution.ts';
 import { endOpenAttempts, observeAttempt } from './observe-attempt.ts';
 import { refillAttempt } from './refill-attempt.ts';
@@ -28,7 +29,7 @@ import { watchLimits } from './watch-limits.ts';
 import { watchResume } from './watch-resume.ts';
 
 export type ReconcileDeps = ReviseDeps &
-  Pick<Stores, 'pipelines'> &
+  Pick<Stores, 'pipelines' | 'models'> &
   Pick<RegisterDeps, 'allowed' | 'schedules' | 'notifiedMarker'> & {
     /** Rejects when the work takes too long for one attempt or run. Absent: no limit. */
     readonly withinLimit?: ((work: Promise<void>) => Promise<void>) | undefined;
@@ -92,6 +93,11 @@ export async function reconcile(
     (run) => withinLimit(resume(run)),
     LANES,
   );
+  await each(
+    await deps.models.listUntold(tell),
+    ({ pipeline }) => `models of ${pipeline}`,
+    ({ pipeline }) => publishModels(deps, pipeline),
+  );
   const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
   failures.push(...(await watchLimits(deps)));
   return { attempts: attempts.length, resumed, woken, failures };
@@ -141,6 +147,8 @@ async function sweepPipelines(deps: ReconcileDeps, each: Each, tell: Tell): Prom
     async (pipeline) => {
       const run = await sweepPipeline(deps, pipeline);
       if (run?.kind === 'started') woken.push(run.runId);
+      // The file may be gone, or older than the decision.
+      await publishModels(deps, pipeline.name);
     },
   );
   return woken;

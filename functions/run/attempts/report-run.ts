@@ -8,10 +8,11 @@ import { missOf } from '@tidewheel/placement/estimate.ts';
 import type { Notice } from '../../records/notices.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
+import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 
-export interface ReportDeps extends ObserveDeps {
+export interface ReportDeps extends ObserveDeps, Pick<ModelDeps, 'models'> {
   readonly store: ObjectStore;
 }
 
@@ -61,10 +62,13 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   await endOpenAttempts(deps, runId);
   const savedNothing = verdict.kind === 'done' && (await hasSavedNothing(deps.store, run));
   if (savedNothing) await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
-  const timeline = await deps.timeline.list(runId);
-  const { kind, reason, decidedAt: finishedAt } = decidedVerdict(run, timeline) ?? undecided(runId);
+  const decided = decidedVerdict(run, await deps.timeline.list(runId)) ?? undecided(runId);
+  const { kind, reason, decidedAt: finishedAt } = decided;
   const status = kind === 'done' ? 'succeeded' : kind;
   const attempts = await deps.attempts.list(runId);
+  const modelUri = savedNothing ? undefined : attempts.at(-1)?.outcome?.modelUri;
+  if (kind === 'done' && modelUri !== undefined) await recordModel(deps, run, modelUri);
+  const timeline = await deps.timeline.list(runId);
   const series = await readSeries(deps.store, run.pipeline, runId);
   const { leading } = metricsOf({ run, attempts, series });
   const report = makeReport({

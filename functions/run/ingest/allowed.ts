@@ -4,7 +4,7 @@
  */
 
 import { AWS_IMAGE_ACCOUNTS, frameworkProblem } from '@tidewheel/catalog/images.ts';
-import { s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, parseRunId, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { indexCredentialsArn, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { type Declaration, readDeclaration, readStored } from '@tidewheel/declaration/read.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
@@ -136,6 +136,13 @@ function indexProblems({ training: { packageIndex } }: Pipeline, allowed: Allowe
   return [{ path: `training.packageIndex.${isRepository ? 'codeArtifact' : 'secret'}`, message }];
 }
 
+/** The folder of the archive, or of the run's models; empty where the pipeline's own runs give it. */
+function modelPrefix(bucket: string, startFrom = ''): string {
+  const run = parseRunId(startFrom);
+  if (run !== undefined) return s3Uri(bucket, bucketKeys.models(run.pipeline, startFrom));
+  return startFrom.slice(0, startFrom.lastIndexOf('/') + 1);
+}
+
 function prefixProblems(
   { name, training }: Pipeline,
   { allowed: { sharedPrefixes }, bucket }: { readonly allowed: Allowed; readonly bucket: string },
@@ -144,7 +151,11 @@ function prefixProblems(
   const channels = Object.entries(training.channels ?? {}).flatMap(([channel, source]) =>
     's3' in source ? [[`training.channels.${channel}.s3`, source.s3] as const] : [],
   );
-  const declared = [['training.source', training.source] as const, ...channels];
+  const declared = [
+    ['training.source', training.source] as const,
+    ['training.startFrom', modelPrefix(bucket, training.startFrom)] as const,
+    ...channels,
+  ];
   return declared
     .filter(([, uri]) => uri.startsWith('s3://') && !readable.some((prefix) => uri.startsWith(prefix)))
     .map(([path, uri]) => {

@@ -13,7 +13,8 @@ import type { Retry, RunRecord } from '../../records/run-records.ts';
 import type { FirstBatch, Stores } from '../../records/stores.ts';
 import { closeAgain } from './close-again.ts';
 
-export interface RestoreRunsDeps extends Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'timeline'> {
+export interface RestoreRunsDeps
+  extends Pick<Stores, 'pipelines' | 'runs' | 'attempts' | 'timeline' | 'models'> {
   readonly store: ObjectStore;
   readonly executions: Executions;
   readonly clock: Clock;
@@ -71,11 +72,11 @@ function newRecord(
   close: KeptClose,
   isOpen: boolean,
 ): RunRecord {
-  const { trigger, createdAt, closedAt, declaration, request } = close;
+  const { trigger, createdAt, closedAt, declaration, request, startedFrom } = close;
   const updatedAt = clock.now().toISOString();
   const common = { ...folder, trigger, execution: 1, createdAt, updatedAt, ...(request && { request }) };
   if (isOpen) return { ...common, status: 'settling' };
-  const restored = { ...common, closedAt, declaration, notifiedSince: notifiedSinceOf(close) };
+  const restored = { ...common, closedAt, declaration, startedFrom, notifiedSince: notifiedSinceOf(close) };
   return close.retry === undefined
     ? { ...restored, status: 'packing', ...(request?.source !== undefined && { source: request.source }) }
     : { ...restored, status: 'placing', retry: close.retry };

@@ -13,13 +13,14 @@ import { type KeptClose, keepClose, keptClose } from '../../records/record-copie
 import { closedRequest } from '../../records/requests.ts';
 import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
+import { startModelOf, startText } from '../models/start-model.ts';
 import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
 import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { FEW_OBJECTS, listsNotified, notifiedAfterClose } from './notified.ts';
 import { noteRequest } from './request-run.ts';
 
-export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline'> {
+export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timeline' | 'models'> {
   readonly allowed: Allowed;
   readonly store: ObjectStore;
   readonly clock: Clock;
@@ -153,7 +154,8 @@ async function close(
   const code = await codeStateOf(deps, run, { declaration: declared, byMarker });
   const look = observation && { objects: observation.objects, isDated: isDatedLook(observation) };
   const notified = notifiedAfterClose(pipeline?.notified, { declaration, objects: look?.objects, at });
-  const decided = { declaration, seen, notified, request };
+  const startedFrom = await startModelOf(deps, run, declaration);
+  const decided = { declaration, seen, notified, request, startedFrom };
   await keepClose(deps.store, run, { closedAt: at, look, ...decided, ...code });
   const closed = await deps.runs.closeBatch(run, { at, ...decided, source: request?.source });
   await deps.timeline.add(run.runId, {
@@ -162,6 +164,14 @@ async function close(
     kind: 'Settled',
     text: `${lookText(observation)} (${reason})${code.trainsCode ? '; the source or the training is new' : ''}`,
   });
+  const { startFrom = 'none' } = declaration.training;
+  if (startFrom !== 'none')
+    await deps.timeline.add(run.runId, {
+      id: 'starts-from',
+      at: closed.closedAt ?? at,
+      kind: 'StartsFrom',
+      text: startText(startFrom, closed.startedFrom),
+    });
   // The record as it was at the close: a user may have requested a model meanwhile.
   return settled(closed, declaration, code);
 }

@@ -59,9 +59,16 @@ export async function beginProbe(
 }
 
 /**
- * What a probe trains by: it is measured, leaves no model, sends no notices, and takes no remedies, which would change what is
+ * What a probe trains by: it is measured, takes and leaves no model, sends no notices, and takes no remedies, which would change what is
  * compared.
  */
-export function probeDeclaration({ notify: _notify, doctor: _doctor, ...declaration }: Pipeline): Pipeline {
-  return { ...declaration, training: { ...declaration.training, model: 'none', instrument: true } };
+export function probeDeclaration({
+  notify: _notify,
+  doctor: _doctor,
+  promote: _promote,
+  training: { startFrom, ...training },
+  ...declaration
+}: Pipeline): Pipeline {
+  const from = startFrom === undefined ? {} : { startFrom: 'none' };
+  return { ...declaration, training: { ...training, ...from, model: 'none', instrument: true } };
 }

@@ -10,6 +10,7 @@ const NOTICE_KINDS = [
   'doctor',
   'budget',
   'deadline',
+  'model',
 ] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 

@@ -24,6 +24,7 @@ import {
   launcherSections,
   typeProblem,
 } from './launcher-names.ts';
+import { modelProblems, promoteSchema } from './models.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
 import { heldForClasses } from './packing-parts.ts';
@@ -199,6 +200,7 @@ const pipelineFields = z.strictObject({
   packing: packingSchema.prefault({}),
   dataset: datasetSchema.optional(),
   training: trainingSchema,
+  promote: promoteSchema,
   compute: computeSchema,
   limits: limitsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
@@ -263,6 +265,7 @@ export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
     ...strategyProblems(fields),
     ...splitProblems(fields),
     ...filesProblems(fields),
+    ...modelProblems(fields),
     ...pipeProblems(fields),
     ...deletionProblems(fields),
   ])

@@ -13,8 +13,10 @@ import {
   workingDirectorySchema,
 } from '../script/arguments.ts';
 import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
+import { MODEL_CHANNEL } from '../script/placeholders.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { FRAMEWORKS } from './frameworks.ts';
+import { startFromSchema } from './models.ts';
 import { prefixSchema } from './prefix.ts';
 import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';
 import { WRITTEN_NUMBER } from './written-numbers.ts';
@@ -154,6 +156,7 @@ const trainingFields = z.strictObject({
       .refine((all) => Object.keys(all).length <= 80, 'at most 80 hyperparameters')
       .default({}),
   ),
+  startFrom: startFromSchema,
   model: z
     .enum(['required', 'none'])
     .optional()
@@ -184,7 +187,7 @@ const BOTH_PROGRAMS = 'and training.entryPoint exclude each other: a script is s
 function scriptProblems(training: Training) {
   const { command, entryPoint, environment, channels, ...rest } = training;
   const line: CommandLine = { command, arguments: rest.arguments };
-  const named = Object.keys(channels ?? {});
+  const named = [...Object.keys(channels ?? {}), ...(rest.startFrom === undefined ? [] : [MODEL_CHANNEL])];
   return [
     ...(command !== undefined && entryPoint !== undefined
       ? [{ path: ['command'], message: BOTH_PROGRAMS }]

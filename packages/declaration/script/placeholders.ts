@@ -21,6 +21,8 @@ export const shardsChannel = (split: string, declared: readonly string[]): strin
 
 /** The channel of `packing: none`. */
 export const FILES_CHANNEL = 'training';
+/** Of `training.startFrom`. */
+export const MODEL_CHANNEL = 'model';
 /** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
 const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];
 const CHANNEL = /^channel:(.*)$/;

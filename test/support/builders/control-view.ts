@@ -21,6 +21,8 @@ export function controlView(
     },
     delete: () => Promise.reject(new Error('a launch deletes nothing')),
     createText: (key, text) => view.create(key, text),
+    replaceText: () => Promise.reject(new Error('a launch replaces nothing')),
+    digestOf: () => Promise.reject(new Error('a launch digests nothing')),
     readBytes: () => Promise.reject(new Error('a launch reads no bytes here')),
     createBytes: () => Promise.reject(new Error('a launch writes no bytes here')),
     list: async function* (prefix) {

@@ -80,6 +80,25 @@ export function objectStoreContract(name: string, open: () => Promise<ObjectStor
       expect((await store.readText('create/a'))?.text).toBe('first');
     });
 
+    it('replaces only the version that the caller knows', async () => {
+      const store = await open();
+      expect(await store.replaceText('replace/a', 'x', '"none"')).toBe('changed');
+      await store.writeText('replace/a', 'first');
+      const { etag = '' } = (await store.readText('replace/a')) ?? {};
+      expect(await store.replaceText('replace/a', 'second', etag)).toBe('written');
+      expect(await store.replaceText('replace/a', 'third', etag)).toBe('changed');
+      expect((await store.readText('replace/a'))?.text).toBe('second');
+    });
+
+    it('digests an object without keeping it', async () => {
+      const store = await open();
+      await store.writeText('digest/a', 'abc');
+      expect(await store.digestOf('digest/a')).toBe(
+        'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+      );
+      expect(await store.digestOf('digest/nothing')).toBeUndefined();
+    });
+
     it('holds bytes that are no text, as they are', async () => {
       const store = await open();
       const bytes = Uint8Array.from({ length: 512 }, (_, index) => index % 256);

@@ -3,6 +3,7 @@ import { describe } from 'vitest';
 import type { Stores } from '../../../functions/records/stores.ts';
 import { attemptStoreContract } from './stores/attempts.ts';
 import { marketHistoryContract } from './stores/market-history.ts';
+import { modelStoreContract } from './stores/models.ts';
 import { pipelineStoreContract } from './stores/pipelines.ts';
 import { placementStoreContract } from './stores/placements.ts';
 import { runStoreContract } from './stores/runs.ts';
@@ -17,6 +18,7 @@ const CONTRACTS: Readonly<Record<string, (open: () => Promise<Stores>) => void>>
   timeline: timelineStoreContract,
   'market history': marketHistoryContract,
   'test objects': testObjectStoreContract,
+  models: modelStoreContract,
 };
 
 export function storesContract(name: string, open: () => Promise<Stores>): void {

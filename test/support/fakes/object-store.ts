@@ -61,6 +61,15 @@ export function memoryObjectStore(clock: Clock, bucket = 'memory-bucket'): Memor
       return Promise.resolve();
     },
     createText: create,
+    replaceText: (key, text, etag) => {
+      if (objects.get(key)?.etag !== etag) return Promise.resolve('changed');
+      put(key, text);
+      return Promise.resolve('written');
+    },
+    digestOf: (key) => {
+      const held = objects.get(key);
+      return Promise.resolve(held && createHash('sha256').update(held.bytes).digest('hex'));
+    },
     createBytes: create,
     list: (prefix) => listing(keys(prefix), objects),
     listFolders: (prefix) => {

@@ -7,6 +7,7 @@ import {
   type PipelineRecord,
   pipelineRecordSchema,
 } from '../../../functions/records/batches.ts';
+import { type PipelineModels, pipelineModelsSchema } from '../../../functions/records/models.ts';
 import { reopened, requestToRecord, stopToRecord } from '../../../functions/records/requests.ts';
 import {
   attemptRecordSchema,
@@ -20,6 +21,7 @@ import type { Item } from '../../../functions/records/stored-records.ts';
 import {
   type AttemptStore,
   begunAtOf,
+  type ModelStore,
   type PipelineStore,
   type PlacementStore,
   type RunStore,
@@ -58,9 +60,10 @@ export function memoryStores(): MemoryStores {
     pipelines: new Records(pipelineRecordSchema, 'PIPELINE'),
     runs: new Records(runRecordSchema, 'RUN'),
     attempts: new Records(attemptRecordSchema, 'RUN'),
+    models: new Records(pipelineModelsSchema, 'MODELS'),
   };
-  const { pipelines, runs, attempts } = records;
-  tables.push(pipelines, runs, attempts);
+  const { pipelines, runs, attempts, models } = records;
+  tables.push(pipelines, runs, attempts, models);
   return {
     pipelines: pipelineStore(pipelines),
     runs: runStore({ runs, open: table(), kept: table(), pipelines }),
@@ -73,6 +76,7 @@ export function memoryStores(): MemoryStores {
     listPrices: listPriceStore(table()),
     hardware: hardwareStore(table()),
     testObjects: testObjectStore(table()),
+    models: modelStore(models),
     lose: () => {
       for (const each of tables) each.clear();
     },
@@ -250,7 +254,7 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
     },
     closeBatch: (
       { runId, pipeline: name, batch, request: before },
-      { at, declaration, seen, notified, request, source },
+      { at, declaration, seen, notified, request, source, startedFrom },
     ) =>
       answer(() => {
         const run = known(runId);
@@ -278,6 +282,7 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
           ...pinned,
           ...(request && { request }),
           ...(source !== undefined && { source }),
+          ...(startedFrom !== undefined && { startedFrom }),
         });
         runs.set(runId, closed);
         return closed;
@@ -366,4 +371,22 @@ function timelineStore(timeline: Map<string, Map<string, TimelineEntry>>): Timel
 const testObjectStore = (taken: Map<string, string>): TestObjectStore => ({
   setTaken: (id, at) => put(taken, id, at),
   takenAt: (id) => nothing(taken.get(id)),
+});
+
+const modelStore = (items: Records<typeof pipelineModelsSchema>): ModelStore => ({
+  get: (pipeline) => answer(() => items.get(pipeline)),
+  put: (models, before) =>
+    answer(() => {
+      if (items.get(models.pipeline)?.number !== before) return false;
+      items.set(models.pipeline, stored(models));
+      return true;
+    }),
+  setTold: (pipeline, number) =>
+    answer(() => {
+      const known: PipelineModels | undefined = items.get(pipeline);
+      if (known?.number !== number) return false;
+      items.set(pipeline, { ...known, news: [] });
+      return true;
+    }),
+  listUntold: (tell) => answer(() => items.list(tell).filter(({ news }) => news.length > 0)),
 });

@@ -227,6 +227,7 @@ function exposePorts(ports: Ports, weather: Weather, invocation: Invocation): Po
     listPrices: expose('listPrices', ports.listPrices),
     hardware: expose('hardware', ports.hardware),
     testObjects: expose('testObjects', ports.testObjects),
+    models: expose('models', ports.models),
     schedules: expose('schedules', ports.schedules),
     training: expose('training', ports.training),
     fleets: expose('fleets', ports.fleets),

@@ -63,6 +63,7 @@ it('the bundled function answers with the document', async () => {
     TIDEWHEEL_ARRIVALS_QUEUE_ARN: 'arn:aws:sqs:us-east-1:000000000000:arrivals',
     TIDEWHEEL_NOTIFIED_MARKER: '',
     TIDEWHEEL_ACCOUNT: '000000000000',
+    TIDEWHEEL_EVENT_BUS: 'default',
   }))
     vi.stubEnv(name, value);
   const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundle-'));

@@ -36,6 +36,8 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getGeneration": ("GET", "/pipelines/{name}/dataset/{generation}"),
     "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
     "putPin": ("PUT", "/pipelines/{name}/dataset/pin"),
+    "getModels": ("GET", "/pipelines/{name}/models"),
+    "chooseModel": ("POST", "/pipelines/{name}/models"),
     "compareRuns": ("GET", "/compare"),
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
@@ -472,6 +474,55 @@ class AttemptSummaryLog(TypedDict):
     streamPrefix: str
 
 
+class _ChooseModelAnswer(TypedDict):
+    pipeline: str
+    number: int
+    models: list[ChooseModelAnswerModelsItem]
+    changed: bool
+
+
+class ChooseModelAnswer(_ChooseModelAnswer, total=False):
+    current: ChooseModelAnswerCurrent
+
+
+class _ChooseModelAnswerCurrent(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class ChooseModelAnswerCurrent(_ChooseModelAnswerCurrent, total=False):
+    bytes: float
+    etag: str
+    digest: str
+
+
+class _ChooseModelAnswerModelsItem(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class ChooseModelAnswerModelsItem(_ChooseModelAnswerModelsItem, total=False):
+    bytes: float
+    etag: str
+    digest: str
+
+
+class ChooseModelBody(TypedDict):
+    decision: Literal["promote", "reject", "rollback"]
+    runId: str
+    reason: str
+
+
 class _CompareRunsAnswer(TypedDict):
     rows: list[CompareRunsAnswerRowsItem]
 
@@ -519,6 +570,7 @@ class Declaration(_Declaration, total=False):
     settle: DeclarationSettle
     packing: DeclarationPacking
     dataset: DeclarationDataset
+    promote: Literal["always", "byHand", "never"]
     limits: DeclarationLimits
     retention: DeclarationRetention
     doctor: DeclarationDoctor
@@ -641,6 +693,7 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     frameworkVersion: str
     image: str
     hyperparameters: dict[str, str | float | bool | DeclarationTrainingHyperparametersValue3]
+    startFrom: str
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
     channels: dict[str, DeclarationTrainingChannelsValue0 | DeclarationTrainingChannelsValue1 | DeclarationTrainingChannelsValue2]
@@ -797,7 +850,7 @@ class DeclarationNotifyItem(TypedDict, total=False):
     slack: str
     discord: str
     webhook: str
-    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline"]]
+    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline", "model"]]
     afterInterruptions: int
 
 
@@ -1074,6 +1127,48 @@ class GetMarketAnswerRunningItem(_GetMarketAnswerRunningItem, total=False):
     zoneId: str
 
 
+class _GetModelsAnswer(TypedDict):
+    pipeline: str
+    number: int
+    models: list[GetModelsAnswerModelsItem]
+
+
+class GetModelsAnswer(_GetModelsAnswer, total=False):
+    current: GetModelsAnswerCurrent
+
+
+class _GetModelsAnswerCurrent(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class GetModelsAnswerCurrent(_GetModelsAnswerCurrent, total=False):
+    bytes: float
+    etag: str
+    digest: str
+
+
+class _GetModelsAnswerModelsItem(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class GetModelsAnswerModelsItem(_GetModelsAnswerModelsItem, total=False):
+    bytes: float
+    etag: str
+    digest: str
+
+
 class _GetPipelineAnswer(TypedDict):
     name: str
     declaration: str
@@ -1202,6 +1297,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     source: str
+    startedFrom: GetRunAnswerReportStartedFrom
     git: GetRunAnswerReportGit
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
@@ -1221,6 +1317,17 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _GetRunAnswerReportStartedFrom(TypedDict):
+    uri: str
+
+
+class GetRunAnswerReportStartedFrom(_GetRunAnswerReportStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
 
 
 class _GetRunAnswerReportGit(TypedDict):
@@ -1842,6 +1949,7 @@ class Report(_Report, total=False):
     retry: ReportRetry
     modelUri: str
     source: str
+    startedFrom: ReportStartedFrom
     git: ReportGit
     rejected: ReportRejected
     objective: ReportObjective
@@ -1862,6 +1970,17 @@ class ReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _ReportStartedFrom(TypedDict):
+    uri: str
+
+
+class ReportStartedFrom(_ReportStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
 
 
 class _ReportGit(TypedDict):
@@ -2181,6 +2300,7 @@ class Run(_Run, total=False):
     request: RunRequest
     declaration: RunDeclaration
     closedAt: str
+    startedFrom: RunStartedFrom
     notifiedSince: str
     sealedAt: str
     generation: str
@@ -2211,6 +2331,17 @@ class _RunRequest(TypedDict):
 class RunRequest(_RunRequest, total=False):
     again: str
     source: str
+
+
+class _RunStartedFrom(TypedDict):
+    uri: str
+
+
+class RunStartedFrom(_RunStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
 
 
 class RunRejected(TypedDict):
@@ -2317,6 +2448,7 @@ class RunDeclaration(_RunDeclaration, total=False):
     owner: str
     tags: dict[str, str]
     dataset: RunDeclarationDataset
+    promote: Literal["always", "byHand", "never"]
     doctor: RunDeclarationDoctor
     schedule: str
     notify: list[RunDeclarationNotifyItem]
@@ -2448,6 +2580,7 @@ class RunDeclarationTraining(_RunDeclarationTraining, total=False):
     processesPerHost: int
     frameworkVersion: str
     image: str
+    startFrom: str
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
     channels: dict[str, RunDeclarationTrainingChannelsValue0 | RunDeclarationTrainingChannelsValue1 | RunDeclarationTrainingChannelsValue2]
@@ -2600,7 +2733,7 @@ class RunDeclarationDoctor(TypedDict):
 
 
 class _RunDeclarationNotifyItem(TypedDict):
-    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline"]]
+    on: list[Literal["finished", "failed", "stopped", "interrupted", "stalled", "doctor", "budget", "deadline", "model"]]
     afterInterruptions: int
 
 
@@ -2724,6 +2857,7 @@ class RunSummary(_RunSummary, total=False):
     probe: RunSummaryProbe
     request: RunSummaryRequest
     closedAt: str
+    startedFrom: RunSummaryStartedFrom
     generation: str
     source: str
     git: RunSummaryGit
@@ -2753,6 +2887,17 @@ class _RunSummaryRequest(TypedDict):
 class RunSummaryRequest(_RunSummaryRequest, total=False):
     again: str
     source: str
+
+
+class _RunSummaryStartedFrom(TypedDict):
+    uri: str
+
+
+class RunSummaryStartedFrom(_RunSummaryStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
 
 
 class _RunSummaryGit(TypedDict):

@@ -8,7 +8,7 @@ import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
 import { type LaunchDeps, launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../../functions/run/attempts/observe-attempt.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
-import { reportRun } from '../../../../functions/run/attempts/report-run.ts';
+import { type ReportDeps, reportRun } from '../../../../functions/run/attempts/report-run.ts';
 import { takeTrainingEvents } from '../../../../functions/run/attempts/take-events.ts';
 import { launchersOver } from '../../../support/builders/launchers.ts';
 import {
@@ -26,7 +26,7 @@ import { type Ground, ground, message } from '../../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
 let at: Ground;
-let deps: LaunchDeps;
+let deps: LaunchDeps & ReportDeps;
 
 async function prepare(script?: JobScript): Promise<void> {
   at = ground(script);

@@ -12,6 +12,10 @@ from .settings import CheckpointRules, Json
 from .strategy_traits import TRAITS, StrategyTraits
 
 
+MODEL_CHANNEL = "model"
+"""Of the model that a run begins from (packages/declaration/script/placeholders.ts)."""
+
+
 class WrittenFloat(float):
     """A number that a script gets as it was written: 0.0 and 1e-4, where Python shows 0.0001."""
 
@@ -139,18 +143,42 @@ class Job:
     @property
     def paths(self) -> dict[str, str]:
         """What placeholders stand for."""
-        data = self.base / "input" / "data"
         return {
             "checkpoints": str(self.checkpoint_dir or self.base / "checkpoints"),
             "model": str(self.base / "model"),
             "output": str(self.base / "output" / "data"),
             "source": str(self.code_dir),
-            # A run without data has no shards.
+            # A run without data has no shards, and one may have no model to begin from.
             **{
-                f"channel:{name}": str(data / name)
-                for name in ("train", "shards_train", *self.channels)
+                f"channel:{name}": str(self._channel_dir(name))
+                for name in ("train", "shards_train", MODEL_CHANNEL, *self.channels)
             },
         }
+
+    def _channel_dir(self, name: str) -> Path:
+        if name == MODEL_CHANNEL and self.model_digest is not None:
+            return self.start_model_dir
+        return self.base / "input" / "data" / name
+
+    @property
+    def script_channels(self) -> dict[str, str]:
+        """The folders of the channels that are there: a model only where the script begins."""
+        return {
+            name: str(folder)
+            for name in self.channels
+            if (folder := self._channel_dir(name)) != self.start_model_dir or folder.is_dir()
+        }
+
+    @property
+    def model_digest(self) -> str | None:
+        """SHA-256 of the model that the run begins from, or `unknown`; None where it has none."""
+        digest = self.agent_parameters.get("tidewheel_model")
+        return digest if isinstance(digest, str) and MODEL_CHANNEL in self.channels else None
+
+    @property
+    def start_model_dir(self) -> Path:
+        """Where the model is unpacked: a channel's own folder may be read-only."""
+        return self.base / "start-model"
 
     @property
     def code_channel(self) -> Path:

@@ -48,7 +48,7 @@ def sagemaker_environment(
     job: Job, hardware: Hardware, inherited: Mapping[str, str]
 ) -> dict[str, str]:
     """All of the toolkit's SM_* variables for this host."""
-    channels = {name: str(job.base / "input" / "data" / name) for name in job.channels}
+    channels = job.script_channels
     framework: dict[str, Json] = {
         key: value for key, value in job.agent_parameters.items() if key not in _TOOLKIT_PARAMETERS
     }
@@ -64,7 +64,7 @@ def sagemaker_environment(
         **common,
         "hps": job.hyperparameters,
         "framework_params": framework,
-        "channels": list(sorted(job.channels)),
+        "channels": list(sorted(channels)),
         "user_args": list(declared_arguments(job)),
     }
     master = job.distribution_hosts[0]

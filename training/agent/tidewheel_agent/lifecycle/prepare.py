@@ -22,6 +22,7 @@ from ..failure_file import LogTail
 from ..log import log
 from ..source.place import place_source
 from ..source.requirements import install_requirements
+from ..source.start_model import place_start_model
 from ..strategies.launch import Launch, plan
 from ..supervision.supervisor import EXIT_STOPPED
 from ..trackers.identity import run_identity
@@ -60,6 +61,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     _make_folders(job)
     place_source(job)
     repairs = _replace_damaged(job)
+    place_start_model(job)
     files = ScriptFiles.create(work)
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()

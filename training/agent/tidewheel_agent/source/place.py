@@ -149,10 +149,14 @@ def _require_regular_files(archive: Path, members: list[zipfile.ZipInfo]) -> Non
         raise ConfigurationError(*problems)
 
 
+def leads_out(name: str) -> bool:
+    """Of a member of an archive, whether it may be written elsewhere than its name says."""
+    return any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name
+
+
 def _problem_of(member: zipfile.ZipInfo) -> str:
     # The name as the archive has it: zipfile cuts `filename` at a NUL.
-    name = member.orig_filename
-    if any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
+    if leads_out(member.orig_filename):
         return "leads out of its folder"
     kind = stat.S_IFMT(member.external_attr >> 16)
     return "" if kind in (0, stat.S_IFREG) else "is no regular file"

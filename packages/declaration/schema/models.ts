@@ -1,0 +1,73 @@
+/** Which model a run begins from, and which of its models becomes the one in use. */
+import { isTable } from '@tidewheel/kit/tables.ts';
+import * as z from 'zod';
+import { MODEL_CHANNEL } from '../script/placeholders.ts';
+import { channelsNamed, type NamingChannels } from './splits.ts';
+
+export const startFromSchema = z
+  .string()
+  .max(1_024)
+  .regex(
+    /^(none|last|current|[a-z0-9][a-z0-9-]*-\d{6,}|s3:\/\/[^/\s]+\/\S+\.tar\.gz)$/,
+    'write none, last, current, a run such as digits-000007, or s3://bucket/…/model.tar.gz',
+  )
+  .optional()
+  .describe(
+    'The model that a run begins from: none, that of the last run, the current one, that of a run, or an archive in S3.',
+  )
+  .meta({ default: 'none' });
+
+export const promoteSchema = z
+  .enum(['always', 'byHand', 'never'])
+  .optional()
+  .describe(
+    'Which model of a run becomes the current one: every one, the first one and then those that people promote, or only those.',
+  );
+
+export type Promote = NonNullable<z.infer<typeof promoteSchema>>;
+
+interface Declared {
+  readonly training?:
+    | (NamingChannels & { readonly startFrom?: unknown; readonly model?: unknown })
+    | undefined;
+  readonly promote?: unknown;
+  readonly compute?: { readonly regions?: unknown } | undefined;
+}
+
+/** Reads what other rules have refused too, so a field may be of any type. */
+export function modelProblems({ training = {}, promote, compute }: Declared) {
+  const { startFrom, model, channels } = training;
+  const problems: { readonly path: string[]; readonly message: string }[] = [];
+  const refuse = (path: string[], message: string) => problems.push({ path, message });
+  if (promote !== undefined && model === 'none')
+    refuse(['promote'], 'has no model to promote, because of training.model: none: leave one of them out');
+  if (startFrom === undefined) return problems;
+  const hasOwn = isTable(channels) && Object.hasOwn(channels, MODEL_CHANNEL);
+  if (!hasOwn && channelsNamed(training).includes(MODEL_CHANNEL))
+    refuse(
+      ['training'],
+      `\${channel:${MODEL_CHANNEL}} is named, and it is missing while there is no model, and once the run has a checkpoint: end the argument with ?, or read SM_CHANNEL_MODEL in the script`,
+    );
+  if (startFrom === 'none') return problems;
+  if (hasOwn)
+    refuse(
+      ['training', 'channels', MODEL_CHANNEL],
+      'has the name of the channel that training.startFrom gives: choose another name, or leave startFrom out',
+    );
+  if (model === 'none' && (startFrom === 'last' || startFrom === 'current'))
+    refuse(
+      ['training', 'startFrom'],
+      `${startFrom} never finds a model, because of training.model: none: leave one of them out`,
+    );
+  else if (startFrom === 'current' && promote === undefined)
+    refuse(
+      ['training', 'startFrom'],
+      'current needs promote, which says what becomes the current model: declare promote: always, byHand or never',
+    );
+  if (compute?.regions !== undefined)
+    refuse(
+      ['compute', 'regions'],
+      'leave models in the region of the data bucket: leave it out, or training.startFrom',
+    );
+  return problems;
+}

@@ -1,0 +1,76 @@
+/** Which model a run begins from, and which one becomes the current one. */
+
+import { problemText } from '@tidewheel/kit/errors.ts';
+import { describe, expect, it } from 'vitest';
+import { readDeclaration } from '../schema/declaration.ts';
+
+function problemsOf(training: string, rest = ''): readonly string[] {
+  const text = `
+name: digits
+training: { strategy: single, ${training} }
+compute: { instanceTypes: [g5.xlarge] }
+${rest}`;
+  const declaration = readDeclaration('digits', text);
+  return declaration.valid ? [] : declaration.problems.map(problemText);
+}
+
+describe('training.startFrom', () => {
+  it.each(['none', 'last', 'digits-000007', 's3://bucket/a/model.tar.gz'])('takes %s', (from) => {
+    expect(problemsOf(`startFrom: ${from}, arguments: ['--init=\${channel:model}?']`)).toEqual([]);
+  });
+
+  it('takes the current model of a pipeline that promotes', () => {
+    expect(problemsOf('startFrom: current', 'promote: byHand')).toEqual([]);
+    expect(problemsOf('startFrom: current')).toEqual([
+      expect.stringMatching(/^training\.startFrom: .*declare promote: always, byHand or never$/),
+    ]);
+  });
+
+  it.each(['newest', 'digits-7', 's3://bucket/a/model.pt', 's3://bucket/a/', '../000001'])(
+    'refuses %s',
+    (from) => {
+      expect(problemsOf(`startFrom: ${from}`).join()).toContain(
+        'write none, last, current, a run such as digits-000007, or s3://bucket/…/model.tar.gz',
+      );
+    },
+  );
+
+  it.each([
+    ["arguments: ['--init=${channel:model}']", 'end the argument with ?'],
+    ["environment: { INIT: '${channel:model}' }", 'read SM_CHANNEL_MODEL'],
+    ['channels: { model: { s3: old/ } }', 'has the name of the channel'],
+    ['model: none', 'never finds a model'],
+  ])('refuses %s', (more, message) => {
+    expect(problemsOf(`startFrom: last, ${more}`)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('stays in the region of the data bucket', () => {
+    const text = `
+name: digits
+training: { strategy: single, startFrom: last }
+compute: { instanceTypes: [g5.xlarge], regions: [{ name: us-west-2 }] }`;
+    const declaration = readDeclaration('digits', text);
+    expect(declaration.valid ? [] : declaration.problems.map(({ path }) => path)).toContain(
+      'compute.regions',
+    );
+  });
+
+  it('alone gives the channel', () => {
+    expect(problemsOf("arguments: ['--init=${channel:model}?']")).toEqual([
+      expect.stringContaining('names the channel model'),
+    ]);
+    expect(problemsOf("arguments: ['${channel:model}'], channels: { model: { s3: old/ } }")).toEqual([]);
+  });
+});
+
+describe('promote', () => {
+  it('needs models', () => {
+    expect(problemsOf('model: none', 'promote: always')).toEqual([
+      expect.stringContaining('has no model to promote'),
+    ]);
+  });
+
+  it('names its words', () => {
+    expect(problemsOf('startFrom: none', 'promote: often').join()).toContain('always');
+  });
+});
