@@ -93,7 +93,8 @@ function callOf(operation: OperationId, input: object, etag: string | undefined)
     if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(text));
     else query.append(name, text);
   }
-  const sent = bodyOf(body);
+  // The page's server takes a change only as JSON, which no form of another page can send.
+  const sent = bodyOf(body ?? (method === 'PUT' ? {} : undefined));
   return {
     method,
     path: query.size === 0 ? filled : `${filled}?${query.toString()}`,

@@ -65,6 +65,8 @@ export const OPERATIONS: {
   getLog: { method: 'GET', path: '/runs/{runId}/log' },
   stopRun: { method: 'POST', path: '/runs/{runId}/stop' },
   retryRun: { method: 'POST', path: '/runs/{runId}/retry' },
+  acknowledgeRun: { method: 'PUT', path: '/runs/{runId}/acknowledgement' },
+  annotateRun: { method: 'PUT', path: '/runs/{runId}/annotation' },
   putLimits: { method: 'PUT', path: '/runs/{runId}/limits' },
   getWhatIf: { method: 'GET', path: '/runs/{runId}/what-if/{attempt}' },
   getDataset: { method: 'GET', path: '/pipelines/{name}/dataset' },

@@ -1,25 +1,29 @@
-/** The page: the screen of the address, under one head. */
+/** The page: the screen of the address, beside a bar that leads to all screens. */
 import { effect, signal } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
-import { RefusalText } from './parts/text.tsx';
+import { needsOf } from './model/needs.ts';
+import { Skeleton } from './parts/card.tsx';
+import { Dialog } from './parts/controls.tsx';
+import { deployment, RefusalText } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
-import { currentRefusal, liveness } from './state/readings.ts';
+import { type Overview, useOverview } from './state/overview.ts';
+import { currentRefusal, liveness, readAll } from './state/readings.ts';
 
-const RunScreen = later(async () => (await import('./screens/later.ts')).RunScreen);
-const CompareScreen = later(async () => (await import('./screens/later.ts')).CompareScreen);
-const DataScreen = later(async () => (await import('./screens/later.ts')).DataScreen);
-const MarketScreen = later(async () => (await import('./screens/later.ts')).MarketScreen);
-const ProbesScreen = later(async () => (await import('./screens/later.ts')).ProbesScreen);
-const MoneyScreen = later(async () => (await import('./screens/later.ts')).MoneyScreen);
+const RunScreen = later(async () => (await import('./screens/run/run.tsx')).RunScreen);
+const CompareScreen = later(async () => (await import('./screens/compare.tsx')).CompareScreen);
+const DataScreen = later(async () => (await import('./screens/data.tsx')).DataScreen);
+const MarketScreen = later(async () => (await import('./screens/market.tsx')).MarketScreen);
+const ProbesScreen = later(async () => (await import('./screens/probes.tsx')).ProbesScreen);
+const MoneyScreen = later(async () => (await import('./screens/money.tsx')).MoneyScreen);
 
-function Screen() {
-  const { path, query } = address.value;
-  const [room, name, tab = ''] = path;
-  if (room === 'runs' && name !== undefined) return <RunScreen key={name} runId={name} tab={tab} />;
+function Screen({ overview }: { readonly overview: Overview }) {
+  const [room, name, tab = ''] = address.value.path;
+  if (room === 'runs')
+    return name === undefined ? <RunsScreen /> : <RunScreen key={name} runId={name} tab={tab} />;
   if (room === 'pipelines' && name !== undefined) {
     if (tab === 'data') return <DataScreen key={name} pipeline={name} />;
     if (tab === 'probes') return <ProbesScreen key={name} pipeline={name} />;
@@ -28,50 +32,109 @@ function Screen() {
   if (room === 'market') return <MarketScreen />;
   if (room === 'money') return <MoneyScreen />;
   if (room === 'compare') return <CompareScreen />;
-  return <NowScreen after={query.get('after') ?? undefined} />;
+  return <NowScreen overview={overview} />;
 }
 
 const ROOMS = [
   [undefined, 'Now'],
+  ['runs', 'Runs'],
+  ['compare', 'Compare'],
   ['market', 'Market'],
   ['money', 'Money'],
-  ['compare', 'Compare'],
 ] as const;
 
-const Head = () => (
-  <header>
-    <a class="name" href={hrefOf([])}>
-      Tidewheel
+/** Of these the bar of a phone has room. */
+const IN_BAR = 4;
+
+const isSideOpen = signal(false);
+
+const RoomLink = ({ place }: { readonly place: number }) => {
+  const [room, text] = ROOMS[place] ?? ROOMS[0];
+  const isHere = address.value.path[0] === room;
+  return (
+    <a href={hrefOf(room === undefined ? [] : [room])} aria-current={isHere ? 'page' : undefined}>
+      <span class="text">{text}</span>
     </a>
-    <nav aria-label="screens">
-      {ROOMS.map(([room, text]) => (
-        <a
-          key={text}
-          href={hrefOf(room === undefined ? [] : [room])}
-          aria-current={address.value.path[0] === room ? 'page' : undefined}
-        >
-          {text}
+  );
+};
+
+function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }) {
+  const [room, name] = address.value.path;
+  const needs = needsOf(pipelines.body?.pipelines ?? [], runs.body ?? []).length;
+  return (
+    <header class={`side${isSideOpen.value ? ' is-open' : ''}`}>
+      <a class="name" href={hrefOf([])}>
+        <svg viewBox="0 0 16 16" fill="none" stroke="var(--runs)" stroke-width={1.6} aria-hidden="true">
+          <circle cx={8} cy={8} r={6.5} />
+          <path d="M1.5 8.5q3.2-3 6.5 0t6.5 0" />
+        </svg>
+        Tidewheel
+      </a>
+      <nav aria-label="screens">
+        {ROOMS.map(([, text], place) => (
+          <RoomLink key={text} place={place} />
+        ))}
+      </nav>
+      {needs > 0 && (
+        <a href={hrefOf([])} class="is-failed">
+          <span class="dot" />
+          {`${needs} ${needs === 1 ? 'needs' : 'need'} you`}
         </a>
-      ))}
-    </nav>
-    <span class={`state ${liveness.value.replace(' ', '-')}`} role="status">
-      {liveness.value}
-    </span>
+      )}
+      {pipelines.body !== undefined && <p class="label">Pipelines</p>}
+      <nav aria-label="pipelines">
+        {pipelines.body?.pipelines.map((each) => (
+          <a
+            key={each.name}
+            href={hrefOf(['pipelines', each.name])}
+            title={each.name}
+            class={`is-${runs.body?.find(({ pipeline }) => pipeline === each.name)?.status}`}
+            aria-current={room === 'pipelines' && name === each.name ? 'page' : undefined}
+          >
+            <span class="dot" />
+            <span class="text">{each.name}</span>
+          </a>
+        ))}
+      </nav>
+      <div class="foot">
+        {access.Account && <access.Account />}
+        <span role="status" class={LIVENESS[liveness.value]}>
+          <span class="dot" /> {liveness.value}
+        </span>
+        {deployment() !== '' && <span>{deployment()}</span>}
+        <button type="button" onClick={() => (isHelpOpen.value = true)}>
+          Keys <kbd>?</kbd>
+        </button>
+      </div>
+    </header>
+  );
+}
+
+const LIVENESS = {
+  live: 'is-succeeded',
+  ended: '',
+  'not live': '',
+  'not current': 'is-failed',
+} as const satisfies Record<typeof liveness.value, string>;
+
+const Bar = () => (
+  <nav class="bar" aria-label="screens of a phone">
+    {ROOMS.slice(0, IN_BAR).map(([, text], place) => (
+      <RoomLink key={text} place={place} />
+    ))}
     <button
       type="button"
-      class="small"
-      aria-expanded={isHelpOpen.value}
-      onClick={() => (isHelpOpen.value = !isHelpOpen.value)}
+      aria-expanded={isSideOpen.value}
+      onClick={() => (isSideOpen.value = !isSideOpen.value)}
     >
-      keys
+      More
     </button>
-    {access.Account && <access.Account />}
-  </header>
+  </nav>
 );
 
 const Help = () => (
-  <section class="help" aria-label="keys">
-    <dl>
+  <Dialog title="Keys" onClose={() => (isHelpOpen.value = false)}>
+    <dl class="facts">
       {KEYS.map(([key, text]) => (
         <div key={key}>
           <dt>
@@ -81,20 +144,34 @@ const Help = () => (
         </div>
       ))}
     </dl>
-  </section>
+  </Dialog>
 );
 
-const App = () => (
-  <>
-    <Head />
-    {isHelpOpen.value && <Help />}
-    <main id="main" tabIndex={-1}>
+const Refusal = () =>
+  currentRefusal.value === undefined ? null : (
+    <div class="alert">
       <RefusalText text={currentRefusal.value} />
-      <Screen />
-    </main>
-    <span id="colour-probe" hidden />
-  </>
-);
+      <button type="button" onClick={readAll}>
+        Try again
+      </button>
+    </div>
+  );
+
+function App() {
+  const overview = useOverview();
+  return (
+    <>
+      <Side overview={overview} />
+      <main id="main" tabIndex={-1}>
+        <Refusal />
+        <Screen overview={overview} />
+      </main>
+      <Bar />
+      {isHelpOpen.value && <Help />}
+      <span id="colour-probe" hidden />
+    </>
+  );
+}
 
 let shown: string | undefined;
 effect(() => {
@@ -102,7 +179,10 @@ effect(() => {
   const [room = 'Now', name = room] = path;
   document.title = `${name} · Tidewheel`;
   // A reader who hears the page begins at the new screen.
-  if (shown !== undefined && shown !== path.join('/')) document.getElementById('main')?.focus();
+  if (shown !== undefined && shown !== path.join('/')) {
+    document.getElementById('main')?.focus();
+    isSideOpen.value = false;
+  }
   shown = path.join('/');
 });
 
@@ -139,6 +219,6 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): Compone
         },
       );
     isLoading = true;
-    return <p>Reading the API…</p>;
+    return <Skeleton rows={8} />;
   };
 }

@@ -1,5 +1,6 @@
 /** A region in memory for the page: ten thousand runs, one with a hundred thousand points, one that trains. */
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { storedPart } from '@tidewheel/placement/choose.ts';
 import {
   attemptOf,
   declarationOf,
@@ -9,6 +10,7 @@ import {
   progressOf,
   runOf,
 } from '../../test/support/builders/records.ts';
+import { question } from '../../test/support/builders/placement.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
 import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';
@@ -61,16 +63,46 @@ function finishedRun(at: Ground, batch: number) {
     createdAt: earlier(began),
     closedAt: earlier(began - 60),
     updatedAt: earlier(began - 1_800 - (batch % 900)),
-    ...(status === 'succeeded' && batch > RUNS - REPORTED && { result: resultOf(at, batch, began - 1_800) }),
-    ...(status === 'failed' && { failure: 'the script ended with code 1: ValueError: no class 10' }),
+    ...(status === 'succeeded' &&
+      batch > RUNS - REPORTED && {
+        result: resultOf(at, batch, began - 1_800),
+        modelUri: `s3://data/digits/models/digits-${String(batch).padStart(6, '0')}/model.tar.gz`,
+      }),
+    ...(batch > RUNS - REPORTED && {
+      declaration: declarationOf('digits', {
+        training: { strategy: 'ddp', hyperparameters: parametersOf(batch) },
+      }),
+    }),
+    ...(status === 'failed' && { failure: TRACEBACK }),
   });
 }
+
+const TRACEBACK = `the script ended with code 1
+Traceback (most recent call last):
+  File "/opt/ml/code/train.py", line 41, in <module>
+    label = classes[name]
+ValueError: no class 10`;
+
+const parametersOf = (batch: number) => ({
+  learning_rate: batch % 3 === 0 ? 0.001 : 0.002,
+  epochs: 4 + (batch % 2),
+});
 
 function resultOf(at: Ground, batch: number, endedSeconds: number) {
   const report = putReport(at, batch, endedSeconds);
   const { finishedAt, interruptions, lostSeconds, costUsd, onDemandUsd } = report;
   const attempts = report.attempts.length;
-  return { finishedAt, attempts, interruptions, lostSeconds, costUsd, onDemandUsd, isDeadlineMet: null };
+  const value = 0.9 + 0.08 * (1 - (RUNS - batch) / REPORTED) + 0.004 * Math.sin(batch);
+  const metrics = { val_accuracy: value, loss: 0.4 - value / 4 };
+  const money = { interruptions, lostSeconds, costUsd, onDemandUsd };
+  return {
+    finishedAt,
+    attempts,
+    ...money,
+    isDeadlineMet: null,
+    metric: { name: 'val_accuracy', value },
+    metrics,
+  };
 }
 
 /** Its record and its report are those of the others; this is what it did. */
@@ -156,13 +188,14 @@ async function openRun(at: Ground): Promise<void> {
       status: 'running',
       placement: placementOf({ pool, expectedSeconds: 8_000 }),
       startedAt: earlier(HOUR - 90),
+      startUp: { hosts: 60, download: 20, image: 10 },
       progressBefore: progressOf(400, { totalSteps: 1_000, updatedAt: earlier(HOUR + 300) }),
       progressAfter: progressOf(700, { totalSteps: 1_000, updatedAt: earlier(240) }),
     }),
   );
   save(at, 700, earlier(240));
   await at.placements.put(OPEN_RUN, 1, launchOf());
-  await at.placements.put(OPEN_RUN, 2, launchOf({ pool }));
+  await at.placements.put(OPEN_RUN, 2, { ...launchOf({ pool }), question: storedPart(question()) });
   const entries = [
     [began, 'Waiting', 'waits until nothing has arrived for 60 s'],
     [began - 700, 'Sealed', '40 shards of 120,000 samples are sealed; 3 arrivals were rejected'],
@@ -222,6 +255,9 @@ function putSeries(at: Ground, runId: string, stretch: Stretch, resumedFrom?: nu
     const loss = 2.5 * Math.exp(-position / 6_000) + 0.2 * Math.sin(position * 12.9898) ** 2;
     const values = {
       loss,
+      ...(position % 20 === 0 && {
+        val_accuracy: 0.97 - 0.6 * Math.exp(-position / 300) + 0.01 * Math.sin(position),
+      }),
       accuracy: 1 - loss / 3,
       learning_rate: 0.001 * (1 - position / 20_000),
       samples_per_second: 200 + 20 * Math.sin(position / 50),

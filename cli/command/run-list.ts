@@ -42,6 +42,7 @@ interface RunFilter {
   readonly pipeline?: string | undefined;
   readonly status?: string | undefined;
   readonly since?: string | undefined;
+  readonly where?: string | undefined;
 }
 
 /** Runs of all pipelines or of one, newest first. */

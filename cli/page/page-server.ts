@@ -23,7 +23,7 @@ export interface PageServerDeps extends Pick<Signing, 'region' | 'credentials'> 
 const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
 const STEERING = {
   POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun, OPERATIONS.startRun]),
-  PUT: pathsOf([OPERATIONS.putLimits, OPERATIONS.putPin]),
+  PUT: pathsOf([OPERATIONS.acknowledgeRun, OPERATIONS.annotateRun, OPERATIONS.putLimits, OPERATIONS.putPin]),
   DELETE: pathsOf([OPERATIONS.deleteCheckpoints]),
 };
 const TIMEOUT_MILLISECONDS = 15_000;

@@ -20,6 +20,11 @@ export const verb = defineVerb({
     failed: { type: 'boolean', about: 'only failed ones' },
     open: { type: 'boolean', about: 'only those that have not ended' },
     since: { type: 'string', value: 'AGE', about: 'begun within 90m, 12h or 7d' },
+    where: {
+      type: 'string',
+      value: 'TERMS',
+      about: "such as 'val_accuracy > 0.9 and tag:baseline', or words of the id, failure, note or owner",
+    },
     limit: { type: 'string', short: 'n', value: 'N', about: 'at most N (default 20)' },
   },
   schema: z.object({
@@ -31,11 +36,13 @@ export const verb = defineVerb({
       .refine((text) => millisecondsOf(text) !== undefined, 'write 90m, 12h or 7d')
       .transform(millisecondsOf)
       .optional(),
+    where: z.string().min(1, "write terms, such as 'loss < 0.1'").optional(),
     limit: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST, COUNT).default(20),
   }),
   examples: [
     ['', 'the newest 20'],
     ['digits --failed --since 7d', 'what failed this week'],
+    ["digits --where 'val_accuracy > 0.9'", 'which were good'],
     ['--open --json', 'for a script'],
   ],
   web: async ({ values, positionals: [pipeline = values.pipeline] }, context) => {
@@ -50,9 +57,14 @@ export const verb = defineVerb({
     if (pipeline !== undefined) await runsOf(api, pipeline, 1);
     const since = values.since === undefined ? undefined : new Date(Date.now() - values.since);
     const status = values.failed ? 'failed' : values.open ? OPEN : undefined;
-    const runs = await runRows(api, { pipeline, status, since: since?.toISOString() }, limit);
+    const runs = await runRows(
+      api,
+      { pipeline, status, since: since?.toISOString(), where: values.where },
+      limit,
+    );
     const { terminal } = context;
     if (context.json) terminal.print(JSON.stringify({ runs: runs.map(rowOf) }, null, 2));
+    else if (runs.length === 0 && values.where !== undefined) terminal.note(`no run is like ${values.where}`);
     else if (runs.length === 0) terminal.note('no such run yet: tidewheel drop starts one, or tidewheel run');
     else terminal.print(tableText([HEAD, ...runs.map((run) => line(run, terminal.colours))]));
     return 0;

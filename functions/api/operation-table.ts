@@ -2,6 +2,8 @@
  * The operations of the HTTP API, in the order of the document. The function's description gives their routes to API
  * Gateway, api.ts answers them, and shared/open-api.ts describes them.
  */
+import { acknowledgeRun } from './operations/acknowledge-run.ts';
+import { annotateRun } from './operations/annotate-run.ts';
 import { chooseModel } from './operations/choose-model.ts';
 import { compareRuns } from './operations/compare-runs.ts';
 import { deleteCheckpoints } from './operations/delete-checkpoints.ts';
@@ -58,6 +60,8 @@ export const OPERATIONS = [
   getLog,
   stopRun,
   retryRun,
+  acknowledgeRun,
+  annotateRun,
   putLimits,
   getWhatIf,
   getDataset,

@@ -79,5 +79,6 @@ export const reopened = (execution: number, change: ReopenChange) => ({
   modelUri: undefined,
   result: undefined,
   checkpointDeletion: undefined,
+  acknowledgement: undefined,
   expired: undefined,
 });

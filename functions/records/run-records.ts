@@ -113,6 +113,16 @@ export const rejectedSchema = z
   })
   .describe('Arrivals that are in no shard.');
 
+const by = { at: time, requestedBy };
+
+/** What a person says of a run. */
+const annotationSchema = z.object({
+  ...by,
+  note: z.string().optional(),
+  tags: list(z.string()).describe('Beside those of its declaration.'),
+});
+export type Annotation = Readonly<z.output<typeof annotationSchema>>;
+
 /** What a list of runs says of an ended one. */
 const result = z.object({
   finishedAt: time,
@@ -127,6 +137,11 @@ const result = z.object({
     .object({ name: z.string(), value: z.number().nullable() })
     .optional()
     .describe('The one that leads; training.objective names it.'),
+  metrics: z
+    .record(z.string(), z.number().nullable())
+    .readonly()
+    .optional()
+    .describe('The last values of those that say most.'),
 });
 
 export const runRecordSchema = z.object({
@@ -176,6 +191,8 @@ export const runRecordSchema = z.object({
     .object({ at: time, requestedBy: z.string() })
     .optional()
     .describe('Who asked for the deletion of its checkpoints, and when.'),
+  annotation: annotationSchema.optional().describe('What a person noted.'),
+  acknowledgement: z.object(by).optional().describe('Who knows that it failed; a retry ends it.'),
   /** By the declaration's retention. */
   expired: list(z.enum(EXPIRING)).optional().describe('What was deleted after its end.'),
 });
@@ -186,6 +203,13 @@ const listedSchema = z.object({
   deadlineHours: z.number().optional(),
   owner: z.string().optional(),
   tags: z.record(z.string(), z.string()).readonly().optional(),
+  hyperparameters: z
+    .record(z.string(), z.string())
+    .readonly()
+    .optional()
+    .describe('Up to 20, shortened, in words.'),
+  annotation: annotationSchema.optional(),
+  acknowledgement: z.object(by).optional(),
 });
 
 /** A run in the list of all runs, which holds neither its declaration nor its data. */
@@ -201,16 +225,32 @@ export const listedRunSchema = runRecordSchema
   .extend({ listed: listedSchema.optional() });
 export type ListedRun = Readonly<z.output<typeof listedRunSchema>>;
 
-export const listedRunOf = ({ declaration, ...run }: RunRecord): ListedRun =>
-  listedRunSchema.parse({ ...run, listed: listedOf(declaration) });
+export const listedRunOf = (run: RunRecord): ListedRun =>
+  listedRunSchema.parse({ ...run, listed: listedOf(run) });
+
+type Listable = Pick<RunRecord, 'declaration' | 'annotation' | 'acknowledgement'>;
 
 /** Undefined before the close of its batch. */
-export const listedOf = (declaration: Pipeline | undefined): ListedRun['listed'] =>
+export const listedOf = ({ declaration, ...said }: Listable): ListedRun['listed'] =>
   declaration && {
     deadlineHours: deadlineHoursOf(declaration.limits),
     owner: declaration.owner,
     tags: declaration.tags,
+    hyperparameters: shortened(declaration.training.hyperparameters),
+    annotation: said.annotation,
+    acknowledgement: said.acknowledgement,
   };
+
+/** A list of runs holds them for each one. */
+const MOST_PARAMETERS = 20;
+const LONGEST_VALUE = 40;
+
+const shortened = (given: Pipeline['training']['hyperparameters']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(given)
+      .slice(0, MOST_PARAMETERS)
+      .map(([name, value]) => [name, String(value).slice(0, LONGEST_VALUE)]),
+  );
 
 export const jobLogSchema = z
   .object({

@@ -84,6 +84,14 @@ export interface RunStore {
   /** @throws RunNotFoundError */
   update(runId: string, change: RunChange): Promise<RunRecord>;
   /**
+   * Changes nothing but what a person says of the run, and what lists show of it.
+   * @throws RunNotFoundError
+   */
+  annotate(
+    run: RunRecord,
+    said: Partial<Pick<RunRecord, 'annotation' | 'acknowledgement'>>,
+  ): Promise<RunRecord>;
+  /**
    * Ends the run, unless it was opened again since it was read.
    * @throws RunNotFoundError
    */

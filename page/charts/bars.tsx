@@ -1,60 +1,74 @@
-/** Small bars as SVG: days of a month, or the last runs of a pipeline. */
+/** Small charts as SVG: bars of days or runs, and the line of a row. */
 interface Bar {
   readonly name: string;
   readonly value: number;
   /** Class of its colour. */
-  readonly kind?: string;
+  readonly kind: string;
 }
 
 interface BarsProps {
   readonly label: string;
   readonly bars: readonly Bar[];
-  readonly class: string;
+  readonly class: 'bars' | 'sparks';
   /** Names of the first and the last bar. */
   readonly ends?: readonly [string, string];
+  /** So many have room; fewer do not spread over it. */
+  readonly places?: number;
 }
 
 const WIDTH = 10;
 const HEIGHT = 100;
-const LEAST = 6;
+const LEAST = 8;
 
-export const Bars = ({ ends, ...props }: BarsProps) => (
-  <>
-    <Drawn {...props} />
-    {ends !== undefined && (
-      <p class="ends">
-        <span>{ends[0]}</span>
-        <span>{ends[1]}</span>
-      </p>
-    )}
-  </>
-);
-
-function Drawn({ label, bars, ...more }: Omit<BarsProps, 'ends'>) {
+export function Bars({ label, bars, ends, places = 1, ...more }: BarsProps) {
   const highest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
   return (
-    <svg
-      class={more.class}
-      viewBox={`0 0 ${Math.max(1, bars.length) * WIDTH} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={label}
-    >
-      {bars.map(({ name, value, kind = 'bar' }, place) => {
-        const height = Math.max(LEAST, (value / highest) * HEIGHT);
-        return (
-          <rect
-            key={name}
-            class={kind}
-            x={place * WIDTH + 1}
-            y={HEIGHT - height}
-            width={WIDTH - 2}
-            height={height}
-          >
-            <title>{name}</title>
-          </rect>
-        );
-      })}
+    <>
+      <svg
+        class={more.class}
+        viewBox={`0 0 ${Math.max(places, bars.length) * WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {bars.map(({ name, value, kind }, place) => {
+          const height =
+            value <= 0 && more.class === 'bars' ? 0 : Math.max(LEAST, (value / highest) * HEIGHT);
+          return (
+            <rect
+              key={name}
+              class={kind}
+              x={place * WIDTH + 1.5}
+              y={HEIGHT - height}
+              width={WIDTH - 3}
+              height={height}
+            >
+              <title>{name}</title>
+            </rect>
+          );
+        })}
+      </svg>
+      {ends !== undefined && (
+        <p class="ends">
+          <span>{ends[0]}</span>
+          <span>{ends[1]}</span>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** @param values at least two, or nothing is drawn */
+export function Sparkline({ label, values }: { readonly label: string; readonly values: readonly number[] }) {
+  if (values.length < 2) return null;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const points = values.map(
+    (value, place) =>
+      `${((place / (values.length - 1)) * 100).toFixed(1)},${(19 - ((value - low) / (high - low || 1)) * 18).toFixed(1)}`,
+  );
+  return (
+    <svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label={label}>
+      <polyline points={points.join(' ')} />
     </svg>
   );
 }

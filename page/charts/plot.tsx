@@ -2,14 +2,15 @@
 import './language.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { type AxisOfCurve, lonePoints } from '../model/curve.ts';
-import type { Range } from './life-line.tsx';
+import { lonePoints } from '../model/curve.ts';
 
-const HEIGHT = 200;
-/** The life line has the same margin, so that both share their axis. */
-const AXIS_WIDTH = 60;
+/** The part of an axis that is shown, in its own unit. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
 
-interface PlottedLine {
+export interface PlottedLine {
   readonly label: string;
   /** Name of the custom property that has its colour. */
   readonly colour: string;
@@ -17,26 +18,38 @@ interface PlottedLine {
   readonly dash?: number[];
   /** Dots without a line. */
   readonly isDotted?: true;
+  /** Stands behind another line. */
+  readonly isFaint?: boolean;
 }
 
-interface PlotProps {
+export interface PlotProps {
   /** What a reader hears. */
   readonly label: string;
-  readonly axis: AxisOfCurve;
-  /** Of time; with positions all is shown. */
-  readonly range: Range;
+  /** Charts of one name share their cursor. */
+  readonly axis: string;
+  /** Absent: all. */
+  readonly range?: Range | undefined;
   /** The reader has marked a part of the axis. */
-  readonly onRange: (range: Range) => void;
+  readonly onRange?: (range: Range) => void;
   readonly lines: readonly PlottedLine[];
   /** x, then the values of each line. */
   readonly data: uPlot.AlignedData;
+  /** Dotted lines from top to bottom. */
+  readonly marks?: readonly number[];
   readonly valueText: (value: number) => string;
   /** Of the values, where it does not follow from them. */
   readonly extent?: readonly [number, number];
+  readonly isLog?: boolean;
+  readonly height: number;
+  /** The place in the data that the reader points to. */
+  readonly onCursor?: (place: number | undefined) => void;
 }
 
+const AXIS_WIDTH = 46;
+const FONT = '11px system-ui, sans-serif';
+
 export function Plot(props: PlotProps) {
-  const { axis, range, data, lines, label } = props;
+  const { axis, range, data, lines, label, height, isLog } = props;
   const at = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const shown = useRef(props);
@@ -46,7 +59,7 @@ export function Plot(props: PlotProps) {
     if (place === null) return undefined;
     const made = new uPlot(optionsOf(place, shown), shown.current.data, place);
     plot.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
+    const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height }));
     resized.observe(place);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const redraw = (): void => made.redraw();
@@ -56,72 +69,100 @@ export function Plot(props: PlotProps) {
       dark.removeEventListener('change', redraw);
       made.destroy();
     };
-  }, [axis, lines.map((line) => line.label).join()]);
+  }, [axis, height, isLog, lines.map((line) => line.label).join()]);
   useEffect(() => {
-    plot.current?.setData(data, axis === 'position');
-  }, [data, axis]);
-  useEffect(() => {
-    if (axis === 'time') plot.current?.setScale('x', { min: range.from / 1000, max: range.to / 1000 });
-  }, [range.from, range.to, axis]);
-  return <div ref={at} class="plot" role="img" aria-label={label} />;
+    // The range of x follows from the data, or from the part that is marked.
+    plot.current?.setData(data);
+  }, [data, range?.from, range?.to]);
+  return <div ref={at} class="plot" style={{ height: `${height}px` }} role="img" aria-label={label} />;
 }
 
 /** `light-dark()` in a custom property stays unresolved, and a canvas does not know it. */
-function resolved(name: string): string {
+export function resolved(name: string): string {
   const probe = document.getElementById('colour-probe');
   if (probe === null) return 'gray';
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
 }
 
-function optionsOf(place: HTMLElement, shown: { readonly current: PlotProps }): uPlot.Options {
-  const { axis, lines, extent } = shown.current;
-  const isTime = axis === 'time';
+/** Lines of other places each, over all of their places. */
+export const joined = (tables: [x: number[], y: number[]][]): uPlot.AlignedData => uPlot.join(tables);
+
+interface Shown {
+  readonly current: PlotProps;
+}
+
+function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
+  const { axis, lines, extent, height, isLog } = shown.current;
   const line = { stroke: () => resolved('--line'), width: 1 };
-  const axes = { stroke: () => resolved('--quiet'), grid: line, ticks: line };
   return {
     width: place.clientWidth,
-    height: HEIGHT,
-    padding: [8, 0, 0, 0],
+    height,
+    padding: [8, 6, 4, 0],
     legend: { show: false },
-    cursor: { drag: { x: true, y: false, setScale: !isTime }, sync: { key: axis } },
+    cursor: { y: false, drag: { x: true, y: false, setScale: false }, sync: { key: axis } },
     scales: {
-      x: {
-        time: isTime,
-        ...(isTime && { range: () => [shown.current.range.from / 1000, shown.current.range.to / 1000] }),
-      },
-      ...(extent !== undefined && { y: { range: [...extent] } }),
+      x: { time: false, range: (_, low, high) => rangeOf(shown, low, high) },
+      y: { ...(isLog && { distr: 3 }), ...(extent !== undefined && { range: [...extent] }) },
     },
     axes: [
-      axes,
+      { show: false },
       {
-        ...axes,
+        stroke: () => resolved('--faint'),
+        grid: line,
+        ticks: { show: false },
+        font: FONT,
+        gap: 6,
+        space: 28,
         size: AXIS_WIDTH,
-        values: (_, splits) => splits.map((each) => shown.current.valueText(each)),
+        values: (_, splits) => splits.map((each) => (each === null ? '' : shown.current.valueText(each))),
       },
     ],
     series: [{}, ...lines.map(seriesOf)],
     hooks: {
-      setSelect: [
-        (self) => {
-          if (!isTime || self.select.width < 2) return;
-          const from = self.posToVal(self.select.left, 'x') * 1000;
-          const to = self.posToVal(self.select.left + self.select.width, 'x') * 1000;
-          self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          shown.current.onRange({ from, to });
-        },
-      ],
+      drawAxes: [(self) => drawMarks(self, shown.current.marks ?? [])],
+      setCursor: [({ cursor }) => shown.current.onCursor?.(cursor.idx ?? undefined)],
+      setSelect: [(self) => select(self, shown.current)],
     },
   };
 }
 
-function seriesOf({ label, colour, dash, isDotted }: PlottedLine): uPlot.Series {
+function rangeOf({ current: { range } }: Shown, low: number, high: number): [number, number] {
+  if (range !== undefined) return [range.from, range.to];
+  return low === high ? [low - 1, high + 1] : [low, high];
+}
+
+function select(self: uPlot, { onRange }: PlotProps): void {
+  const { left, width } = self.select;
+  if (width < 2) return;
+  self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  onRange?.({ from: self.posToVal(left, 'x'), to: self.posToVal(left + width, 'x') });
+}
+
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly number[]): void {
+  ctx.save();
+  ctx.strokeStyle = resolved('--warn');
+  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+  for (const mark of marks) {
+    const x = valToPos(mark, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+function seriesOf({ label, colour, dash, isDotted, isFaint }: PlottedLine): uPlot.Series {
   const ink = (): string => resolved(colour);
-  if (isDotted) return { label, stroke: ink, paths: () => null, points: { show: true, size: 4, fill: ink } };
+  if (isDotted)
+    return { label, stroke: ink, paths: () => null, points: { show: true, size: 2.5, fill: ink } };
   return {
     label,
     stroke: ink,
-    width: 1.5,
+    width: isFaint ? 1 : 1.75,
+    alpha: isFaint ? 0.35 : 1,
     spanGaps: false,
     points: {
       show: false,

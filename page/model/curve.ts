@@ -6,32 +6,47 @@ export type SeriesView = Operations['getSeries']['answer']['series'][number];
 type PointView = SeriesView['points'][number];
 type FinitePoint = PointView & { readonly value: number };
 
-export type AxisOfCurve = 'time' | 'position';
+export const AXES = ['step', 'time', 'dollars'] as const;
+export type AxisName = (typeof AXES)[number];
 
-/** Columns of one length, by rising x. Seconds since 1970, or positions. */
+/** What all curves of a screen share. */
+export interface Axis {
+  readonly name: AxisName;
+  /** Seconds since 1970 by time. */
+  readonly xOf: (point: PointView) => number;
+}
+
 export interface CurveColumns {
+  /** Rising. */
   readonly x: readonly number[];
   /** null interrupts the line, undefined does not. */
   readonly kept: readonly (number | null | undefined)[];
   /** Work that was lost and done again, or is still to be. */
   readonly lost: readonly (number | undefined)[];
+  /** Where a later attempt went on. */
+  readonly marks: readonly number[];
 }
 
 /** A script may print NaN, which no axis has. */
 export const finite = (points: readonly PointView[]): readonly FinitePoint[] =>
   points.filter((point): point is FinitePoint => Number.isFinite(point.value));
 
-export function curveColumns({ points, lost }: SeriesView, axis: AxisOfCurve): CurveColumns {
-  const xOf = ({ at, position }: PointView): number => (axis === 'time' ? Date.parse(at) / 1000 : position);
+export function curveColumns({ points, lost }: SeriesView, { name, xOf }: Axis): CurveColumns {
   const kept = finite(points);
-  // Lost work lies between two attempts in time, but beside the curve by position.
-  const beside = axis === 'time' ? null : undefined;
+  // Lost work lies between two attempts in time and money, but beside the curve by position.
+  const beside = name === 'step' ? undefined : null;
   const rows: Row[] = [
     ...kept.map((point) => ({ x: xOf(point), kept: point.value, lost: undefined })),
     ...finite(lost).map((point) => ({ x: xOf(point), kept: beside, lost: point.value })),
-    ...(axis === 'time' ? pauses(kept) : []),
+    ...(name === 'time' ? pauses(kept) : []),
   ].sort((a, b) => a.x - b.x);
-  return { x: rows.map(({ x }) => x), kept: rows.map((row) => row.kept), lost: rows.map((row) => row.lost) };
+  const later = kept.filter(({ attempt }, place) => attempt !== (kept[place - 1]?.attempt ?? attempt));
+  return {
+    x: rows.map(({ x }) => x),
+    kept: rows.map((row) => row.kept),
+    lost: rows.map((row) => row.lost),
+    marks: later.map(xOf),
+  };
 }
 
 interface Row {
@@ -47,6 +62,77 @@ const pauses = (points: readonly FinitePoint[]): Row[] =>
     if (next === undefined || next.attempt === attempt) return [];
     return [{ x: (Date.parse(at) + Date.parse(next.at)) / 2_000, kept: null, lost: undefined }];
   });
+
+/** How much of the last value stays in the next one: the more, the more points there are. */
+const inertiaOf = (points: number): number => Math.max(0.3, Math.min(0.9, 1 - 25 / points));
+/** Of so few, each counts. */
+export const FEW_POINTS = 20;
+
+/** The exponential mean, which starts at the first value and not at 0. */
+export function smoothed<Gap extends null | undefined = never>(
+  values: readonly (number | Gap)[],
+): (number | Gap)[] {
+  const inertia = inertiaOf(values.length);
+  let [sum, weight] = [0, 0];
+  return values.map((value) => {
+    if (typeof value !== 'number') return value;
+    [sum, weight] = [sum * inertia + value * (1 - inertia), weight * inertia + 1 - inertia];
+    return sum / weight;
+  });
+}
+
+/** By their names, as functions/run/attempts/shown-metrics.ts ranks them: of other data, of training, what accompanies it. */
+const KINDS: readonly RegExp[] = [
+  /(^|[^a-z])(test|eval|val|valid|validation|dev)([^a-z]|$)/i,
+  /loss/i,
+  /^(?!.*((^|[^a-z])lr([^a-z]|$)|learning_?rate|grad|per_second|runtime|epoch))/i,
+  /^/,
+];
+
+const rankOf = (name: string, leading: string | undefined): number =>
+  name === leading ? -1 : KINDS.findIndex((kind) => kind.test(name));
+
+/** Settings and measures that only accompany a training have no best. */
+export const isMeasure = (name: string): boolean => rankOf(name, undefined) < KINDS.length - 1;
+
+/** Those that say most first; of equal names the one with the most points, as a script may log to several places. */
+export function inOrder(all: readonly SeriesView[], leading: string | undefined): readonly SeriesView[] {
+  const best = new Map<string, SeriesView>();
+  for (const series of all) {
+    if (finite(series.points).length + finite(series.lost).length === 0) continue;
+    const known = best.get(series.name);
+    if (known === undefined || known.pointCount < series.pointCount) best.set(series.name, series);
+  }
+  return [...best.values()].sort((one, other) => rankOf(one.name, leading) - rankOf(other.name, leading));
+}
+
+/** Whether more is worse. */
+const FALLS = /loss|error|perplexity|(^|[^a-z])(mae|mse|rmse|wer|cer|fid)([^a-z]|$)/i;
+
+export const isFalling = (name: string, mode?: 'min' | 'max'): boolean =>
+  mode === undefined ? FALLS.test(name) : mode === 'min';
+
+/** undefined: it has no number */
+export const bestOf = (
+  { name, points }: Pick<SeriesView, 'name' | 'points'>,
+  mode?: 'min' | 'max',
+): FinitePoint | undefined => {
+  const sign = isFalling(name, mode) ? 1 : -1;
+  return finite(points).reduce<FinitePoint | undefined>(
+    (best, each) => (best !== undefined && sign * best.value <= sign * each.value ? best : each),
+    undefined,
+  );
+};
+
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/per_second|\/s$|throughput/i, '/s'],
+  [/_ms$|milliseconds/i, 'ms'],
+  [/seconds?$|runtime|_time$/i, 's'],
+  [/_bytes$/i, 'B'],
+];
+
+/** As its name tells; most have none. */
+export const unitOf = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
 
 /** At most `most` of them, evenly spread, for a table that a person reads. */
 export function evenly<T>(items: readonly T[], most: number): readonly T[] {
@@ -101,3 +187,9 @@ export function lonePoints(column: readonly (number | null | undefined)[]): numb
   });
   return lone === undefined ? found : [...found, lone];
 }
+
+const SPARK_POINTS = 60;
+
+/** What leads, as the line of a row. */
+export const sparkOf = (series: SeriesView | undefined): readonly number[] =>
+  smoothed<never>(evenly(finite(series?.points ?? []), SPARK_POINTS).map(({ value }) => value));

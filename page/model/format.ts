@@ -11,11 +11,27 @@ export const dollarText = (usd: number, ...beside: readonly number[]): string =>
 /** Of an hour of a node, whose differences lie behind the cents. */
 export const priceText = (usd: number): string => `$${usd.toFixed(4)}`;
 
-/** Only the time of day where the date is that of `since`. */
-export function clockText(time: string, since: string): string {
-  const [at, from] = [new Date(time), new Date(since)];
-  return at.toDateString() === from.toDateString() ? at.toLocaleTimeString() : timeText(time);
+const DAY_MILLISECONDS = 86_400_000;
+
+/** The time of day; before it, the date where it is another day. */
+export function whenText(time: string | number, now: number = Date.now()): string {
+  const at = new Date(time);
+  const clock = clockText(time);
+  if (at.toDateString() === new Date(now).toDateString()) return clock;
+  if (at.toDateString() === new Date(now - DAY_MILLISECONDS).toDateString()) return `yesterday ${clock}`;
+  if (at.toDateString() === new Date(now + DAY_MILLISECONDS).toDateString()) return `tomorrow ${clock}`;
+  const year = at.getFullYear() === new Date(now).getFullYear() ? undefined : ('numeric' as const);
+  return `${at.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year })}, ${clock}`;
 }
+
+/** Such as 09:05, or with `second` 09:05:12. */
+export const clockText = (time: string | number, second?: '2-digit'): string =>
+  new Date(time).toLocaleTimeString(undefined, {
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    ...(second && { second }),
+  });
 
 export const timeText = (time: string | number): string =>
   new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -24,11 +40,30 @@ export const timeText = (time: string | number): string =>
 export const percentText = (share: number): string => `${Math.round(share * 100)} %`;
 
 const TINY = 0.001;
+const THOUSAND = 1_000;
 
 /** Four digits say as much as an eye reads from a curve; the table has all. */
 export function shortNumber(value: number): string {
-  const isTiny = value !== 0 && Math.abs(value) < TINY;
-  return isTiny ? value.toExponential(1) : String(Number(value.toPrecision(4)));
+  const size = Math.abs(value);
+  if (size !== 0 && size < TINY) return value.toExponential(1);
+  return size < THOUSAND ? String(Number(value.toPrecision(4))) : Math.round(value).toLocaleString('en');
+}
+
+const LONGEST_NAME = 26;
+const ENDS = 12;
+
+/** A long name keeps its number, which tells it from others. */
+export const shortName = (name: string): string =>
+  name.length <= LONGEST_NAME ? name : `${name.slice(0, ENDS)}…${name.slice(-ENDS)}`;
+
+/** The cause in one line: of a traceback the last line, which names the error. What it stands in may unfold. */
+export function causeOf(failure: string): { readonly cause: string; readonly more?: string } {
+  const lines = failure.trim().split('\n');
+  const [first = ''] = lines;
+  if (lines.length === 1) return { cause: first };
+  const last = lines.at(-1) ?? '';
+  const cause = /Traceback/.test(failure) ? last : first;
+  return { cause: cause.trim(), more: failure };
 }
 
 interface Pool {

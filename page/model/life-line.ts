@@ -1,6 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
+import { placeText } from './format.ts';
 import type { VerdictMark } from './utilisation-rows.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
@@ -18,6 +19,8 @@ interface Span {
   readonly from: number;
   readonly to: number;
   readonly text: string;
+  /** Stands in the bar of an attempt. */
+  readonly label?: string;
 }
 
 interface Fan {
@@ -41,6 +44,8 @@ export interface LifeLine {
   readonly fan?: Fan | undefined;
   /** Absent where it is so far off that the run would not be seen beside it. */
   readonly deadline?: number | undefined;
+  /** The deadline, however far. */
+  readonly due?: number | undefined;
 }
 
 /** Kinds of entries of the timeline that stand on the line. */
@@ -80,6 +85,7 @@ export function lifeLineOf(view: RunView, now: number, verdicts: readonly Verdic
     saves: attempts.flatMap((attempt) => savesOf(attempt)),
     fan,
     deadline,
+    due,
   };
 }
 
@@ -123,10 +129,11 @@ function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): S
   const { instanceType, zoneId, purchaseOption } = placement.pool;
   const pool = `${placement.topology.nodes} × ${instanceType}${zoneId === undefined ? '' : ` in ${zoneId}`}`;
   const { begun, script, lostFrom, end } = times;
+  const shortPool = { instanceType, purchaseOption, zoneId: zoneId?.replace(/^.*-/, '') };
   const named = `attempt ${attempt}, ${pool}`;
   return [
     { kind: 'start', from: begun, to: script, text: `${named}: started its hosts` },
-    { kind: purchaseOption, from: script, to: end, text: named },
+    { kind: purchaseOption, from: script, to: end, text: named, label: `${attempt} ${placeText(shortPool)}` },
     { kind: 'lost', from: lostFrom, to: end, text: `${named}: lost work` },
   ];
 }

@@ -1,9 +1,6 @@
 /** Limits as a reader fills them in. */
 
-export interface WrittenLimits {
-  readonly deadlineHours: string;
-  readonly budgetUsd: string;
-}
+export type WrittenLimits = Readonly<Record<'deadlineHours' | 'budgetUsd', string>>;
 
 type Limits = Partial<Readonly<Record<keyof WrittenLimits, number>>>;
 

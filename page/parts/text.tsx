@@ -1,7 +1,8 @@
-/** Amounts with their basis on hover, times in the reader's zone, and commands that can be copied. */
+/** Words and amounts, with their basis on hover, and commands that can be copied. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { clockText, dollarText, timeText } from '../model/format.ts';
+import { dollarText, shortName, timeText, whenText } from '../model/format.ts';
+import { address, hrefOf } from '../state/address.ts';
 
 interface UsdProps {
   readonly usd: number;
@@ -11,31 +12,42 @@ interface UsdProps {
   readonly beside?: number;
 }
 
-export function Usd({ usd, basis, beside = 0 }: UsdProps) {
-  return (
-    <span class="basis" title={basis}>
-      {dollarText(usd, beside)}
-    </span>
-  );
-}
+export const Basis = ({ of, children }: { readonly of: string; readonly children: ComponentChildren }) => (
+  <span class="basis" title={of}>
+    {children}
+  </span>
+);
 
-export function Time({ at, since }: { readonly at: string; readonly since?: string }) {
-  return (
-    <time dateTime={at} title={at}>
-      {since === undefined ? timeText(at) : clockText(at, since)}
-    </time>
-  );
-}
+export const Usd = ({ usd, basis, beside = 0 }: UsdProps) => (
+  <Basis of={basis}>{dollarText(usd, beside)}</Basis>
+);
 
-export const ProblemText = ({ children }: { readonly children: ComponentChildren }) => (
-  <p class="problem">{children}</p>
+/** The time of day, or the date where it is another day; the whole on hover. */
+export const Time = ({ at }: { readonly at: string | number }) => (
+  <time dateTime={new Date(at).toISOString()} title={timeText(at)}>
+    {whenText(at)}
+  </time>
+);
+
+/** A link to a run, which the keys j and k reach. */
+export const RunLink = ({ runId }: { readonly runId: string }) => (
+  <a class="run-id" href={hrefOf(['runs', runId])} id={`link-${runId}`} title={runId} data-row>
+    {shortName(runId)}
+  </a>
+);
+
+export const Pill = ({ status }: { readonly status: string }) => (
+  <span class={`pill is-${status}`}>
+    <span class="dot" />
+    {status}
+  </span>
 );
 
 /** What a list has left out, because the service cannot read it. */
 export const LeftOutText = ({ why = [] }: { readonly why?: readonly string[] | undefined }) => (
   <>
     {[...new Set(why)].map((each) => (
-      <ProblemText key={each}>{`left out: ${each}`}</ProblemText>
+      <p key={each} class="problem">{`left out: ${each}`}</p>
     ))}
   </>
 );
@@ -49,12 +61,13 @@ export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
   );
 
 /** With the words that name the deployment, which the server of the page knows. */
-const typed = (text: string): string => {
+export const deployment = (): string => {
   const [, place = ''] = new RegExp(`tidewheel-${location.port}-place=([^;]*)`).exec(document.cookie) ?? [];
-  return place === ''
-    ? text
-    : text.replace(/^npx tidewheel \S+/, (verb) => `${verb} ${decodeURIComponent(place)}`);
+  return decodeURIComponent(place);
 };
+
+const typed = (text: string): string =>
+  deployment() === '' ? text : text.replace(/^npx tidewheel \S+/, (verb) => `${verb} ${deployment()}`);
 
 /** The command that says the same in a shell. */
 export function Command({ text: bare }: { readonly text: string }) {
@@ -71,23 +84,46 @@ export function Command({ text: bare }: { readonly text: string }) {
   return (
     <p class="command">
       <code>{text}</code>
-      <button type="button" class="small" onClick={() => void copy()} aria-label={`copy ${text}`}>
+      <button type="button" class="plain" onClick={() => void copy()} aria-label={`copy ${text}`}>
         {said.value}
       </button>
     </p>
   );
 }
 
-interface FactsProps {
-  readonly items: readonly (readonly [string, ComponentChildren])[];
-}
-export const Facts = ({ items }: FactsProps) => (
+type Fact = readonly [string, ComponentChildren];
+
+/** @param items those whose value is undefined are not known, and left out */
+export const Facts = ({ items }: { readonly items: readonly Fact[] }) => (
   <dl class="facts">
-    {items.map(([name, value]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    ))}
+    {items
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
   </dl>
+);
+
+/** Links between the screens of a pipeline. */
+export const PipelineTabs = ({ pipeline }: { readonly pipeline: string }) => (
+  <nav class="tabs" aria-label={`of ${pipeline}`}>
+    {(
+      [
+        ['', 'Runs'],
+        ['data', 'Data'],
+        ['probes', 'Probes'],
+      ] as const
+    ).map(([tab, text]) => (
+      <a
+        key={tab}
+        href={hrefOf(['pipelines', pipeline, tab].filter(Boolean))}
+        aria-current={(address.value.path[2] ?? '') === tab ? 'page' : undefined}
+      >
+        {text}
+      </a>
+    ))}
+  </nav>
 );

@@ -211,14 +211,14 @@ const send: Parameters<typeof useAccess>[0]['send'] = async ({ method, path, hea
 
 function remedy(status: number, message: string): string | undefined {
   // Not by itself: what a reader has written into a field would be lost.
-  if (status === 401) return 'Your sign-in has ended, or the API does not take it: sign in again, above.';
+  if (status === 401) return 'Your sign-in has ended, or the API does not take it: sign in again.';
   return status === 403 ? `You may not do that (403): ${message}` : undefined;
 }
 
 const Account = () => (
   <span>
     {token.name}{' '}
-    <button type="button" class="small" onClick={() => void (isEnded.value ? ask() : signOut())}>
+    <button type="button" onClick={() => void (isEnded.value ? ask() : signOut())}>
       {isEnded.value ? 'sign in' : 'sign out'}
     </button>
   </span>

@@ -5,11 +5,11 @@ import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
 import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
-import { Disclosure } from '../parts/disclosure.tsx';
-import { SendButton } from '../parts/send.tsx';
-import { Numbers, numbers, Table } from '../parts/table.tsx';
-import { Command, ProblemText, Time } from '../parts/text.tsx';
-import { address, hrefOf, setQuery } from '../state/address.ts';
+import { Empty, Head, Read, Section } from '../parts/card.tsx';
+import { Action, SendButton } from '../parts/controls.tsx';
+import { numbers, Table, wide } from '../parts/table.tsx';
+import { Command, PipelineTabs, Time } from '../parts/text.tsx';
+import { address, setQuery } from '../state/address.ts';
 import { type AnswerOf, client, inWords } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
 
@@ -20,34 +20,37 @@ type Dataset = AnswerOf<'getDataset'>;
 type Generation = AnswerOf<'getGeneration'>;
 
 export function DataScreen({ pipeline }: { readonly pipeline: string }) {
-  const { body, refusal, again } = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
-  const chosen = address.value.query.get('generation') ?? body?.generations[0]?.name;
+  const dataset = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
+  const chosen = address.value.query.get('generation') ?? dataset.body?.generations[0]?.name;
   return (
     <>
-      <h1>{`Data of ${pipeline}`}</h1>
-      <p>
-        <a href={hrefOf(['pipelines', pipeline])}>its runs</a>
-      </p>
-      {body === undefined ? (
-        refusal === undefined && <p>Reading the API…</p>
-      ) : body.generations.length === 0 ? (
-        <p>Nothing is sealed yet. Data that arrives below {pipeline}/incoming/ is packed by the next run.</p>
-      ) : (
-        <>
-          <Generations dataset={body} chosen={chosen} />
-          {chosen !== undefined && (
-            <Pin
-              key={`pin ${chosen}`}
-              pipeline={pipeline}
-              dataset={body}
-              generation={chosen}
-              onChange={again}
-            />
-          )}
-          {chosen !== undefined && <Chosen key={chosen} pipeline={pipeline} generation={chosen} />}
-          <Versions dataset={body} />
-        </>
-      )}
+      <Head title={pipeline}>
+        {chosen !== undefined && dataset.body !== undefined && (
+          <Pin
+            key={`pin ${chosen}`}
+            pipeline={pipeline}
+            dataset={dataset.body}
+            generation={chosen}
+            onChange={dataset.again}
+          />
+        )}
+      </Head>
+      <PipelineTabs pipeline={pipeline} />
+      <Read of={dataset}>
+        {(body) =>
+          body.generations.length === 0 ? (
+            <Empty>
+              Nothing is sealed yet. Data that arrives below {pipeline}/incoming/ is packed by the next run.
+            </Empty>
+          ) : (
+            <>
+              <Generations dataset={body} chosen={chosen} />
+              {chosen !== undefined && <Chosen key={chosen} pipeline={pipeline} generation={chosen} />}
+              <Versions dataset={body} />
+            </>
+          )
+        }
+      </Read>
       <Command text={`npx tidewheel data list ${pipeline}`} />
       {chosen !== undefined && <Command text={`npx tidewheel data pin ${pipeline} ${chosen}`} />}
     </>
@@ -60,11 +63,16 @@ interface GenerationsProps {
 }
 
 const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsProps) => (
-  <>
-    <h2>Generations</h2>
+  <Section title="Generations">
     <Table
       caption="generations"
-      columns={['generation', 'state', 'listed', ...numbers('samples', 'shards', 'bytes', 'rejected')]}
+      columns={[
+        'generation',
+        'state',
+        ...wide('listed'),
+        ...numbers('samples', 'shards', 'bytes', 'rejected'),
+      ]}
+      chosen={generations.findIndex(({ name }) => name === chosen)}
       rows={generations.map(({ name, state, problem, listedAt, samples, shards, bytes, rejected }) => [
         <button
           type="button"
@@ -77,7 +85,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
         </button>,
         <>
           {name === pinned ? `${state}, pinned` : state}
-          {problem !== undefined && <ProblemText>{problem}</ProblemText>}
+          {problem !== undefined && <p class="problem">{problem}</p>}
         </>,
         listedAt === undefined ? '' : <Time at={listedAt} />,
         samples?.toLocaleString() ?? '',
@@ -86,7 +94,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
         rejected ?? '',
       ])}
     />
-  </>
+  </Section>
 );
 
 interface ChosenProps {
@@ -101,19 +109,20 @@ function Chosen({ pipeline, generation }: ChosenProps) {
   return (
     <>
       <Classes classes={body.classes} />
-      <h2>{`First samples of ${generation}`}</h2>
-      {body.samples.length === 0 ? (
-        <p class="quiet">It holds no shard to look into.</p>
-      ) : (
-        <ul class="samples">
-          {body.samples.map(({ shard, member, label }) => (
-            <li key={member}>
-              <Thumbnail {...at} shard={shard} member={member} />
-              <span class="quiet">{label === undefined ? member : `${member}: ${label}`}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Section title={`First samples of ${generation}`}>
+        {body.samples.length === 0 ? (
+          <Empty>It holds no shard to look into.</Empty>
+        ) : (
+          <ul class="card pad samples">
+            {body.samples.map(({ shard, member, label }) => (
+              <li key={member}>
+                <Thumbnail {...at} shard={shard} member={member} />
+                <span class="quiet">{label === undefined ? member : `${member}: ${label}`}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Section>
       <Rejected at={at} generation={body} />
     </>
   );
@@ -123,31 +132,34 @@ function Chosen({ pipeline, generation }: ChosenProps) {
 function Classes({ classes }: Pick<Generation, 'classes'>) {
   if (classes.length === 0) return null;
   const bars = classes.flatMap(({ label, arrived, sealed }) => [
-    { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'pack' },
-    { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'spot' },
+    { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'is-arrived' },
+    { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'is-spot' },
   ]);
   return (
-    <figure>
-      <figcaption>
-        <h2>Classes</h2>
-        <span class="quiet">grey: as they arrived; green: in the shards</span>
-      </figcaption>
-      <Bars
-        class="days"
-        ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
-        label={`samples of ${classes.length} classes before and after`}
-        bars={bars}
-      />
-      <Numbers id="classes">
-        {() => (
-          <Table
-            caption="classes"
-            columns={['class', ...numbers('arrived', 'in the shards')]}
-            rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
-          />
-        )}
-      </Numbers>
-    </figure>
+    <Section
+      title="Classes"
+      note="grey: as they arrived; green: in the shards"
+      tools={
+        <Action text="As a table" title="Classes">
+          {() => (
+            <Table
+              caption="classes"
+              columns={['class', ...numbers('arrived', 'in the shards')]}
+              rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
+            />
+          )}
+        </Action>
+      }
+    >
+      <figure class="card pad">
+        <Bars
+          class="bars"
+          ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
+          label={`samples of ${classes.length} classes before and after`}
+          bars={bars}
+        />
+      </figure>
+    </Section>
   );
 }
 
@@ -160,10 +172,9 @@ function Rejected({ at, generation: { rejected, rejectedByReason } }: RejectedPr
   const reasons = Object.entries(rejectedByReason);
   if (reasons.length === 0) return <p class="quiet">It rejected nothing.</p>;
   return (
-    <>
-      <h2>Rejected</h2>
+    <Section title="Rejected">
       {reasons.map(([reason, count]) => (
-        <section key={reason}>
+        <section key={reason} class="card pad stack">
           <h3>{`${reason}: ${count}`}</h3>
           <ul class="samples">
             {rejected
@@ -178,13 +189,12 @@ function Rejected({ at, generation: { rejected, rejectedByReason } }: RejectedPr
           </ul>
         </section>
       ))}
-    </>
+    </Section>
   );
 }
 
 const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
-  <>
-    <h2>Versions</h2>
+  <Section title="Versions">
     <Table
       caption="versions"
       columns={[...numbers('version'), 'change', 'made of']}
@@ -194,7 +204,7 @@ const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
         generations.join(', ') || 'nothing',
       ])}
     />
-  </>
+  </Section>
 );
 
 /** Others are not read. */
@@ -259,30 +269,34 @@ function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
   const version = pinnable(dataset, generation);
   const send = async (given: string | null) =>
     inWords(await client.call('putPin', { name: pipeline, body: { generation: given } }));
+  const done = (close: () => void) => (): void => {
+    close();
+    onChange();
+  };
   if (generation === pinned)
     return (
-      <Disclosure key="unpin" id="unpin" class="steering" summary={`Take the pin of ${generation} out`}>
-        {() => (
+      <Action key="unpin" text="Unpin…" title={`Take the pin of ${generation} out`}>
+        {(close) => (
           <>
             <p>{`Runs whose batch closes from now on train on all that is sealed then. ${AFTERWARDS}`}</p>
-            <SendButton text="Take the pin out" call={() => send(null)} onDone={onChange} />
+            <SendButton text="Take the pin out" kind="primary" call={() => send(null)} onDone={done(close)} />
           </>
         )}
-      </Disclosure>
+      </Action>
     );
   if (version === undefined) return null;
   const samples = samplesOfGenerations(dataset, version.generations);
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
   return (
-    <Disclosure key="pin" id="pin" class="steering" summary={`Pin the version of ${generation}`}>
-      {() => (
+    <Action key="pin" text="Pin…" title={`Pin the version of ${generation}`}>
+      {(close) => (
         <>
           <p>
             {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. New arrivals are packed, and train once the pin is taken out. ${AFTERWARDS}`}
           </p>
-          <SendButton text="Pin" call={() => send(generation)} onDone={onChange} />
+          <SendButton text="Pin" kind="primary" call={() => send(generation)} onDone={done(close)} />
         </>
       )}
-    </Disclosure>
+    </Action>
   );
 }

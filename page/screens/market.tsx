@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { percentText, poolText, priceText } from '../model/format.ts';
-import { Choice } from '../parts/choice.tsx';
-import { RunLink } from '../parts/run-link.tsx';
-import { Numbers, numbers, Table, TableFrame } from '../parts/table.tsx';
-import { Command, Time } from '../parts/text.tsx';
+import { Empty, Head, Read, Section } from '../parts/card.tsx';
+import { Action, Choice } from '../parts/controls.tsx';
+import { numbers, Table, TableFrame } from '../parts/table.tsx';
+import { Command, RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -23,11 +23,10 @@ export function MarketScreen() {
   const { query } = address.value;
   const days = DAYS.find((each) => String(each) === query.get('days')) ?? 7;
   const shown = SHOWN.find((each) => each === query.get('show')) ?? 'score';
-  const { body, refusal } = useReading('getMarket', { days }, () => POLL_SECONDS);
+  const market = useReading('getMarket', { days }, () => POLL_SECONDS);
   return (
     <>
-      <h1>Market</h1>
-      <div class="tools" role="group" aria-label="what is shown">
+      <Head title="Market">
         <Choice word="show" values={SHOWN} chosen={shown} />
         <Choice
           word="days"
@@ -35,13 +34,15 @@ export function MarketScreen() {
           chosen={days}
           text={(each) => (each === 1 ? '1 day' : `${each} days`)}
         />
-      </div>
-      {body === undefined ? (
-        refusal === undefined && <p>Reading the API…</p>
-      ) : (
-        <Pools market={body} shown={shown} days={days} />
-      )}
-      {body !== undefined && <Running market={body} />}
+      </Head>
+      <Read of={market}>
+        {(body) => (
+          <>
+            <Pools market={body} shown={shown} days={days} />
+            <Running market={body} />
+          </>
+        )}
+      </Read>
       <Command text={`npx tidewheel market --days ${days}`} />
     </>
   );
@@ -62,20 +63,26 @@ function Pools({ market: { pools }, shown, days }: PoolsProps) {
     pools.find((each) => each.instanceType === type && each.zoneId === zone);
   const rows = types.map((name) => ({ name, cells: zones.map((zone) => cellOf(poolAt(name, zone), shown)) }));
   return (
-    <>
+    <Section
+      title="Types by zones"
+      note={LEGENDS[shown]}
+      tools={
+        <Action text="History…" title="Scores and prices" isWide>
+          {() => <History pools={pools} days={days} />}
+        </Action>
+      }
+    >
       {isUnread && shown !== 'luck' && <Unread />}
-      <p class="quiet">{LEGENDS[shown]}</p>
       <HeatMap caption={`${shown} by type and zone`} columns={zones} rows={rows} />
-      <Numbers id="market-numbers">{() => <History pools={pools} days={days} />}</Numbers>
-    </>
+    </Section>
   );
 }
 
 const Unread = () => (
-  <p>
+  <Empty>
     No look at the market is on record yet. The service looks every 15 minutes at the types that valid
     declarations name, where they may use Spot.
-  </p>
+  </Empty>
 );
 
 const LEGENDS: Readonly<Record<Shown, string>> = {
@@ -139,10 +146,9 @@ const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly da
 );
 
 const Running = ({ market: { running } }: { readonly market: Market }) => (
-  <>
-    <h2>Who holds capacity now</h2>
+  <Section title="Who holds capacity now">
     {running.length === 0 ? (
-      <p class="quiet">No attempt is open.</p>
+      <Empty>No attempt is open.</Empty>
     ) : (
       <Table
         caption="open attempts"
@@ -155,7 +161,7 @@ const Running = ({ market: { running } }: { readonly market: Market }) => (
         ])}
       />
     )}
-  </>
+  </Section>
 );
 
 /** A table whose cells are coloured by their number: colour never alone, each cell says its number. */

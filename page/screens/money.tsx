@@ -2,8 +2,10 @@
 import { durationText, savedText } from '../../client/amounts.ts';
 import { Bars } from '../charts/bars.tsx';
 import { dollarText, placeText } from '../model/format.ts';
-import { Numbers, numbers, Table } from '../parts/table.tsx';
-import { Command, Facts, LeftOutText, Usd } from '../parts/text.tsx';
+import { Empty, Head, Read, Section } from '../parts/card.tsx';
+import { Action } from '../parts/controls.tsx';
+import { numbers, Table } from '../parts/table.tsx';
+import { Basis, Command, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -15,90 +17,102 @@ type Money = AnswerOf<'getMoney'>;
 export function MoneyScreen() {
   const wanted = address.value.query.get('month') ?? undefined;
   const month = /^\d{4}-\d{2}$/.test(wanted ?? '') ? wanted : undefined;
-  const { body, refusal } = useReading('getMoney', { month }, () => POLL_SECONDS);
+  const money = useReading('getMoney', { month }, () => POLL_SECONDS);
+  const { body } = money;
   return (
     <>
-      <h1>{`Money${body === undefined ? '' : ` in ${body.month}`}`}</h1>
+      <Head title="Money">
+        {body !== undefined && (
+          <>
+            <span class="quiet">{body.month}</span>
+            <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
+              The month before
+            </a>
+          </>
+        )}
+      </Head>
       <LeftOutText why={body?.unreadable} />
-      {body === undefined ? refusal === undefined && <p>Reading the API…</p> : <Month money={body} />}
+      <Read of={money}>{(read) => <Month money={read} />}</Read>
       <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
     </>
   );
 }
 
 function Month({ money }: { readonly money: Money }) {
-  const { total, month, isComplete } = money;
-  const earlier = <a href={hrefOf(['money'], { month: monthBefore(month) })}>the month before</a>;
+  const { total, isComplete } = money;
   if (total.runs === 0)
-    return <p>No run has ended in this month. A run counts in the month of its end. {earlier}</p>;
-  const forecast = forecastUsd(money, new Date());
+    return <Empty>No run has ended in this month. A run counts in the month of its end.</Empty>;
   return (
     <>
-      <Facts
-        items={[
-          [
-            'so far',
-            <Usd
-              usd={total.costUsd}
-              beside={total.onDemandUsd}
-              basis="sum of the reports of all runs that ended in this month"
-            />,
-          ],
-          ...(forecast === undefined
-            ? []
-            : [
-                [
-                  'if it goes on so',
-                  <Usd
-                    usd={forecast}
-                    basis="the cost so far by the days so far, over all days of the month"
-                  />,
-                ] as const,
-              ]),
-          [
-            'On-Demand would be',
-            <Usd
-              usd={total.onDemandUsd}
-              beside={total.costUsd}
-              basis="what ran at On-Demand prices, failed and stopped runs too: without the work that Spot lost"
-            />,
-          ],
-          ['saved against it', `$${savedText(total)}`],
-          [
-            'lost work',
-            <span
-              class="basis"
-              title="training that no checkpoint covered, and its share of the cost"
-            >{`${dollarText(total.lostUsd)}, ${durationText(total.lostSeconds)}`}</span>,
-          ],
-          ['runs', total.runs],
-          ...promiseItems(total),
-        ]}
-      />
+      <Vitals money={money} />
       {!isComplete && (
         <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
       )}
       <Days money={money} />
       <Shares money={money} />
-      <p>{earlier}</p>
     </>
   );
 }
 
-const promiseItems = ({ promises: { runs, end, cost } }: Money['total']) =>
-  runs === 0 ? [] : [['forecasts that held', `end ${end}, cost ${cost} of ${runs}`] as const];
+const ON_DEMAND_BASIS =
+  'what ran at On-Demand prices, failed and stopped runs too: without the work that Spot lost';
+
+function Vitals({ money }: { readonly money: Money }) {
+  const { total } = money;
+  const { costUsd, onDemandUsd, lostUsd, lostSeconds, runs, promises } = total;
+  const forecast = forecastUsd(money, new Date());
+  return (
+    <section class="card vitals" aria-label="the month">
+      <div>
+        <p class="label">So far</p>
+        <b>
+          <Usd
+            usd={costUsd}
+            beside={onDemandUsd}
+            basis="sum of the reports of all runs that ended in this month"
+          />
+        </b>
+        {forecast !== undefined && (
+          <p class="quiet">
+            <Usd usd={forecast} basis="the cost so far by the days so far, over all days of the month" /> if
+            it goes on so
+          </p>
+        )}
+      </div>
+      <div>
+        <p class="label">Saved</p>
+        <b>{`$${savedText(total)}`}</b>
+        <p class="quiet">
+          On-Demand would be <Usd usd={onDemandUsd} beside={costUsd} basis={ON_DEMAND_BASIS} />
+        </p>
+      </div>
+      <div>
+        <p class="label">Lost work</p>
+        <b>
+          <Basis of="training that no checkpoint covered, and its share of the cost">
+            {dollarText(lostUsd)}
+          </Basis>
+        </b>
+        <p class="quiet">{durationText(lostSeconds)}</p>
+      </div>
+      <div>
+        <p class="label">Runs</p>
+        <b>{runs.toLocaleString()}</b>
+        {promises.runs > 0 && (
+          <p class="quiet">{`forecasts held: end ${promises.end}, cost ${promises.cost} of ${promises.runs}`}</p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+const LEAST_DAYS = 14;
 
 const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
-  <>
-    <h2>By day</h2>
-    <figure>
-      <Bars
-        class="days"
-        ends={[byDay[0]?.day ?? '', byDay.at(-1)?.day ?? '']}
-        label={`cost of each day of ${month}`}
-        bars={byDay.map(({ day, costUsd }) => ({ name: `${day}: ${dollarText(costUsd)}`, value: costUsd }))}
-      />
-      <Numbers id="days">
+  <Section
+    title="By day"
+    tools={
+      <Action text="As a table" title="Cost by day">
         {() => (
           <Table
             caption="cost by day"
@@ -106,9 +120,23 @@ const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
             rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
           />
         )}
-      </Numbers>
+      </Action>
+    }
+  >
+    <figure class="card pad">
+      <Bars
+        class="bars"
+        places={LEAST_DAYS}
+        ends={[byDay[0]?.day ?? '', byDay.length > 1 ? (byDay.at(-1)?.day ?? '') : '']}
+        label={`cost of each day of ${month}`}
+        bars={byDay.map(({ day, costUsd }) => ({
+          name: `${day}: ${dollarText(costUsd)}`,
+          value: costUsd,
+          kind: 'is-training',
+        }))}
+      />
     </figure>
-  </>
+  </Section>
 );
 
 interface SpentProps {
@@ -117,22 +145,23 @@ interface SpentProps {
 }
 
 const SpentTable = ({ caption, rows }: SpentProps) => (
-  <Table
-    caption={`cost by ${caption}`}
-    columns={[caption, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
-    rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
-      name,
-      runs,
-      dollarText(costUsd, onDemandUsd),
-      dollarText(onDemandUsd, costUsd),
-      dollarText(lostUsd),
-    ])}
-  />
+  <Section title={`By ${caption}`}>
+    <Table
+      caption={`cost by ${caption}`}
+      columns={[caption, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
+      rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
+        name,
+        runs,
+        dollarText(costUsd, onDemandUsd),
+        dollarText(onDemandUsd, costUsd),
+        dollarText(lostUsd),
+      ])}
+    />
+  </Section>
 );
 
 const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly money: Money }) => (
   <>
-    <h2>By pipeline</h2>
     <SpentTable
       caption="pipeline"
       rows={byPipeline.map(({ pipeline, ...spent }) => ({
@@ -146,7 +175,6 @@ const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly mo
     />
     {byOwner.some(({ owner }) => owner !== undefined) && (
       <>
-        <h2>By owner</h2>
         <SpentTable
           caption="owner"
           rows={byOwner.map(({ owner = 'no owner', ...spent }) => ({ name: owner, ...spent }))}
@@ -155,24 +183,24 @@ const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly mo
     )}
     {byTag.length > 0 && (
       <>
-        <h2>By tag</h2>
         <SpentTable
           caption="tag"
           rows={byTag.map(({ tag, value, ...spent }) => ({ name: `${tag} = ${value}`, ...spent }))}
         />
       </>
     )}
-    <h2>By pool</h2>
-    <Table
-      caption="cost by pool"
-      columns={['pool', ...numbers('attempts', 'cost', 'lost work')]}
-      rows={byPool.map((pool) => [
-        placeText(pool),
-        pool.attempts,
-        dollarText(pool.costUsd),
-        durationText(pool.lostSeconds),
-      ])}
-    />
+    <Section title="By pool">
+      <Table
+        caption="cost by pool"
+        columns={['pool', ...numbers('attempts', 'cost', 'lost work')]}
+        rows={byPool.map((pool) => [
+          placeText(pool),
+          pool.attempts,
+          dollarText(pool.costUsd),
+          durationText(pool.lostSeconds),
+        ])}
+      />
+    </Section>
   </>
 );
 

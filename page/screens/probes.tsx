@@ -8,32 +8,33 @@ import {
   probeGroups,
   rankedText,
 } from '../model/probe-groups.ts';
-import { RunLink } from '../parts/run-link.tsx';
+import { Empty, Head, Read, Section } from '../parts/card.tsx';
 import { numbers, Table } from '../parts/table.tsx';
-import { Command, ProblemText } from '../parts/text.tsx';
-import { hrefOf } from '../state/address.ts';
+import { Basis, Command, PipelineTabs, Pill, RunLink } from '../parts/text.tsx';
 import { useReading } from '../state/readings.ts';
 
 const MOST = 50;
 const POLL_SECONDS = 5;
 
 export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
-  const { body, refusal } = useReading('listProbes', { name: pipeline, limit: MOST }, ({ probes }) =>
+  const list = useReading('listProbes', { name: pipeline, limit: MOST }, ({ probes }) =>
     probes.every(isFinished) ? undefined : POLL_SECONDS,
   );
   return (
     <>
-      <h1>{`Probes of ${pipeline}`}</h1>
-      <p>
-        <a href={hrefOf(['pipelines', pipeline])}>its runs</a>
-      </p>
-      {body === undefined ? (
-        refusal === undefined && <p>Reading the API…</p>
-      ) : body.probes.length === 0 ? (
-        <p>None yet. A probe trains for some steps with each of several settings, and compares them.</p>
-      ) : (
-        probeGroups(body.probes).map((group) => <Group key={group.pin} group={group} />)
-      )}
+      <Head title={pipeline} />
+      <PipelineTabs pipeline={pipeline} />
+      <Read of={list}>
+        {({ probes }) =>
+          probes.length === 0 ? (
+            <Empty>
+              None yet. A probe trains for some steps with each of several settings, and compares them.
+            </Empty>
+          ) : (
+            probeGroups(probes).map((group) => <Group key={group.pin} group={group} />)
+          )
+        }
+      </Read>
       <Command text={`npx tidewheel probe ${pipeline} --vary num_workers=2,4`} />
     </>
   );
@@ -44,8 +45,7 @@ function Group({ group }: { readonly group: ProbeGroup }) {
   const clock = measuredByText(group);
   const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
   return (
-    <>
-      <h2>{`On the data up to ${pin}`}</h2>
+    <Section title={`On the data up to ${pin}`}>
       {verdict !== undefined && (
         <p>
           {`Cheapest: ${rankedText(verdict.cheapest, 'dearer')}.`}
@@ -58,28 +58,27 @@ function Group({ group }: { readonly group: ProbeGroup }) {
         columns={['settings', 'run', 'state', 'place', ...numbers('step s', 'samples/s', price, 'cost')]}
         rows={probes.map(rowOf)}
       />
-      {clock !== undefined && <p>{clock}</p>}
-    </>
+      {clock !== undefined && <p class="quiet">{clock}</p>}
+    </Section>
   );
 }
 
 function rowOf({ settings, usd, probe }: NamedProbe) {
   const { runId, status, failure, topology, speed, costUsd } = probe;
-  const state = failure === undefined ? status : <ProblemText>{failure}</ProblemText>;
   const measured = [speed?.stepSeconds, speed?.samplesPerSecond].map((each) =>
     each === undefined ? (
       ''
     ) : (
-      <span class="basis" title={`95 % between ${shortNumber(each.low)} and ${shortNumber(each.high)}`}>
+      <Basis of={`95 % between ${shortNumber(each.low)} and ${shortNumber(each.high)}`}>
         {shortNumber(each.mean)}
-      </span>
+      </Basis>
     ),
   );
   const price = usd === undefined ? '' : priceText(usd);
   return [
     settings,
     <RunLink runId={runId} />,
-    state,
+    failure === undefined ? <Pill status={status} /> : <span class="problem">{failure}</span>,
     topology ?? '',
     ...measured,
     price,

@@ -1,57 +1,178 @@
-/** All runs of a pipeline, however many. */
+/** All runs, or those of a pipeline, however many: searched by text, metric and tag, and picked to be compared. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { metricText } from '../../client/amounts.ts';
-import { dollarText, elapsedText, timeText } from '../model/format.ts';
-import { Find } from '../parts/field.tsx';
-import { RunLink } from '../parts/run-link.tsx';
-import { Command, LeftOutText } from '../parts/text.tsx';
-import { VirtualTable } from '../parts/virtual-table.tsx';
-import { address, hrefOf } from '../state/address.ts';
-import { useRuns } from '../state/pages.ts';
+import { causeOf, dollarText, elapsedText } from '../model/format.ts';
+import { Empty, Head, Read } from '../parts/card.tsx';
+import { Find } from '../parts/controls.tsx';
+import { numbers, VirtualTable, wide } from '../parts/table.tsx';
+import { Command, LeftOutText, PipelineTabs, Pill, RunLink, Time } from '../parts/text.tsx';
+import { address, hrefOf, setQuery } from '../state/address.ts';
+import { type RunItem, type RunPages, useRuns } from '../state/pages.ts';
 
 const PAGE = 200;
 const POLL_SECONDS = 5;
+/** After the last key. */
+const TYPING_MILLISECONDS = 300;
+const MOST_PICKED = 6;
+const SEARCH = 'words, val_accuracy > 0.9, tag:NAME';
 
-export function RunsScreen({ pipeline }: { readonly pipeline: string }) {
-  const { runs, unreadable, isKnown, hasMore, more } = useRuns({ limit: PAGE, pipeline }, POLL_SECONDS);
-  const wanted = address.value.query.get('find') ?? '';
-  const shown =
-    wanted === ''
-      ? runs
-      : runs.filter(({ runId, status, failure = '' }) => `${runId} ${status} ${failure}`.includes(wanted));
+export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
+  const { query } = address.value;
+  const wanted = query.get('find') ?? '';
+  const where = useLater(wanted);
+  const parameters = { limit: PAGE, pipeline, where: where === '' ? undefined : where };
+  const pages = useRuns(parameters, () => POLL_SECONDS);
+  const picked = (query.get('picked') ?? '').split(',').filter(Boolean);
+  const filter = [pipeline && ` --pipeline ${pipeline}`, where && ` --where '${where}'`]
+    .filter(Boolean)
+    .join('');
+  return (
+    <>
+      <Head title={pipeline ?? 'Runs'}>
+        <Find wanted={wanted} placeholder={SEARCH} />
+        {picked.length > 0 && (
+          <a class="button" href={hrefOf(['compare'], { runs: picked.join(',') })}>
+            {`Compare ${picked.length}`}
+          </a>
+        )}
+      </Head>
+      {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
+      <LeftOutText why={pages.unreadable} />
+      <Read of={pages} rows={12}>
+        {(runs) =>
+          runs.length === 0 && pages.unreadable.length === 0 && !pages.hasMore ? (
+            <NoRun pipeline={pipeline} isSearch={where !== ''} />
+          ) : (
+            <List runs={runs} pages={pages} picked={picked} name={pipeline ?? 'all pipelines'} />
+          )
+        }
+      </Read>
+      <Command text={`npx tidewheel runs${filter}`} />
+    </>
+  );
+}
+
+/** A text that a person types, once they pause. */
+function useLater(text: string): string {
+  const held = useSignal(text);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      held.value = text.trim();
+    }, TYPING_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return held.value;
+}
+
+const NoRun = ({
+  pipeline = 'PIPELINE',
+  isSearch,
+}: {
+  readonly pipeline: string | undefined;
+  readonly isSearch: boolean;
+}) =>
+  isSearch ? (
+    <Empty>No run is like that.</Empty>
+  ) : (
+    <Empty>
+      <p>No run yet: data that arrives below its incoming/ starts one.</p>
+      <Command text={`npx tidewheel drop DIR ${pipeline}`} />
+    </Empty>
+  );
+
+interface ListProps {
+  readonly runs: readonly RunItem[];
+  readonly pages: RunPages;
+  readonly picked: readonly string[];
+  readonly name: string;
+}
+
+function List({ runs, pages, picked, name }: ListProps) {
+  const differing = differingNames(runs);
+  const hasTags = runs.some((run) => tagsOf(run).length > 0);
+  const columns = [
+    { title: '' },
+    'run',
+    'state',
+    'outcome',
+    ...(differing.length > 0 ? wide('what differs') : []),
+    ...(hasTags ? wide('tags') : []),
+    ...numbers('cost'),
+    ...wide('took', 'began'),
+  ];
   const row = (place: number) => {
-    const run = shown[place];
+    const run = runs[place];
     if (run === undefined) return [];
-    const { runId, status, createdAt, updatedAt, trigger, failure, result } = run;
-    const took = elapsedText(createdAt, updatedAt);
-    const cost = result === undefined ? '' : dollarText(result.costUsd);
-    const metric = result?.metric && metricText(result.metric.name, result.metric.value);
-    const outcome = failure ?? metric ?? '';
-    return [<RunLink runId={runId} />, status, timeText(createdAt), took, cost, trigger, outcome];
+    const { runId, status, createdAt, updatedAt, result, hyperparameters = {} } = run;
+    const given = differing.flatMap((each) =>
+      each in hyperparameters ? [`${each}=${hyperparameters[each]}`] : [],
+    );
+    const tags = tagsOf(run).join(', ');
+    return [
+      <Pick runId={runId} picked={picked} />,
+      <RunLink runId={runId} />,
+      <Pill status={status} />,
+      <Outcome run={run} />,
+      ...(differing.length > 0 ? [<span title={given.join(' ')}>{given.join(' ')}</span>] : []),
+      ...(hasTags ? [<span title={tags}>{tags}</span>] : []),
+      result === undefined ? '' : dollarText(result.costUsd),
+      elapsedText(createdAt, updatedAt),
+      <Time at={createdAt} />,
+    ];
   };
   return (
     <>
-      <h1>{pipeline}</h1>
-      <p class="tools">
-        <a href={hrefOf(['pipelines', pipeline, 'data'])}>its data</a>
-        <a href={hrefOf(['pipelines', pipeline, 'probes'])}>its probes</a>
-        <Find wanted={wanted} />
-        <span class="quiet">{`${shown.length} of ${runs.length}${hasMore ? '+' : ''} runs`}</span>
-      </p>
-      <LeftOutText why={unreadable} />
-      {isKnown && runs.length === 0 && unreadable.length === 0 && (
-        <>
-          <p>No run yet: data that arrives below its incoming/ starts one.</p>
-          <Command text={`npx tidewheel drop DIR ${pipeline}`} />
-        </>
-      )}
+      <p class="quiet">{`${runs.length}${pages.hasMore ? '+' : ''} runs, newest first`}</p>
       <VirtualTable
-        caption={`runs of ${pipeline}`}
-        columns={['run', 'state', 'began', 'took', 'cost', 'started by', 'metric or failure']}
-        count={shown.length}
+        caption={`runs of ${name}`}
+        columns={columns}
+        count={runs.length}
         row={row}
-        onEnd={more}
+        onEnd={pages.more}
       />
-      <Command text={`npx tidewheel runs --pipeline ${pipeline}`} />
     </>
+  );
+}
+
+function Outcome({ run: { failure, result, annotation } }: { readonly run: RunItem }) {
+  if (failure !== undefined) return <span title={failure}>{causeOf(failure).cause}</span>;
+  const { metric } = result ?? {};
+  const text = metric === undefined ? '' : metricText(metric.name, metric.value);
+  return (
+    <span title={annotation?.note}>
+      <strong>{text}</strong> {annotation?.note}
+    </span>
+  );
+}
+
+const tagsOf = ({ tags = {}, annotation }: RunItem): readonly string[] => [
+  ...(annotation?.tags ?? []),
+  ...Object.entries(tags).map(([tag, value]) => `${tag}=${value}`),
+];
+
+/** Names of what was given to the scripts of these runs, where it is not the same in all of them. */
+function differingNames(runs: readonly RunItem[]): readonly string[] {
+  const values = new Map<string, Set<string>>();
+  for (const { hyperparameters = {} } of runs)
+    for (const [name, value] of Object.entries(hyperparameters))
+      values.set(name, (values.get(name) ?? new Set()).add(value));
+  return [...values].flatMap(([name, all]) => (all.size > 1 ? [name] : []));
+}
+
+function Pick({ runId, picked }: { readonly runId: string; readonly picked: readonly string[] }) {
+  const isPicked = picked.includes(runId);
+  const change = (): void => {
+    const next = isPicked ? picked.filter((each) => each !== runId) : [...picked, runId];
+    setQuery({ picked: next.join(',') });
+  };
+  return (
+    <input
+      type="checkbox"
+      checked={isPicked}
+      disabled={!isPicked && picked.length >= MOST_PICKED}
+      aria-label={`compare ${runId}`}
+      onChange={change}
+    />
   );
 }

@@ -8,10 +8,10 @@ export const KEYS: readonly (readonly [string, string])[] = [
   ['j, k', 'next and previous row'],
   ['Enter', 'open the row'],
   ['g', 'go to Now'],
-  ['r', 'the run: from one of its tabs to its life line'],
+  ['r', 'the run: from one of its tabs to its overview'],
   ['l', 'the log of the run'],
   ['.', 'what can be done to the run: stop or retry'],
-  ['/', 'find'],
+  ['/', 'find: in this list, or among all runs'],
   ['?', 'this list'],
 ];
 
@@ -34,7 +34,7 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ['r', (run) => run !== undefined && go(hrefOf(['runs', run]))],
   ['l', (run) => run !== undefined && go(hrefOf(['runs', run, 'log']))],
   ['.', () => openActions()],
-  ['/', () => focus(document.getElementById('find'))],
+  ['/', () => find()],
   ['?', () => setHelp(!isHelpOpen.value)],
   ['Escape', () => isHelpOpen.value && setHelp(false)],
 ]);
@@ -66,9 +66,14 @@ function move(by: number): boolean {
   return focus(rows[Math.max(0, Math.min(rows.length - 1, at + by))]);
 }
 
-function openActions(): boolean {
-  const actions = document.querySelector<HTMLDetailsElement>('details.steering');
-  if (actions === null) return false;
-  actions.open = true;
-  return focus(actions.querySelector('summary'));
+/** Where nothing is to be found, all runs are searched. */
+function find(): boolean {
+  if (focus(document.getElementById('find'))) return true;
+  // Once the list is drawn.
+  setTimeout(() => focus(document.getElementById('find')), FOCUS_MILLISECONDS);
+  return go(hrefOf(['runs']));
 }
+
+const FOCUS_MILLISECONDS = 100;
+
+const openActions = (): boolean => focus(document.querySelector<HTMLElement>('[data-action]'));

@@ -2,18 +2,21 @@
 import { useSignal } from '@preact/signals';
 import { useCallback, useRef } from 'preact/hooks';
 import { type AnswerOf, client, type ParametersOf } from './api.ts';
-import { useReading } from './readings.ts';
+import { type PollInterval, useReading } from './readings.ts';
 
 export type RunItem = AnswerOf<'listRuns'>['runs'][number];
 
 export interface RunPages {
-  readonly runs: readonly RunItem[];
+  /** undefined: not read yet */
+  readonly body: readonly RunItem[] | undefined;
+  readonly refusal: string | undefined;
   /** Why runs were left out. */
   readonly unreadable: readonly string[];
-  readonly isKnown: boolean;
   readonly hasMore: boolean;
   /** Reads the next page. */
   readonly more: () => void;
+  /** Reads the first page at once. */
+  readonly again: () => void;
 }
 
 interface Later {
@@ -23,8 +26,11 @@ interface Later {
 }
 
 /** Runs, newest first. */
-export function useRuns(parameters: ParametersOf<'listRuns'>, pollSeconds: number): RunPages {
-  const { body } = useReading('listRuns', parameters, () => pollSeconds);
+export function useRuns(
+  parameters: ParametersOf<'listRuns'>,
+  interval: PollInterval<AnswerOf<'listRuns'>>,
+): RunPages {
+  const { body, refusal, again } = useReading('listRuns', parameters, interval);
   const later = useSignal<Later | undefined>(undefined);
   const isReading = useRef(false);
   const name = JSON.stringify(parameters);
@@ -44,11 +50,12 @@ export function useRuns(parameters: ParametersOf<'listRuns'>, pollSeconds: numbe
     });
   }, [name, token]);
   return {
-    runs: own === undefined ? first : joined(first, own.runs),
+    body: body && (own === undefined ? first : joined(first, own.runs)),
+    refusal,
     unreadable: body?.unreadable ?? [],
-    isKnown: body !== undefined,
     hasMore: token !== undefined,
     more,
+    again,
   };
 }
 

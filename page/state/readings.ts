@@ -194,14 +194,19 @@ const waiting = new Set<() => void>();
 function attend(): void {
   const wasIdle = !isAttentive();
   attended = Date.now();
-  if (wasIdle) for (const wake of waiting) wake();
+  if (wasIdle) readAll();
+}
+
+/** Reads all that the screen shows, at once. */
+export function readAll(): void {
+  for (const wake of waiting) wake();
 }
 
 const isAttentive = (): boolean => Date.now() - attended < ATTENTIVE_MILLISECONDS;
 
 /** @param seconds between readings while a person attends */
 const pausedFor = (seconds: number): number =>
-  isAttentive() ? seconds : Math.max(IDLE_SECONDS, Math.min(60, seconds * IDLE_FACTOR));
+  isAttentive() ? seconds : Math.max(IDLE_SECONDS, seconds, Math.min(60, seconds * IDLE_FACTOR));
 
 /** @returns ends it */
 function onAttention(wake: () => void): () => void {

@@ -25,8 +25,8 @@ export async function readOnThePage(output: string, runId: string): Promise<void
       .first()
       .waitFor();
     await page.goto(`${address}#/runs/${runId}`);
-    await page.locator('.curve-figure canvas').first().waitFor();
-    await page.getByText('interruptions', { exact: true }).waitFor();
+    await page.locator('.chart canvas').first().waitFor();
+    await page.getByText('Took', { exact: true }).waitFor();
     expect(await page.locator('rect.spot, rect.on-demand').count()).toBeGreaterThan(0);
     expect(errors).toEqual([]);
   } finally {
@@ -78,17 +78,17 @@ export async function openPage({
     },
     stop: async (runId) => {
       await show(`#/runs/${runId}`);
-      await page.getByText('Stop this run').click();
+      await page.getByRole('button', { name: 'Stop…' }).click();
       await page.getByText('The newest checkpoint is of').waitFor();
       await page.getByRole('button', { name: 'Stop after a save' }).click();
       await page.getByText('Is being stopped').waitFor();
-      await page.getByText('Retry this run').waitFor();
+      await page.getByRole('button', { name: 'Retry…' }).waitFor();
     },
     retry: async (runId) => {
       await show(`#/runs/${runId}`);
-      await page.getByText('Retry this run').click();
+      await page.getByRole('button', { name: 'Retry…' }).click();
       await page.getByText(/It goes on from \w+ \d+/).waitFor();
-      await page.getByRole('button', { name: 'Retry' }).click();
+      await page.getByRole('button', { name: 'Retry', exact: true }).click();
       await stateOf(page, 'training').waitFor();
     },
     data: async (pipeline, generation) => {
@@ -103,20 +103,20 @@ export async function openPage({
   };
 }
 
-const stateOf = (page: Page, state: string) => page.locator('dl.facts').getByText(state, { exact: true });
+const stateOf = (page: Page, state: string) => page.locator('main .pill').getByText(state, { exact: true });
 
 /** Each is waited for until it is on the screen. */
 async function seenOf(page: Page): Promise<readonly string[]> {
   const steps = {
     training: stateOf(page, 'training'),
-    curve: page.locator('.curve-figure canvas').first(),
+    curve: page.locator('.chart canvas').first(),
     'lost capacity': page
-      .getByRole('region', { name: 'timeline' })
+      .getByRole('list', { name: 'timeline' })
       .getByText(/interrupted|reclaimed/)
       .first(),
     'two attempts': page.locator('rect.spot, rect.on-demand').nth(1),
     end: stateOf(page, 'succeeded'),
-    report: page.getByText('interruptions', { exact: true }),
+    report: page.getByText('Took', { exact: true }),
   };
   const seen: string[] = [];
   for (const [name, step] of Object.entries(steps)) {

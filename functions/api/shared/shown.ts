@@ -83,9 +83,12 @@ export const run = runRecordSchema.extend({
   declaration: writtenSchema.optional(),
 });
 
-export const runSummary = listedRunSchema
-  .omit({ listed: true })
-  .extend({ request: run.shape.request, deadlineAt: time.optional(), ...ownership });
+export const runSummary = listedRunSchema.omit({ listed: true }).extend({
+  request: run.shape.request,
+  deadlineAt: time.optional(),
+  ...ownership,
+  hyperparameters: listedRunSchema.shape.listed.unwrap().shape.hyperparameters,
+});
 
 export const runList = z.object({ runs: list(runSummary), unreadable, nextToken });
 

@@ -166,6 +166,6 @@ async function bringIn(table: StoredTable, keysOf: BegunIndex['keysOf'], item: I
   if (!begun.success) return;
   await table.update(
     { pk: String(pk), sk: String(sk) },
-    { ...(await keysOf(begun.data)), ...(run && { listed: listedOf(run.declaration) }) },
+    { ...(await keysOf(begun.data)), ...(run && { listed: listedOf(run) }) },
   );
 }

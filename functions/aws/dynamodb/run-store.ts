@@ -107,12 +107,18 @@ const listKeyOf = (pipeline: string) => `RUNS#${pipeline}`;
 const probesKeyOf = (pipeline: string) => `PROBES#${pipeline}`;
 
 /** What lists show of the declaration is kept beside it. */
-const withListed = <Change extends Pick<RunRecord, 'declaration'>>(change: Change) =>
-  change.declaration === undefined ? change : { ...change, listed: listedOf(change.declaration) };
+const withListed = <Change extends Parameters<typeof listedOf>[0]>(change: Change) =>
+  change.declaration === undefined ? change : { ...change, listed: listedOf(change) };
 
 async function runIn(table: StoredTable, runId: string): Promise<RunRecord | undefined> {
   const item = await table.get(runKey(runId));
   return item && recordOf(runRecordSchema, item);
+}
+
+async function updated(table: StoredTable, runId: string, change: Item): Promise<Item> {
+  const item = await table.update(runKey(runId), change);
+  if (item === undefined) throw new RunNotFoundError(runId);
+  return item;
 }
 
 async function knownIn(table: StoredTable, runId: string): Promise<RunRecord> {
@@ -140,21 +146,33 @@ export function runStore(table: StoredTable): RunStore {
     get,
     update: async (runId, change) => {
       const finished = change.status !== undefined && FINISHED.includes(change.status);
-      const item = await table.update(runKey(runId), {
-        ...withListed(change),
-        ...(finished && { open: 'KEPT' }),
-      });
-      if (item === undefined) throw new RunNotFoundError(runId);
-      return recordOf(runRecordSchema, item);
+      // What persons said of the run stays in the lists.
+      const listed = change.declaration && listedOf({ ...(await known(runId)), ...change });
+      return recordOf(
+        runRecordSchema,
+        await updated(table, runId, {
+          ...change,
+          ...(listed && { listed }),
+          ...(finished && { open: 'KEPT' }),
+        }),
+      );
+    },
+    annotate: async (run, said) => {
+      const listed = listedOf({ ...run, ...said });
+      return recordOf(
+        runRecordSchema,
+        await updated(table, run.runId, { ...said, ...(listed && { listed }) }),
+      );
     },
     finish: async ({ runId, retry }, end) => {
       const item = await table.update(runKey(runId), { ...end, open: 'KEPT' }, { retry });
       return item === undefined ? known(runId) : recordOf(runRecordSchema, item);
     },
-    reopen: async ({ runId, status, execution }, change) => {
+    reopen: async ({ runId, status, execution, annotation }, change) => {
+      const next = reopened(execution, change);
       const item = await table.update(
         runKey(runId),
-        { ...withListed(reopened(execution, change)), open: 'RUN' },
+        { ...next, ...(next.declaration && { listed: listedOf({ ...next, annotation }) }), open: 'RUN' },
         { status, execution },
       );
       return item && recordOf(runRecordSchema, item);

@@ -382,7 +382,7 @@ export const deadlineAt = ({
   declaration,
   ...run
 }: Pick<ListedRun, 'closedAt' | 'retry'> & Pick<RunRecord, 'declaration'>): Date | undefined =>
-  deadlineOfListed({ ...run, listed: listedOf(declaration) });
+  deadlineOfListed({ ...run, listed: listedOf({ declaration }) });
 
 export function deadlineOfListed({
   closedAt,

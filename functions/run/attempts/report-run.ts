@@ -91,10 +91,17 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     updatedAt: finishedAt,
     ...(report.failure !== undefined && { failure: report.failure }),
     ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
-    result: { ...resultOf(run, report), ...(leading !== undefined && { metric: leading }) },
+    result: {
+      ...resultOf(run, report),
+      ...(leading !== undefined && { metric: leading }),
+      metrics: Object.fromEntries(Object.entries(report.metrics).slice(0, MOST_LISTED)),
+    },
   });
   return report;
 }
+
+/** A list of runs holds them for each one. */
+const MOST_LISTED = 20;
 
 const SAVED_NOTHING = {
   id: 'saved-nothing',

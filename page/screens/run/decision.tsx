@@ -2,25 +2,21 @@
 import { durationText } from '../../../client/amounts.ts';
 import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
 import { numbers, Table } from '../../parts/table.tsx';
-import { Time } from '../../parts/text.tsx';
+import { Basis, Time } from '../../parts/text.tsx';
 import type { AnswerOf } from '../../state/api.ts';
 
-export type ShownDecision = AnswerOf<'getPlacement'>['decision'];
+type ShownDecision = AnswerOf<'getPlacement'>['decision'];
 type Considered = Extract<ShownDecision, { kind: 'wait' }>['considered'][number];
 
 export function DecisionTable({ decision }: { readonly decision: ShownDecision }) {
   const isLaunch = decision.kind === 'launch';
   const { reason, considered } = isLaunch ? decision.placement : decision;
+  const wait = decision.kind === 'wait' ? `wait ${durationText(decision.seconds)}` : 'give up';
+  const chosen = isLaunch ? poolText(decision.placement) : wait;
   return (
     <>
       <p>
-        <strong>
-          {isLaunch
-            ? poolText(decision.placement)
-            : decision.kind === 'wait'
-              ? `wait ${durationText(decision.seconds)}`
-              : 'give up'}
-        </strong>
+        <strong>{chosen}</strong>
         {`: ${reason} `}
         {isLaunch && <Time at={decision.placement.decidedAt} />}
       </p>
@@ -28,32 +24,27 @@ export function DecisionTable({ decision }: { readonly decision: ShownDecision }
         caption="pools that were considered"
         columns={[
           'pool',
-          ...numbers('score', 'an hour', 'expected cost', 'expected time', 'chance now'),
           'verdict',
+          ...numbers('score', 'an hour', 'expected cost', 'expected time', 'chance now'),
         ]}
         rows={considered.map(rowOf)}
+        chosen={considered.findIndex((each) => poolText(each) === chosen)}
       />
     </>
   );
 }
 
+const COST_BASIS =
+  'of the rest of the run: waiting, starting, training, interruptions and copies between regions';
+
 const rowOf = (each: Considered) => [
   poolText(each),
-  each.score ?? '',
-  <span class="basis" title="one node, at the price of that time">
-    {priceText(each.hourlyUsd)}
-  </span>,
-  <span
-    class="basis"
-    title="of the rest of the run: waiting, starting, training, interruptions and copies between regions"
-  >
-    {dollarText(each.expectedCostUsd)}
-  </span>,
-  <span class="basis" title={betweenText(each)}>
-    {durationText(each.expectedSeconds)}
-  </span>,
-  each.chanceNow === undefined ? '' : percentText(each.chanceNow),
   each.verdict,
+  each.score ?? '',
+  <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,
+  <Basis of={COST_BASIS}>{dollarText(each.expectedCostUsd)}</Basis>,
+  <Basis of={betweenText(each)}>{durationText(each.expectedSeconds)}</Basis>,
+  each.chanceNow === undefined ? '' : percentText(each.chanceNow),
 ];
 
 const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>

@@ -1,10 +1,8 @@
 /** Another deadline or budget for an open run, and what placement would do with it, before and after it is set. */
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { dollarText } from '../../model/format.ts';
 import { parseLimits, type WrittenLimits } from '../../model/limits.ts';
-import { Disclosure } from '../../parts/disclosure.tsx';
-import { Field } from '../../parts/field.tsx';
-import { SendButton } from '../../parts/send.tsx';
+import { Action, fieldOf, SendButton } from '../../parts/controls.tsx';
 import { type AnswerOf, client, inWords, type ShownAnswer } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 import { Otherwise } from './what-if.tsx';
@@ -17,91 +15,70 @@ interface LimitsProps {
 
 const EMPTY: WrittenLimits = { deadlineHours: '', budgetUsd: '' };
 
-export function Limits({ view: { run, attempts }, onChange }: LimitsProps) {
+/** Before the batch closes, the declaration of the pipeline counts. */
+export const Limits = (props: LimitsProps) =>
+  props.view.run.declaration === undefined ? null : (
+    <Action text="Limits…" title="Change deadline or budget" isWide>
+      {() => <LimitsForm {...props} />}
+    </Action>
+  );
+
+function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {
   const written = useSignal(EMPTY);
   const foreseen = useSignal<AnswerOf<'getWhatIf'> | undefined>(undefined);
   const changed = useSignal<AnswerOf<'putLimits'> | undefined>(undefined);
-  // Before the batch closes, the declaration of the pipeline counts.
-  if (run.declaration === undefined) return null;
   const { runId } = run;
+  const { deadlineHours = 'none', budgetUsd = 'none' } = run.declaration?.limits ?? {};
   const attempt = attempts.at(-1)?.attempt;
+  const field = fieldOf(written);
+  const send = <T,>(call: (limits: Readonly<Record<string, number>>) => Promise<ShownAnswer<T>>) => {
+    const asked = parseLimits(written.value);
+    return asked.kind === 'limits'
+      ? call(asked.limits)
+      : Promise.resolve({ kind: 'refused' as const, message: asked.message, waitSeconds: 0 });
+  };
   return (
-    <Disclosure id="limits" class="steering" summary="Change deadline or budget">
-      {() => (
-        <>
-          <p class="quiet">
-            The deadline counts from the close of the batch. An empty field stays as it is. The run goes on
-            where it is: new limits hold from the next look at it, within five minutes.
-          </p>
-          <Fields written={written} limits={run.declaration?.limits ?? {}} />
-          {attempt !== undefined && (
-            <SendButton
-              text="What would placement do?"
-              call={() =>
-                withLimits(written.value, async (limits) =>
-                  client.call('getWhatIf', { runId, attempt: String(attempt), ...limits }).then(inWords),
-                )
-              }
-              onDone={(body) => {
-                foreseen.value = body;
-                changed.value = undefined;
-              }}
-            />
-          )}
+    <>
+      <p class="quiet">
+        The deadline counts from the close of the batch. An empty field stays as it is. The run goes on where
+        it is: new limits hold from the next look at it, within five minutes.
+      </p>
+      <div class="tools">
+        {field('deadlineHours', 'deadline in hours', { mode: 'decimal', placeholder: String(deadlineHours) })}
+        {field('budgetUsd', 'budget in USD', { mode: 'decimal', placeholder: String(budgetUsd) })}
+      </div>
+      <div class="tools">
+        {attempt !== undefined && (
           <SendButton
-            text="Change the limits"
+            text="What would placement do?"
             call={() =>
-              withLimits(written.value, async (limits) =>
-                client.call('putLimits', { runId, body: limits }).then(inWords),
+              send(async (limits) =>
+                inWords(await client.call('getWhatIf', { runId, attempt: String(attempt), ...limits })),
               )
             }
             onDone={(body) => {
-              foreseen.value = undefined;
-              changed.value = body;
-              written.value = EMPTY;
-              onChange();
+              foreseen.value = body;
+              changed.value = undefined;
             }}
           />
-          {foreseen.value !== undefined && <Otherwise decided={foreseen.value} />}
-          {changed.value !== undefined && <Changed answer={changed.value} />}
-        </>
-      )}
-    </Disclosure>
-  );
-}
-
-async function withLimits<T>(
-  written: WrittenLimits,
-  call: (limits: Readonly<Record<string, number>>) => Promise<ShownAnswer<T>>,
-): Promise<ShownAnswer<T>> {
-  const asked = parseLimits(written);
-  return asked.kind === 'wrong'
-    ? { kind: 'refused', message: asked.message, waitSeconds: 0 }
-    : call(asked.limits);
-}
-
-interface FieldsProps {
-  readonly written: Signal<WrittenLimits>;
-  readonly limits: { readonly deadlineHours?: number | undefined; readonly budgetUsd?: number | undefined };
-}
-
-function Fields({ written, limits }: FieldsProps) {
-  const field = (name: keyof WrittenLimits, text: string) => (
-    <Field
-      text={text}
-      mode="decimal"
-      value={written.value[name]}
-      placeholder={String(limits[name] ?? 'none')}
-      onInput={(value) => {
-        written.value = { ...written.value, [name]: value };
-      }}
-    />
-  );
-  return (
-    <p class="tools">
-      {field('deadlineHours', 'deadline in hours')}
-      {field('budgetUsd', 'budget in USD')}
-    </p>
+        )}
+        <SendButton
+          text="Change the limits"
+          kind="primary"
+          call={() =>
+            send(async (limits) => inWords(await client.call('putLimits', { runId, body: limits })))
+          }
+          onDone={(body) => {
+            foreseen.value = undefined;
+            changed.value = body;
+            written.value = EMPTY;
+            onChange();
+          }}
+        />
+      </div>
+      {foreseen.value !== undefined && <Otherwise decided={foreseen.value} />}
+      {changed.value !== undefined && <Changed answer={changed.value} />}
+    </>
   );
 }
 
@@ -110,7 +87,7 @@ function Changed({ answer: { limits, placement } }: { readonly answer: AnswerOf<
     limits.deadlineHours === undefined ? 'no deadline' : `a deadline of ${limits.deadlineHours} h`;
   const budget = limits.budgetUsd === undefined ? 'no budget' : `a budget of ${dollarText(limits.budgetUsd)}`;
   return (
-    <div role="status">
+    <div role="status" class="stack">
       <p>{`The run has ${deadline} and ${budget} now.`}</p>
       {placement !== undefined && (
         <>

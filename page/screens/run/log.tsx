@@ -2,49 +2,65 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Find } from '../../parts/field.tsx';
-import { Command, Time } from '../../parts/text.tsx';
-import { VirtualTable } from '../../parts/virtual-table.tsx';
+import { clockText, timeText } from '../../model/format.ts';
+import { Empty, Section, Skeleton } from '../../parts/card.tsx';
+import { Choice, Find } from '../../parts/controls.tsx';
+import { VirtualTable, wide } from '../../parts/table.tsx';
+import { Command } from '../../parts/text.tsx';
 import { address } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import { useReading } from '../../state/readings.ts';
 
-export function Log({ runId, since }: { readonly runId: string; readonly since: string }) {
+export function Log({ runId }: { readonly runId: string }) {
   const { entries, leftOut, isKnown } = useLog(runId);
   const wanted = address.value.query.get('find') ?? '';
-  const shown = wanted === '' ? entries : entries.filter(({ text }) => text.includes(wanted));
+  const found = wanted === '' ? entries : entries.filter(({ text }) => text.includes(wanted));
+  const isNewest = address.value.query.get('order') !== 'oldest';
   const row = (place: number) => {
-    const entry = shown[place];
+    const entry = isNewest ? found[found.length - 1 - place] : found[place];
     if (entry === undefined) return [];
     const text = withoutControl(entry.text);
     const words = entry.kind === 'line' ? <code title={text}>{text}</code> : <strong>{text}</strong>;
     return [
-      <Time at={entry.at} since={since} />,
+      <time dateTime={entry.at} title={timeText(entry.at)}>
+        {clockText(entry.at, '2-digit')}
+      </time>,
       entry.attempt,
       entry.kind === 'line' ? entry.host : '',
       words,
     ];
   };
   return (
-    <>
-      <p class="tools">
-        <Find wanted={wanted} />
-        <span class="quiet">
-          {`${shown.length} of ${entries.length} lines${leftOut > 0 ? `; the ${leftOut} before them are not held here` : ''}`}
-        </span>
-      </p>
-      {isKnown && entries.length === 0 && (
-        <p class="quiet">No attempt has begun yet: the log begins with the first one.</p>
+    <Section
+      title="Log"
+      note={`${found.length} of ${entries.length} lines${leftOut > 0 ? `; the ${leftOut} before them are not held here` : ''}`}
+      tools={
+        <>
+          <Choice
+            word="order"
+            values={['newest', 'oldest']}
+            chosen={isNewest ? 'newest' : 'oldest'}
+            text={(each) => `${each} first`}
+          />
+          <Find wanted={wanted} placeholder="find in the lines" />
+        </>
+      }
+    >
+      {!isKnown ? (
+        <Skeleton rows={12} />
+      ) : entries.length === 0 ? (
+        <Empty>No attempt has begun yet: the log begins with the first one.</Empty>
+      ) : (
+        <VirtualTable
+          caption={`log of ${runId}`}
+          columns={['time', ...wide('attempt', 'host'), 'line']}
+          count={found.length}
+          row={row}
+          kind="log"
+        />
       )}
-      <VirtualTable
-        caption={`log of ${runId}`}
-        columns={['time', 'attempt', 'host', 'line']}
-        count={shown.length}
-        row={row}
-        kind="log"
-      />
       <Command text={`npx tidewheel logs ${runId} --follow`} />
-    </>
+    </Section>
   );
 }
 

@@ -1,32 +1,44 @@
-/** The screen "Run": outcome and money, what a person can do, and its tabs. */
-
+/** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
 import { isFinished } from '../../../client/run-view.ts';
-import type { RunView } from '../../model/life-line.ts';
-import { Choice } from '../../parts/choice.tsx';
-import { Table } from '../../parts/table.tsx';
-import { Command, ProblemText, Time } from '../../parts/text.tsx';
+import { LifeLineCard } from '../../charts/life-line.tsx';
+import { leadingName } from '../../model/leading.ts';
+import { lifeLineOf } from '../../model/life-line.ts';
+import { verdictMarks } from '../../model/utilisation-rows.ts';
+import { Empty, Read, Section, Skeleton } from '../../parts/card.tsx';
+import { Choice } from '../../parts/controls.tsx';
+import { Command, Pill } from '../../parts/text.tsx';
 import { address, hrefOf } from '../../state/address.ts';
+import type { AnswerOf } from '../../state/api.ts';
+import { useClock } from '../../state/clock.ts';
 import { useReading } from '../../state/readings.ts';
+import { Curves, shownAxis } from './curves.tsx';
 import { DecisionTable } from './decision.tsx';
-import { RunOverview } from './facts.tsx';
+import { Events } from './events.tsx';
 import { Log } from './log.tsx';
-import { OneAxis } from './one-axis.tsx';
+import { Advice, Details, Failure, Model, Vitals } from './overview.tsx';
 import { Steering } from './steering.tsx';
 import { WhatIfForm } from './what-if.tsx';
 
 /** An event is seen within two seconds of its time. */
 const POLL_SECONDS = 1.25;
+const SERIES_POLL_SECONDS = 5;
+/** A point stands for ten seconds or more. */
+const UTILISATION_POLL_SECONDS = 20;
+const PLACEMENTS_POLL_SECONDS = 15;
+const POINTS = 500;
 
 const TABS = [
-  ['', 'Life line'],
+  ['', 'Overview'],
   ['log', 'Log'],
   ['why', 'Why here'],
   ['declaration', 'Declaration'],
 ] as const;
 
+type View = AnswerOf<'getRun'>;
+
 interface RunScreenProps {
   readonly runId: string;
-  /** Of the address; empty for the life line. */
+  /** Of the address; empty for the overview. */
   readonly tab: string;
 }
 
@@ -37,54 +49,109 @@ export function RunScreen({ runId, tab }: RunScreenProps) {
     (view) => (isFinished(view.run) ? undefined : POLL_SECONDS),
     (view) => `${view.run.status} ${view.timelineCount}`,
   );
-  if (run.body === undefined) return run.refusal === undefined ? <p>Reading the API…</p> : null;
-  const view = run.body;
-  const isEnded = isFinished(view.run);
-  const { pipeline, failure } = view.run;
+  const [, pipeline = runId, number = ''] = /^(.*?)-((?:probe-)?\d+)$/.exec(runId) ?? [];
   return (
     <>
-      <h1>{runId}</h1>
-      {failure !== undefined && <ProblemText>{failure}</ProblemText>}
-      <RunOverview view={view} />
-      <Steering view={view} onChange={run.again} />
-      <nav class="tabs" aria-label="of this run">
-        {TABS.map(([path, text]) => (
-          <a
-            key={path}
-            href={hrefOf(['runs', runId, ...(path === '' ? [] : [path])])}
-            aria-current={path === tab ? 'page' : undefined}
-          >
-            {text}
-          </a>
-        ))}
-        <a href={hrefOf(['pipelines', pipeline, 'data'])}>Data</a>
-        <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
+      <nav class="quiet" aria-label="where">
+        <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
+        {` / run ${number.replace(/^0+(?=\d)/, '')}`}
       </nav>
-      {tab === 'log' && <Log runId={runId} since={view.run.createdAt} />}
-      {tab === 'why' && <Why runId={runId} isEnded={isEnded} />}
-      {tab === 'declaration' && <Declaration declaration={view.run.declaration} pipeline={pipeline} />}
-      {tab === '' && (
-        <>
-          <OneAxis view={view} runId={runId} isEnded={isEnded} />
-          <h2>Timeline</h2>
-          <Timeline view={view} />
-          <Command text={`npx tidewheel watch ${runId}`} />
-          <Command text={`npx tidewheel doctor ${runId}`} />
-          <Command text={`npx tidewheel logs ${runId}`} />
-        </>
-      )}
+      <div class="head">
+        <h1>{runId}</h1>
+        {run.body !== undefined && (
+          <>
+            <Pill status={run.body.run.status} />
+            <span class="tools">
+              <Steering view={run.body} onChange={run.again} />
+            </span>
+          </>
+        )}
+      </div>
+      <Read of={run} rows={8}>
+        {(view) => <Tabs view={view} tab={tab} onChange={run.again} />}
+      </Read>
     </>
   );
 }
 
-function Timeline({ view: { run, timeline } }: { readonly view: RunView }) {
-  if (timeline.length === 0) return <p class="quiet">Nothing has happened yet.</p>;
+interface TabsProps {
+  readonly view: View;
+  readonly tab: string;
+  readonly onChange: () => void;
+}
+
+function Tabs({ view, tab, onChange }: TabsProps) {
+  const { runId, pipeline, declaration } = view.run;
+  const tabs = (
+    <nav class="tabs" aria-label="of this run">
+      {TABS.map(([path, text]) => (
+        <a
+          key={path}
+          href={hrefOf(['runs', runId, path].filter(Boolean))}
+          aria-current={path === tab ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      ))}
+      <a href={hrefOf(['pipelines', pipeline, 'data'])}>Data</a>
+      <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
+    </nav>
+  );
+  if (tab === '') return <Overview view={view} tabs={tabs} onChange={onChange} />;
   return (
-    <Table
-      caption="timeline"
-      columns={['time', 'what happened']}
-      rows={timeline.map(({ at, text }) => [<Time at={at} since={run.createdAt} />, text])}
-    />
+    <>
+      {tabs}
+      {tab === 'log' && <Log runId={runId} />}
+      {tab === 'why' && <Why runId={runId} isEnded={isFinished(view.run)} />}
+      {tab === 'declaration' && <Declaration declaration={declaration} pipeline={pipeline} />}
+    </>
+  );
+}
+
+interface OverviewProps extends Omit<TabsProps, 'tab'> {
+  readonly tabs: preact.ComponentChildren;
+}
+
+function Overview({ view, tabs, onChange }: OverviewProps) {
+  const { run } = view;
+  const { runId } = run;
+  const isEnded = isFinished(run);
+  const now = useClock(!isEnded);
+  const busy = useReading('getUtilisation', { runId }, () =>
+    isEnded ? undefined : UTILISATION_POLL_SECONDS,
+  );
+  const curves = useReading('getSeries', { runId, points: POINTS }, () =>
+    isEnded ? undefined : SERIES_POLL_SECONDS,
+  );
+  const series = curves.body?.series;
+  const { x, range } = shownAxis();
+  const onLine = x === 'time' && range ? { from: range.from * 1000, to: range.to * 1000 } : undefined;
+  const verdicts = busy.body?.verdicts ?? [];
+  return (
+    <>
+      <Failure view={view} onChange={onChange} />
+      <Vitals view={view} series={series} now={now} />
+      <Model view={view} />
+      <Advice verdicts={verdicts} runId={runId} isEnded={isEnded} />
+      <LifeLineCard
+        line={lifeLineOf(view, now, verdictMarks(verdicts))}
+        range={onLine}
+        now={isEnded ? undefined : now}
+      />
+      {tabs}
+      <Read of={curves} rows={6}>
+        {({ series: all }) => (
+          <Curves view={view} series={all} leading={leadingName(view, all)} busy={busy.body} />
+        )}
+      </Read>
+      <Events view={view} />
+      <Details view={view} onChange={onChange} />
+      <div class="tools">
+        {['watch', 'logs', 'doctor'].map((verb) => (
+          <Command key={verb} text={`npx tidewheel ${verb} ${runId}`} />
+        ))}
+      </div>
+    </>
   );
 }
 
@@ -97,9 +164,9 @@ interface DeclarationProps {
 const Declaration = ({ declaration, pipeline }: DeclarationProps) => (
   <>
     {declaration === undefined ? (
-      <p>Its batch is not closed yet: until then it follows the declaration of {pipeline}.</p>
+      <Empty>Its batch is not closed yet: until then it follows the declaration of {pipeline}.</Empty>
     ) : (
-      <pre class="scroll" tabIndex={0} role="region" aria-label="declaration">
+      <pre tabIndex={0} role="region" aria-label="declaration">
         {JSON.stringify(declaration, undefined, 2)}
       </pre>
     )}
@@ -107,42 +174,40 @@ const Declaration = ({ declaration, pipeline }: DeclarationProps) => (
   </>
 );
 
-const PLACEMENTS_POLL_SECONDS = 15;
-
 /** The tab "Why here": what each placement considered, and what it would have chosen otherwise. */
 function Why({ runId, isEnded }: { readonly runId: string; readonly isEnded: boolean }) {
-  const { body } = useReading('listPlacements', { runId }, () =>
-    isEnded ? undefined : PLACEMENTS_POLL_SECONDS,
-  );
-  if (body === undefined) return <p>Reading the API…</p>;
-  const { placements } = body;
-  const last = placements.at(-1);
-  if (last === undefined) return <p>Nothing was decided yet: a run is placed when its data is packed.</p>;
-  const chosen = Number(address.value.query.get('attempt') ?? last.attempt);
+  const list = useReading('listPlacements', { runId }, () => (isEnded ? undefined : PLACEMENTS_POLL_SECONDS));
   return (
-    <>
-      <div class="tools" role="group" aria-label="attempt">
-        <Choice
-          word="attempt"
-          values={placements.map(({ attempt }) => attempt)}
-          chosen={chosen}
-          text={(attempt) => `attempt ${attempt}`}
-        />
-      </div>
-      <One key={chosen} runId={runId} attempt={chosen} />
-      <Command text={`npx tidewheel why ${runId} --attempt ${chosen}`} />
-    </>
+    <Read of={list}>
+      {({ placements }) => {
+        const last = placements.at(-1);
+        if (last === undefined)
+          return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
+        const chosen = Number(address.value.query.get('attempt') ?? last.attempt);
+        return (
+          <Section
+            title="Placement"
+            tools={
+              <Choice
+                word="attempt"
+                values={placements.map(({ attempt }) => attempt)}
+                chosen={chosen}
+                text={(attempt) => `attempt ${attempt}`}
+              />
+            }
+          >
+            <One key={chosen} runId={runId} attempt={chosen} />
+            <Command text={`npx tidewheel why ${runId} --attempt ${chosen}`} />
+          </Section>
+        );
+      }}
+    </Read>
   );
 }
 
-interface OneProps {
-  readonly runId: string;
-  readonly attempt: number;
-}
-
-function One({ runId, attempt }: OneProps) {
+function One({ runId, attempt }: { readonly runId: string; readonly attempt: number }) {
   const { body } = useReading('getPlacement', { runId, attempt: String(attempt) }, () => undefined);
-  if (body === undefined) return <p>Reading the API…</p>;
+  if (body === undefined) return <Skeleton />;
   return (
     <>
       <DecisionTable decision={body.decision} />

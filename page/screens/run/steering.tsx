@@ -1,36 +1,37 @@
-/** What a person can do to a run, each with its consequence beside the button. */
+/** What a person can do to a run, each with its consequence before it. */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
-import { type RunView } from '../../model/life-line.ts';
-import { Disclosure } from '../../parts/disclosure.tsx';
-import { SendButton } from '../../parts/send.tsx';
+import { Action, SendButton } from '../../parts/controls.tsx';
 import { hrefOf } from '../../state/address.ts';
-import { client, inWords } from '../../state/api.ts';
+import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { Limits } from './limits.tsx';
 
+type View = AnswerOf<'getRun'>;
+
 interface SteeringProps {
-  readonly view: RunView;
+  readonly view: View;
   /** Reads the run again. */
   readonly onChange: () => void;
 }
 
 export function Steering({ view, onChange }: SteeringProps) {
   const { run } = view;
-  if (run.stop !== undefined && !isFinished(run))
-    return <p role="status">{`Is being stopped, as ${run.stop.requestedBy} asked.`}</p>;
-  if (!isFinished(run))
+  if (!isFinished(run)) {
+    if (run.stop !== undefined)
+      return <span role="status">{`Is being stopped, as ${run.stop.requestedBy} asked.`}</span>;
     return (
       <>
-        <Stop view={view} onChange={onChange} />
         <Limits view={view} onChange={onChange} />
+        <Stop view={view} onChange={onChange} />
       </>
     );
-  const hasSucceeded = run.status === 'succeeded';
-  if (!hasSucceeded && run.status !== 'failed' && run.status !== 'stopped') return null;
+  }
   return (
     <>
-      {hasSucceeded ? <Again view={view} onChange={onChange} /> : <Retry view={view} onChange={onChange} />}
+      {run.status === 'succeeded' && <Again view={view} />}
+      {(run.status === 'failed' || run.status === 'stopped') && <Retry view={view} onChange={onChange} />}
       <Checkpoints view={view} onChange={onChange} />
     </>
   );
@@ -41,7 +42,7 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
     inWords(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
   return (
-    <Disclosure id="stop" class="steering" summary="Stop this run">
+    <Action text="Stop…" title="Stop this run">
       {() => (
         <>
           <p>
@@ -49,15 +50,20 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
             packs does so to the end.
           </p>
           {trains && <p>{unsavedText(progress)}</p>}
-          <SendButton text="Stop after a save" call={() => stop('afterSave')} onDone={onChange} />
-          <SendButton text="Stop now" call={() => stop('now')} onDone={onChange} />
+          <SendButton
+            text="Stop after a save"
+            kind="primary"
+            call={() => stop('afterSave')}
+            onDone={onChange}
+          />
+          <SendButton text="Stop now" kind="danger" call={() => stop('now')} onDone={onChange} />
         </>
       )}
-    </Disclosure>
+    </Action>
   );
 }
 
-function unsavedText(progress: RunView['progress']): string {
+function unsavedText(progress: View['progress']): string {
   if (progress === undefined) return 'No checkpoint is known yet: without one all training is lost.';
   const age = elapsedText(progress.updatedAt, Date.now());
   return `The newest checkpoint is of ${progress.unit ?? 'step'} ${progress.step}, ${age} ago. "Stop after a save" leaves the script two minutes to save what came since.`;
@@ -72,56 +78,67 @@ function Retry({ view, onChange }: SteeringProps) {
       : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
   const retry = async () => inWords(await client.call('retryRun', { runId: run.runId, body: {} }));
   return (
-    <Disclosure id="retry" class="steering" summary="Retry this run">
+    <Action text="Retry…" title="Retry this run" kind="primary">
       {() => (
         <>
           <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
-          <SendButton text="Retry" call={retry} onDone={onChange} />
+          <SendButton text="Retry" kind="primary" call={retry} onDone={onChange} />
         </>
       )}
-    </Disclosure>
+    </Action>
   );
 }
 
-function Again({ view: { run } }: SteeringProps) {
+const Again = ({ view: { run } }: Pick<SteeringProps, 'view'>) => (
+  <Action text="Run again…" title="Run this again">
+    {() => <AgainForm run={run} />}
+  </Action>
+);
+
+/** Of a run's declaration: what was given to the script. */
+const parametersOf = ({ declaration }: View['run']): readonly (readonly [string, unknown])[] =>
+  Object.entries(declaration?.training.hyperparameters ?? {});
+
+function AgainForm({ run }: Pick<View, 'run'>) {
   // One request, however often its button is pressed after a call without an answer.
   const clientToken = useSignal(crypto.randomUUID());
   const body = { again: run.runId, clientToken: clientToken.value };
   const show = (started: { readonly runId: string } | undefined): void => {
     if (started !== undefined) location.hash = hrefOf(['runs', started.runId]);
   };
-  const again = async () => inWords(await client.call('startRun', { name: run.pipeline, body }));
+  const [name = 'lr', value = '1e-4'] = parametersOf(run)[0]?.map(String) ?? [];
   return (
-    <Disclosure id="again" class="steering" summary="Run this again">
-      {() => (
-        <>
-          <p>
-            A new run trains with the settings, the data and the source of this one, and costs as much again.
-          </p>
-          <p>
-            With other settings: <code>{`tidewheel run --again ${run.runId} --set lr=1e-4`}</code>
-          </p>
-          <SendButton text="Run again" call={again} onDone={show} />
-        </>
-      )}
-    </Disclosure>
+    <>
+      <p>A new run trains with the settings, the data and the source of this one, and costs as much again.</p>
+      <p>
+        With other settings: <code>{`tidewheel run --again ${run.runId} --set ${name}=${value}`}</code>
+      </p>
+      <SendButton
+        text="Run again"
+        kind="primary"
+        call={async () => inWords(await client.call('startRun', { name: run.pipeline, body }))}
+        onDone={show}
+      />
+    </>
   );
 }
 
-function Checkpoints({ view, onChange }: SteeringProps) {
+function Checkpoints({ view, onChange }: SteeringProps): ComponentChildren {
   const { runId, checkpointDeletion: asked, expired = [] } = view.run;
   if (savedProgress(view) === undefined || expired.includes('checkpoints')) return null;
   if (asked !== undefined)
-    return <p role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</p>;
+    return (
+      <span role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</span>
+    );
   const remove = async () => inWords(await client.call('deleteCheckpoints', { runId }));
   return (
-    <Disclosure id="checkpoints" class="steering" summary="Delete its checkpoints">
+    <Action text="Delete checkpoints…" title="Delete its checkpoints">
       {() => (
         <>
           <p>A retry would train from the start then. Model, report and data stay.</p>
-          <SendButton text="Delete" call={remove} onDone={onChange} />
+          <SendButton text="Delete" kind="danger" call={remove} onDone={onChange} />
         </>
       )}
-    </Disclosure>
+    </Action>
   );
 }

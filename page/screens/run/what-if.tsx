@@ -1,8 +1,6 @@
 /** A placement, decided again with something changed. Nothing is started. */
-import { type Signal, useSignal } from '@preact/signals';
-import { Disclosure } from '../../parts/disclosure.tsx';
-import { Field } from '../../parts/field.tsx';
-import { RefusalText } from '../../parts/text.tsx';
+import { useSignal } from '@preact/signals';
+import { Action, fieldOf, SendButton } from '../../parts/controls.tsx';
 import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { DecisionTable } from './decision.tsx';
 
@@ -16,60 +14,45 @@ interface WhatIfProps {
   readonly attempt: number;
 }
 
-export function WhatIfForm({ runId, attempt }: WhatIfProps) {
+export const WhatIfForm = (props: WhatIfProps) => (
+  <div class="tools">
+    <Action text="What if…" title="What if…" isWide>
+      {() => <Form {...props} />}
+    </Action>
+  </div>
+);
+
+function Form({ runId, attempt }: WhatIfProps) {
   const change = useSignal(UNCHANGED);
   const decided = useSignal<AnswerOf<'getWhatIf'> | undefined>(undefined);
-  const refused = useSignal<string | undefined>(undefined);
-  const ask = async (): Promise<void> => {
-    const parameters = { runId, attempt: String(attempt), ...given(change.value) };
-    const answer = inWords(await client.call('getWhatIf', parameters));
-    refused.value = answer.kind === 'refused' ? answer.message : undefined;
-    decided.value = answer.kind === 'ok' ? answer.body : undefined;
-  };
+  const field = fieldOf(change);
+  const ask = async () =>
+    inWords(await client.call('getWhatIf', { runId, attempt: String(attempt), ...given(change.value) }));
   return (
-    <Disclosure id="what-if" class="steering" summary="What if…">
-      {() => (
-        <>
-          <p class="quiet">
-            The same question as of that moment, with something changed. Nothing is started.
-          </p>
-          <Fields change={change} onAsk={() => void ask()} />
-          <RefusalText text={refused.value} />
-          {decided.value !== undefined && <Otherwise decided={decided.value} />}
-        </>
-      )}
-    </Disclosure>
-  );
-}
-
-function Fields({ change, onAsk }: { readonly change: Signal<Change>; readonly onAsk: () => void }) {
-  const set = (name: keyof Change, value: string): void => {
-    change.value = { ...change.value, [name]: value };
-  };
-  const field = (name: keyof Change, text: string, mode: 'decimal' | 'text') => (
-    <Field text={text} mode={mode} value={change.value[name]} onInput={(value) => set(name, value)} />
-  );
-  return (
-    <p class="tools">
-      {field('deadlineHours', 'deadline in hours', 'decimal')}
-      {field('budgetUsd', 'budget in USD', 'decimal')}
-      {field('instanceTypes', 'types, with commas', 'text')}
-      <label>
-        purchase option{' '}
-        <select
-          value={change.value.purchaseOption}
-          onChange={({ currentTarget }) => set('purchaseOption', currentTarget.value)}
-        >
-          <option value="">as declared</option>
-          {PURCHASE.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </select>
-      </label>
-      <button type="button" onClick={onAsk}>
-        decide
-      </button>
-    </p>
+    <>
+      <p class="quiet">The same question as of that moment, with something changed. Nothing is started.</p>
+      <div class="tools">
+        {field('deadlineHours', 'deadline in hours', { mode: 'decimal' })}
+        {field('budgetUsd', 'budget in USD', { mode: 'decimal' })}
+        {field('instanceTypes', 'types, with commas', { mode: 'text' })}
+        <label>
+          purchase option{' '}
+          <select
+            value={change.value.purchaseOption}
+            onChange={({ currentTarget }) =>
+              (change.value = { ...change.value, purchaseOption: currentTarget.value })
+            }
+          >
+            <option value="">as declared</option>
+            {PURCHASE.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <SendButton text="Decide" kind="primary" call={ask} onDone={(body) => (decided.value = body)} />
+      </div>
+      {decided.value !== undefined && <Otherwise decided={decided.value} />}
+    </>
   );
 }
 
@@ -85,7 +68,7 @@ function given({ deadlineHours, budgetUsd, instanceTypes, purchaseOption }: Chan
 }
 
 export const Otherwise = ({ decided: { changed, notes } }: { readonly decided: AnswerOf<'getWhatIf'> }) => (
-  <div role="status">
+  <div role="status" class="stack">
     <DecisionTable decision={changed} />
     {notes.map((note) => (
       <p key={note} class="quiet">

@@ -1,5 +1,6 @@
 /** The page in a real browser, over the API's own answers. */
 
+import { readFile } from 'node:fs/promises';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -65,6 +66,8 @@ beforeEach(async () => {
   return () => page.close();
 });
 
+const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
+
 async function interruptedRun(): Promise<void> {
   await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
   await at.pipelines.setValidity('digits', {
@@ -125,12 +128,12 @@ describe('the page', () => {
     await at.runs.create(runOf('digits', 1, { status: 'training', closedAt: AT, sealedAt: AT }));
     await at.attempts.create(attemptOf(RUN, 1, { status: 'running' }));
     await page.goto(`${served.address}#/runs/${RUN}`);
-    await page.getByText('Stop this run').click();
+    await press('Stop…');
     await page.getByText('without one all training is lost').waitFor();
     // Longer than a reading: the open buttons stay.
     await page.waitForResponse(/runs\/[^/]+$/);
     await page.waitForResponse(/runs\/[^/]+$/);
-    await page.getByRole('button', { name: 'Stop now' }).click();
+    await press('Stop now');
     await page.getByText('Is being stopped').waitFor();
     expect(await page.locator('main').textContent()).toContain(HOSTILE);
     expect((await at.runs.get(RUN))?.stop).toMatchObject({ mode: 'now', requestedBy: HOSTILE });
@@ -140,17 +143,98 @@ describe('the page', () => {
   it('retries a run, and shows a refusal', async () => {
     await interruptedRun();
     await page.goto(`${served.address}#/runs/${RUN}`);
-    await page.getByText('Retry this run').click();
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await press('Retry…');
+    await press('Retry');
     expect(await page.getByRole('alert').textContent()).toContain('ended before its data was packed');
     await at.runs.update(RUN, {
       sealedAt: AT,
       declaration: declarationOf('digits'),
       updatedAt: secondsAfter(500),
     });
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByText('Stop this run').waitFor();
+    await press('Retry');
+    await page.getByRole('button', { name: 'Stop…' }).waitFor();
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1 } });
+  });
+
+  it('dismisses a failure that is known', async () => {
+    await at.pipelines.ensure('digits', { firstBatch: 2, at: AT });
+    await at.pipelines.setValidity('digits', { valid: true, updatedAt: AT });
+    const failure = `the script ended\nTraceback (most recent call last):\n  File "a.py"\nValueError: ${HOSTILE}`;
+    await at.runs.create(runOf('digits', 1, { status: 'failed', failure, closedAt: AT }));
+    await page.goto(served.address);
+    await page.getByText(`ValueError: ${HOSTILE}`).first().waitFor();
+    expect(await page.locator('pre:visible').count()).toBe(0);
+    await press('Dismiss');
+    await page.getByRole('heading', { name: 'Needs you' }).waitFor({ state: 'detached' });
+    expect((await at.runs.get(RUN))?.acknowledgement?.requestedBy).toBe(HOSTILE);
+    expect(errors).toEqual([]);
+  });
+
+  it('says nothing before it is known', async () => {
+    await at.pipelines.ensure('digits', { firstBatch: 2, at: AT });
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route(/api\/runs\?/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto(`${served.address}#/pipelines/digits`);
+    await page.getByLabel('Reading the API').waitFor();
+    expect(await page.locator('main').textContent()).not.toContain('No run yet');
+    answer();
+    await page.getByText('No run yet').waitFor();
+    api.instead = { status: 500, body: { message: 'Internal Server Error' } };
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    api.instead = undefined;
+    await press('Try again');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+
+  it('notes a run, and finds it by its tag', async () => {
+    for (const number of [1, 2])
+      await at.runs.create(
+        runOf('digits', number, { status: 'stopped', closedAt: AT, declaration: declarationOf('digits') }),
+      );
+    await page.goto(`${served.address}#/runs/${RUN}`);
+    await press('Note and tags…');
+    await page.getByLabel('note', { exact: true }).fill(HOSTILE);
+    await page.getByLabel('tags, with commas').fill('two words');
+    await press('Save');
+    await page.getByText('write a tag of up to 40').waitFor();
+    await page.getByLabel('tags, with commas').fill('baseline, good');
+    await press('Save');
+    await page.getByText('baseline, good').waitFor();
+    await page.goto(`${served.address}#/runs?find=tag:baseline`);
+    await page.locator(`#link-digits-000002`).waitFor({ state: 'detached' });
+    await page.locator(`#link-${RUN}`).waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    expect((await at.runs.get(RUN))?.annotation).toMatchObject({ note: HOSTILE, tags: ['baseline', 'good'] });
+  });
+
+  it('saves the numbers of a curve as CSV and PNG', async () => {
+    await interruptedRun();
+    const values = [1, 2, 3].map((step) =>
+      JSON.stringify({ source: 'log', unit: 'step', position: step, at: step, values: { 'a,"b': 1 / step } }),
+    );
+    at.store.put(
+      `${bucketKeys.series('digits', RUN)}attempt-1.jsonl`,
+      [JSON.stringify({ startedAt: 0 }), ...values].join('\n'),
+    );
+    await page.goto(`${served.address}#/runs/${RUN}?x=step&zoom=1-2&scale=log`);
+    await page.locator('.chart canvas').first().waitFor();
+    const saved = async (item: string) => {
+      await page.getByLabel('more of a,"b').click();
+      const [download] = await Promise.all([page.waitForEvent('download'), press(item)]);
+      return readFile(await download.path());
+    };
+    expect((await saved('Save as CSV')).toString().split('\n').slice(0, 2)).toEqual([
+      'step,"a,""b",attempt,time,state',
+      '1,1,1,1970-01-01T00:00:01.000Z,kept',
+    ]);
+    expect((await saved('Save as PNG')).subarray(1, 4).toString()).toBe('PNG');
+    await press('whole run');
+    expect(page.url()).not.toContain('zoom');
+    expect(errors).toEqual([]);
   });
 
   it('runs a run again', async () => {
@@ -161,8 +245,8 @@ describe('the page', () => {
     const declaration = declarationOf('digits');
     await at.runs.create(runOf('digits', 1, { status: 'succeeded', closedAt: AT, source, declaration }));
     await page.goto(`${served.address}#/runs/${RUN}`);
-    await page.getByText('Run this again').click();
-    await page.getByRole('button', { name: 'Run again' }).click();
+    await press('Run again…');
+    await press('Run again');
     await page.getByRole('heading', { name: 'digits-000002' }).waitFor();
     expect((await at.runs.get('digits-000002'))?.request).toMatchObject({ again: RUN, requestedBy: HOSTILE });
     expect(errors).toEqual([]);
@@ -171,8 +255,8 @@ describe('the page', () => {
   it('deletes the checkpoints of an ended run', async () => {
     await interruptedRun();
     await page.goto(`${served.address}#/runs/${RUN}`);
-    await page.getByText('Delete its checkpoints').click();
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await press('Delete checkpoints…');
+    await press('Delete');
     await page.getByText('are deleted within a day, as').first().waitFor();
     expect((await at.runs.get(RUN))?.checkpointDeletion).toMatchObject({ requestedBy: HOSTILE });
     expect(await page.locator('img').count()).toBe(0);
@@ -183,15 +267,15 @@ describe('the page', () => {
     const { limits } = question();
     await trains(at);
     await page.goto(`${served.address}#/runs/${RUN}`);
-    await page.getByText('Change deadline or budget').click();
+    await press('Limits…');
     await page.getByLabel('deadline in hours').fill('2 days');
-    await page.getByRole('button', { name: 'Change the limits' }).click();
+    await press('Change the limits');
     expect(await page.getByRole('alert').textContent()).toContain('"2 days": write a number above 0');
     await page.getByLabel('deadline in hours').fill('48');
-    await page.getByRole('button', { name: 'What would placement do?' }).click();
+    await press('What would placement do?');
     await page.getByRole('status').getByRole('region', { name: 'pools that were considered' }).waitFor();
     expect((await at.runs.get(RUN))?.declaration?.limits).toEqual(limits);
-    await page.getByRole('button', { name: 'Change the limits' }).click();
+    await press('Change the limits');
     await page.getByText('The run has a deadline of 48 h').waitFor();
     expect((await at.runs.get(RUN))?.declaration?.limits).toEqual({ ...limits, deadlineHours: 48 });
     expect(errors).toEqual([]);
@@ -233,9 +317,9 @@ describe('the page', () => {
     expect(await page.locator('path.verdict title').first().textContent()).toContain(
       `doctor on attempt 1: too-few-workers, ${HOSTILE}`,
     );
-    await page.locator('#utilisation-numbers summary').click();
-    const rows = page.getByRole('region', { name: 'numbers of the utilisation' }).locator('tbody tr');
-    // A disclosure makes what it shows a moment after the press.
+    await page.getByLabel('more of utilisation').click();
+    await press('Numbers as a table');
+    const rows = page.getByRole('region', { name: 'numbers of utilisation' }).locator('tbody tr');
     await rows.first().waitFor();
     expect(await rows.count()).toBe(2);
     expect(await page.locator('img').count()).toBe(0);
@@ -249,14 +333,14 @@ describe('the page', () => {
     const pinned = async () =>
       /pin: (\S+)/.exec((await at.store.readText(bucketKeys.pipeline('digits')))?.text ?? '')?.[1];
     await page.goto(`${served.address}#/pipelines/digits/data`);
-    await page.getByText(`Pin the version of ${RUN}`).click();
+    await press('Pin…');
     await page.getByText(`train on version 1: 1 samples of ${RUN}`).waitFor();
-    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await press('Pin');
     await page.getByText('sealed, pinned').waitFor();
     expect(await pinned()).toBe(RUN);
-    await page.getByText(`Take the pin of ${RUN} out`).click();
-    await page.getByRole('button', { name: 'Take the pin out' }).click();
-    await page.getByText(`Pin the version of ${RUN}`).waitFor();
+    await press('Unpin…');
+    await press('Take the pin out');
+    await page.getByRole('button', { name: 'Pin…' }).waitFor();
     expect(await pinned()).toBeUndefined();
     expect(errors).toEqual([]);
   });

@@ -190,7 +190,7 @@ describe('the page of a stack', () => {
   it('lets an operator stop a run, by name', async () => {
     const run = await trainingRun();
     await signInAs('ada', `#/runs/${run}`);
-    await page.getByText('Stop this run').click();
+    await page.getByRole('button', { name: 'Stop…' }).click();
     await page.getByRole('button', { name: 'Stop now' }).click();
     await page.getByText('Is being stopped').waitFor();
     expect((await stores.runs.get(run))?.stop?.requestedBy).toBe('ada@example.org (1)');
@@ -199,7 +199,7 @@ describe('the page of a stack', () => {
   it('tells a viewer why a stop is denied', async () => {
     const run = await trainingRun();
     await signInAs('bob', `#/runs/${run}`);
-    await page.getByText('Stop this run').click();
+    await page.getByRole('button', { name: 'Stop…' }).click();
     await page.getByRole('button', { name: 'Stop now' }).click();
     await page.getByText('this needs the role operator, and your token has the role viewer').waitFor();
     expect((await stores.runs.get(run))?.stop).toBeUndefined();
@@ -231,7 +231,7 @@ describe('the page of a stack', () => {
     await page.route(/\/runs\//, (route) =>
       route.fulfill({ status: 401, json: { message: 'Unauthorized' } }),
     );
-    await page.getByText('sign in again, above').waitFor();
+    await page.getByText('sign in again').waitFor();
     expect(await page.getByRole('heading', { name: run }).count()).toBe(1);
     await page.unroute(/\/runs\//);
     await page.getByRole('button', { name: 'sign in' }).click();

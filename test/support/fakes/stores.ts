@@ -176,6 +176,12 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
         }
         return run;
       }),
+    annotate: ({ runId }, said) =>
+      answer(() => {
+        const run = changed(known(runId), said);
+        runs.set(runId, run);
+        return run;
+      }),
     finish: ({ runId, retry }, end) =>
       answer(() => {
         const before = known(runId);

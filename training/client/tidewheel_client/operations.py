@@ -30,6 +30,8 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getLog": ("GET", "/runs/{runId}/log"),
     "stopRun": ("POST", "/runs/{runId}/stop"),
     "retryRun": ("POST", "/runs/{runId}/retry"),
+    "acknowledgeRun": ("PUT", "/runs/{runId}/acknowledgement"),
+    "annotateRun": ("PUT", "/runs/{runId}/annotation"),
     "putLimits": ("PUT", "/runs/{runId}/limits"),
     "getWhatIf": ("GET", "/runs/{runId}/what-if/{attempt}"),
     "getDataset": ("GET", "/pipelines/{name}/dataset"),
@@ -46,6 +48,23 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getOpenApi": ("GET", "/openapi.json"),
 }
 """Method and path of each operationId."""
+
+
+class AcknowledgeRunAnswer(TypedDict):
+    runId: str
+    at: str
+    requestedBy: str
+
+
+class AnnotateRunAnswer(TypedDict):
+    runId: str
+    note: str
+    tags: list[str]
+
+
+class AnnotateRunBody(TypedDict, total=False):
+    note: str
+    tags: list[str]
 
 
 class _Attempt(TypedDict):
@@ -2315,6 +2334,8 @@ class Run(_Run, total=False):
     promises: list[RunPromisesItem]
     result: RunResult
     checkpointDeletion: RunCheckpointDeletion
+    annotation: RunAnnotation
+    acknowledgement: RunAcknowledgement
     expired: list[Literal["work", "checkpoints", "source"]]
 
 
@@ -2415,6 +2436,7 @@ class _RunResult(TypedDict):
 class RunResult(_RunResult, total=False):
     misses: list[RunResultMissesItem]
     metric: RunResultMetric
+    metrics: dict[str, Any]
 
 
 class RunResultMissesItem(TypedDict):
@@ -2429,6 +2451,21 @@ class RunResultMetric(TypedDict):
 
 
 class RunCheckpointDeletion(TypedDict):
+    at: str
+    requestedBy: str
+
+
+class _RunAnnotation(TypedDict):
+    at: str
+    requestedBy: str
+    tags: list[str]
+
+
+class RunAnnotation(_RunAnnotation, total=False):
+    note: str
+
+
+class RunAcknowledgement(TypedDict):
     at: str
     requestedBy: str
 
@@ -2868,10 +2905,13 @@ class RunSummary(_RunSummary, total=False):
     promises: list[RunSummaryPromisesItem]
     result: RunSummaryResult
     checkpointDeletion: RunSummaryCheckpointDeletion
+    annotation: RunSummaryAnnotation
+    acknowledgement: RunSummaryAcknowledgement
     expired: list[Literal["work", "checkpoints", "source"]]
     deadlineAt: str
     owner: str
     tags: dict[str, str]
+    hyperparameters: dict[str, str]
 
 
 class RunSummaryProbe(TypedDict):
@@ -2960,6 +3000,7 @@ class _RunSummaryResult(TypedDict):
 class RunSummaryResult(_RunSummaryResult, total=False):
     misses: list[RunSummaryResultMissesItem]
     metric: RunSummaryResultMetric
+    metrics: dict[str, Any]
 
 
 class RunSummaryResultMissesItem(TypedDict):
@@ -2974,6 +3015,21 @@ class RunSummaryResultMetric(TypedDict):
 
 
 class RunSummaryCheckpointDeletion(TypedDict):
+    at: str
+    requestedBy: str
+
+
+class _RunSummaryAnnotation(TypedDict):
+    at: str
+    requestedBy: str
+    tags: list[str]
+
+
+class RunSummaryAnnotation(_RunSummaryAnnotation, total=False):
+    note: str
+
+
+class RunSummaryAcknowledgement(TypedDict):
     at: str
     requestedBy: str
 

@@ -1,0 +1,190 @@
+/** The card of a chart: its name and values in one line, the plot, and in a menu its numbers, files and command. */
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { evenly } from '../model/curve.ts';
+import { Dialog } from '../parts/controls.tsx';
+import { type Columns, Table } from '../parts/table.tsx';
+import { Plot, type PlotProps, resolved } from './plot.tsx';
+
+type Cell = string | number;
+
+export interface ChartProps extends Omit<PlotProps, 'height' | 'onCursor'> {
+  readonly name: string;
+  readonly note?: string | undefined;
+  /** The last value, while the reader points to no other. */
+  readonly last?: string;
+  readonly xText: (x: number) => string;
+  readonly table: { readonly columns: Columns; readonly rows: () => readonly (readonly Cell[])[] };
+  /** Means or runs, by line. */
+  readonly legend?: readonly (string | undefined)[];
+  /** It has the whole width; `onSize` changes that. */
+  readonly isLarge?: boolean;
+  readonly onSize?: () => void;
+}
+
+const HEIGHT = 124;
+const LARGE_HEIGHT = 300;
+
+export function Chart({ name, note, last = '', xText, table, legend, isLarge, onSize, ...plot }: ChartProps) {
+  const value = useSignal('');
+  const isTable = useSignal(false);
+  const at = useRef<HTMLElement>(null);
+  const { data, range, valueText, lines } = plot;
+  const [xs] = data;
+  const [from, to] = [range?.from ?? xs[0], range?.to ?? xs.at(-1)];
+  const point = (place: number | undefined): void => {
+    const x = place === undefined ? undefined : xs[place];
+    const values = lines.flatMap(({ isFaint }, line) => {
+      const y = isFaint ? undefined : data[line + 1]?.[place ?? 0];
+      return typeof y === 'number' ? [valueText(y)] : [];
+    });
+    value.value = x === undefined || values.length === 0 ? '' : `${values.join(' · ')} at ${xText(x)}`;
+  };
+  return (
+    <figure class={`card chart${isLarge ? ' is-large' : ''}`} ref={at}>
+      <figcaption class="head">
+        <h3 title={name}>{name}</h3>
+        <span class="label" title={note}>
+          {note}
+        </span>
+        <strong>{value.value === '' ? last : value}</strong>
+        <Menu
+          name={name}
+          items={[
+            ['Numbers as a table', () => (isTable.value = true)],
+            ['Save as CSV', () => saveCsv(name, table)],
+            ['Save as PNG', () => savePng(name, at.current)],
+            ...(onSize ? [[isLarge ? 'Smaller' : 'Larger', onSize] as const] : []),
+          ]}
+        />
+      </figcaption>
+      <Plot {...plot} height={isLarge ? LARGE_HEIGHT : HEIGHT} onCursor={point} />
+      <p class="ends">
+        <span>{from === undefined ? '' : xText(from)}</span>
+        <span>{to === undefined ? '' : xText(to)}</span>
+      </p>
+      {legend !== undefined && <Legend texts={legend} />}
+      {isTable.value && (
+        <Dialog title={name} isWide onClose={() => (isTable.value = false)}>
+          <NumbersTable name={name} table={table} />
+        </Dialog>
+      )}
+    </figure>
+  );
+}
+
+export const Swatch = ({ place }: { readonly place: number }) => (
+  <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
+    <line class={`of-${place}`} x1={0} x2={14} y1={5} y2={5} />
+  </svg>
+);
+
+const Legend = ({ texts }: { readonly texts: readonly (string | undefined)[] }) => (
+  <ul class="legend">
+    {texts.map((text, place) =>
+      text === undefined ? null : (
+        <li key={text}>
+          <Swatch place={place} />
+          {text}
+        </li>
+      ),
+    )}
+  </ul>
+);
+
+const MOST_ROWS = 300;
+
+function NumbersTable({ name, table: { columns, rows } }: Pick<ChartProps, 'name' | 'table'>) {
+  const all = rows();
+  const shown = evenly(all, MOST_ROWS);
+  return (
+    <>
+      {shown.length < all.length && (
+        <p class="quiet">
+          {shown.length} of {all.length} points, evenly spread; the CSV has all.
+        </p>
+      )}
+      <Table caption={`numbers of ${name}`} columns={columns} rows={shown} />
+    </>
+  );
+}
+
+interface MenuProps {
+  readonly name: string;
+  readonly items: readonly (readonly [string, () => void])[];
+}
+
+const Menu = ({ name, items }: MenuProps) => (
+  <details
+    class="menu"
+    onFocusOut={({ currentTarget, relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget)))
+        currentTarget.open = false;
+    }}
+  >
+    <summary aria-label={`more of ${name}`}>⋯</summary>
+    <div>
+      {items.map(([text, press]) => (
+        <button
+          key={text}
+          type="button"
+          onClick={({ currentTarget }) => {
+            currentTarget.closest('details')?.removeAttribute('open');
+            press();
+          }}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  </details>
+);
+
+/** As a file of the reader's. */
+export function save(file: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = file;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const fileName = (name: string): string => name.replaceAll(/[^\w.-]+/g, '-');
+
+const quoted = (cell: Cell): string => {
+  const text = String(cell);
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+function saveCsv(name: string, { columns, rows }: ChartProps['table']): void {
+  const titles = columns.map((column) => (typeof column === 'string' ? column : column.title));
+  const text = [titles, ...rows()].map((row) => row.map(quoted).join(',')).join('\n');
+  save(`${fileName(name)}.csv`, new Blob([`${text}\n`], { type: 'text/csv' }));
+}
+
+const TITLE_HEIGHT = 28;
+
+/** With its name, on the colour of the card. */
+function savePng(name: string, card: HTMLElement | null): void {
+  const drawn = card?.querySelector('canvas');
+  const ends = [...(card?.querySelectorAll('.plot + .ends span') ?? [])].map((end) => end.textContent ?? '');
+  const picture = document.createElement('canvas');
+  const context = picture.getContext('2d');
+  if (!drawn || context === null) return;
+  const scale = devicePixelRatio;
+  picture.width = drawn.width;
+  picture.height = drawn.height + 2 * TITLE_HEIGHT * scale;
+  context.fillStyle = resolved('--card');
+  context.fillRect(0, 0, picture.width, picture.height);
+  context.drawImage(drawn, 0, TITLE_HEIGHT * scale);
+  context.scale(scale, scale);
+  context.fillStyle = resolved('--ink');
+  context.font = '620 13px system-ui, sans-serif';
+  context.fillText(name, 8, 18);
+  context.font = '11px system-ui, sans-serif';
+  const bottom = picture.height / scale - 10;
+  context.fillText(ends[0] ?? '', 46, bottom);
+  context.textAlign = 'right';
+  context.fillText(ends[1] ?? '', picture.width / scale - 6, bottom);
+  picture.toBlob((content) => content && save(`${fileName(name)}.png`, content));
+}

@@ -1,0 +1,41 @@
+/** The metric that leads wherever a run is shown, with its best and its last value. */
+import { metricText } from '../../client/amounts.ts';
+import type { Operations } from '../../client/operations.ts';
+import { bestOf, finite, inOrder, isFalling, type SeriesView } from './curve.ts';
+import { shortNumber } from './format.ts';
+
+type RunAnswer = Operations['getRun']['answer'];
+type Led = Pick<RunAnswer, 'run' | 'report'>;
+
+interface Leading {
+  readonly name: string;
+  /** The best value; of a report without one, the last. */
+  readonly value: string;
+  readonly note: string;
+  readonly series: SeriesView | undefined;
+}
+
+/** As declared, as the report has it, or else what says most of what was measured. */
+export function leadingName({ run, report }: Led, all: readonly SeriesView[]): string | undefined {
+  const declared = run.declaration?.training.objective?.metric ?? report?.objective?.metric;
+  return declared ?? run.result?.metric?.name ?? inOrder(all, undefined)[0]?.name;
+}
+
+/** undefined: no number is known yet */
+export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | undefined {
+  const name = leadingName(view, all);
+  if (name === undefined) return undefined;
+  const series = inOrder(all, name).find((each) => each.name === name);
+  const mode = view.run.declaration?.training.objective?.mode;
+  const best = series && bestOf(series, mode);
+  if (series !== undefined && best !== undefined) {
+    const last = finite(series.points).at(-1)?.value ?? best.value;
+    const which = isFalling(name, mode) ? 'lowest' : 'highest';
+    const note = `${which} of ${series.pointCount}, at ${series.unit} ${shortNumber(best.position)}; last ${shortNumber(last)}`;
+    return { name, value: shortNumber(best.value), note, series };
+  }
+  const value = view.report?.metrics[name];
+  if (value === undefined) return undefined;
+  const text = value === null ? 'no number' : metricText('', value).trim();
+  return { name, value: text, note: 'as the run ended', series: undefined };
+}
