@@ -1076,6 +1076,8 @@ class GetPipelineAnswer(_GetPipelineAnswer, total=False):
     sweptObjects: int
     valid: bool
     declarationEtag: str
+    checkedBy: str
+    isScheduled: bool
     removedAt: str
     problems: list[Problem]
     updatedAt: str
@@ -1462,6 +1464,8 @@ class Pipeline(_Pipeline, total=False):
     sweptAt: str
     sweptObjects: int
     declarationEtag: str
+    checkedBy: str
+    isScheduled: bool
     removedAt: str
     problems: list[Problem]
 
