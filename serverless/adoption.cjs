@@ -79,6 +79,16 @@ async function encryptionProblems(s3, Bucket, kmsKey) {
 async function eventProblems(s3, Bucket) {
   const events = await s3.send(new GetBucketNotificationConfigurationCommand({ Bucket }));
   if (events.EventBridgeConfiguration !== undefined) return [];
+  const { QueueConfigurations = [], TopicConfigurations = [], LambdaFunctionConfigurations = [] } = events;
+  const foreign = [...QueueConfigurations, ...TopicConfigurations, ...LambdaFunctionConfigurations].filter(
+    ({ QueueArn }) => !/:tidewheel-[^:]*$/.test(QueueArn ?? ''),
+  );
+  // Those of a stack that was removed name its queue, and S3 takes no configuration that names a queue which is gone.
+  if (foreign.length === 0)
+    return [
+      `the bucket ${Bucket} sends no events to EventBridge: run aws s3api put-bucket-notification-configuration --bucket ${Bucket} ` +
+        `--notification-configuration '{"EventBridgeConfiguration":{}}' and deploy again`,
+    ];
   return [
     `the bucket ${Bucket} sends no events to EventBridge: switch it on in the console (Properties, Amazon EventBridge), or add ` +
       '"EventBridgeConfiguration": {} to what `aws s3api get-bucket-notification-configuration` prints and put it back',

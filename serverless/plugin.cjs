@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { CloudFormationClient, DescribeStacksCommand } = require('@aws-sdk/client-cloudformation');
+const { version } = require('../package.json');
 const { adoptionProblems } = require('./adoption.cjs');
 const { arnProblems, combinationProblems, conflicts, effective, parse, problemsOf, regionProblems, withDefaults } = require('./parameters.cjs');
 const { policyProblems } = require('./policy-size.cjs');
@@ -48,6 +49,7 @@ class TidewheelPlugin {
     const stack = isDeployed ? await this.stack() : undefined;
     this.parameters = effective(this.given, stack?.parameters);
     this.refuse([...combinationProblems(this.parameters), ...arnProblems(this.parameters, region)]);
+    if (isDeployed) await this.checkAdoption(this.parameters);
     this.serverless.configurationInput.params = { default: this.parameters };
   }
 
@@ -56,7 +58,7 @@ class TidewheelPlugin {
     const shaped = shapeTemplate(provider.compiledCloudFormationTemplate, withDefaults(this.parameters));
     const stackName = this.provider.naming.getStackName();
     this.refuse(policyProblems(shaped, { stackName, region: this.provider.getRegion() }));
-    shaped.Outputs = { ...shaped.Outputs, [OUTPUT]: { Value: JSON.stringify(this.parameters) } };
+    shaped.Outputs = { ...shaped.Outputs, [OUTPUT]: { Value: JSON.stringify(this.parameters) }, Release: { Value: version } };
     provider.compiledCloudFormationTemplate = shaped;
   }
 
@@ -68,6 +70,11 @@ class TidewheelPlugin {
     const chosen = JSON.parse(Outputs[OUTPUT].Value);
     const stack = await this.stack();
     this.refuse(conflicts(chosen, stack?.parameters, this.given));
+    await this.checkAdoption(chosen);
+  }
+
+  /** Also before anything is packaged: that takes a minute. */
+  async checkAdoption(chosen) {
     if (chosen.bucket === undefined && chosen.table === undefined) return;
     const config = await this.provider.getAwsSdkV3Config();
     this.refuse(await adoptionProblems(config, chosen, await this.provider.getAccountId()));

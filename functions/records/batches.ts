@@ -34,6 +34,10 @@ export const pipelineRecordSchema = z.object({
   valid: z.boolean().describe('Whether a run can use the declaration.'),
   /** Of the declaration that was checked last. */
   declarationEtag: z.string().optional(),
+  /** Release that checked it. Another one may know other rules. */
+  checkedBy: z.string().optional(),
+  /** It has a schedule, which goes with a stack that is removed. */
+  isScheduled: z.boolean().optional(),
   /** The declaration was deleted. The record stays, since its batches keep their numbers. */
   removedAt: time.optional(),
   problems: list(problemSchema).optional(),

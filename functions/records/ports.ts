@@ -3,8 +3,11 @@
 import type { Notice } from './notices.ts';
 import type { RunRecord } from './run-records.ts';
 
-/** `retriesExhausted`: it has ended because AWS throttled it or could not be reached for too long. */
-export type ExecutionStatus = 'running' | 'ended' | 'retriesExhausted';
+/**
+ * `retriesExhausted`: it has ended because AWS throttled it or could not be reached for too long. `held`: because it met
+ * what another release has stored.
+ */
+export type ExecutionStatus = 'running' | 'ended' | 'retriesExhausted' | 'held';
 
 /** What names an execution (`executionName`), and the two names that are its input. */
 export type StartedRun = Pick<RunRecord, 'runId' | 'pipeline' | 'execution'>;
@@ -37,4 +40,5 @@ export interface Schedules {
   /** Creates or replaces; at each time a run of the pipeline is started. */
   put(pipeline: string, expression: string): Promise<ScheduleOutcome>;
   remove(pipeline: string): Promise<void>;
+  has(pipeline: string): Promise<boolean>;
 }

@@ -48,9 +48,9 @@ async function provenByMarker(
   const marker = await store.readText(`${path}/${DOCUMENT_FILES.completion}`, MOST_NOTE_BYTES);
   if (marker === undefined) return undefined;
   const listed = readDocument(completionMarker, marker.text);
-  if (listed.kind === 'newer') return undefined;
   // Markers of other writers may list no files.
   if (listed.kind === 'unreadable') return progress;
+  if (listed.kind !== 'read') return undefined;
   const named = Object.entries(listed.value.files).map(([name, file]) => {
     const full = `${progress.checkpoint}/${name}`;
     return [full, { ...file, etag: files?.[full]?.etag }] as const;

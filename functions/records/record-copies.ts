@@ -9,6 +9,7 @@ import type { Clock } from '@tidewheel/kit/clock.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { kindOf, readStored, type StoredKind, valueOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { notifiedFolderSchema } from './batches.ts';
 import {
@@ -74,7 +75,7 @@ export async function keptClose(
   { pipeline, runId }: RunReference,
 ): Promise<KeptClose | undefined> {
   const stored = await store.readText(bucketKeys.closeRecord(pipeline, runId));
-  return parsed(closeSchema, stored?.text);
+  return parsed(kindOf(closeSchema), stored?.text);
 }
 
 const attemptSchema = attemptRecordSchema
@@ -113,7 +114,7 @@ async function keptAttempts(
   );
   const found: AttemptRecord[] = [];
   for (const { key } of missing) {
-    const kept = parsed(attemptSchema, (await store.readText(key))?.text);
+    const kept = parsed(kindOf(attemptSchema), (await store.readText(key))?.text);
     if (kept === undefined) continue;
     const { version: _, ...record } = kept;
     found.push({ ...record, runId, pipeline, status: 'starting', updatedAt: at, restoredAt: at });
@@ -142,7 +143,10 @@ async function attemptKeys(
 const write = (store: ObjectStore, key: string, document: object): Promise<void> =>
   store.writeText(key, `${JSON.stringify({ version: VERSION, ...document }, null, 2)}\n`);
 
-const parsed = <T>(schema: z.ZodType<T>, text = ''): T | undefined => schema.safeParse(parseJson(text)).data;
+const parsed = <Schema extends z.ZodType>(
+  kind: StoredKind<Schema>,
+  text = '',
+): z.output<Schema> | undefined => valueOf(readStored(kind, parseJson(text)));
 
 // Attempts whose records were lost come back from their copies, so that attempts are numbered on and all costs count.
 

@@ -5,6 +5,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import {
   DOCUMENT_VERSION,
   DocumentError,
@@ -165,7 +166,7 @@ async function readManifest(
     throw new DocumentError(
       `${key} is gone: restore it from an older version of the object or from a copy, or run ${repair}`,
     );
-  return readDocument(manifestShards, key, stored.text);
+  return readDocument(kindOf(manifestShards), key, stored.text);
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -44,7 +44,10 @@ export interface PipelineStore {
   /** A pipeline that was removed is listed again. Changes nothing without a record. */
   setValidity(
     name: string,
-    validity: Pick<PipelineRecord, 'valid' | 'declarationEtag' | 'problems' | 'updatedAt'>,
+    validity: Pick<
+      PipelineRecord,
+      'valid' | 'declarationEtag' | 'problems' | 'checkedBy' | 'isScheduled' | 'updatedAt'
+    >,
   ): Promise<void>;
   /** Takes the pipeline from the list and keeps its record. Changes nothing without a record. */
   remove(name: string, at: string): Promise<void>;

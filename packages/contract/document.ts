@@ -10,21 +10,15 @@
  * added, in the middle of a run. A changed meaning raises the version, and a reader says of a newer one that it is newer.
  */
 import { parseJson } from '@tidewheel/kit/json.ts';
+import { type Reading, readStored, type StoredKind } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import type { DocumentName } from './files.ts';
 
-export interface HostDocument<Schema extends z.ZodType = z.ZodType> {
-  readonly name: DocumentName;
-  /** The newest that this release reads, and the one that it writes. */
-  readonly version: number;
-  readonly schema: Schema;
-}
+export { type Reading, valueOf } from '@tidewheel/kit/stored.ts';
 
-export type Reading<T> =
-  | { readonly kind: 'read'; readonly value: T }
-  /** Of a later release, whose meaning this one does not know. */
-  | { readonly kind: 'newer'; readonly version: number }
-  | { readonly kind: 'unreadable' };
+export interface HostDocument<Schema extends z.ZodType = z.ZodType> extends StoredKind<Schema> {
+  readonly name: DocumentName;
+}
 
 export function readDocument<Schema extends z.ZodType>(
   document: HostDocument<Schema>,
@@ -33,22 +27,15 @@ export function readDocument<Schema extends z.ZodType>(
   return readContent(document, parseJson(text));
 }
 
-/** A version that is no whole number is another writer's field. */
+/** A version that is no whole number is another writer's field, and those before `version` are read as it. */
 export function readContent<Schema extends z.ZodType>(
   document: HostDocument<Schema>,
   content: unknown,
 ): Reading<z.output<Schema>> {
-  const given: unknown =
-    typeof content === 'object' && content !== null ? Reflect.get(content, 'version') : 0;
-  const version = Number.isSafeInteger(given) ? Number(given) : 0;
-  if (version > document.version) return { kind: 'newer', version };
-  const { success, data } = document.schema.safeParse(content);
-  return success ? { kind: 'read', value: data } : { kind: 'unreadable' };
-}
-
-/** @returns undefined for a text that is newer or unreadable */
-export function valueOf<T>(reading: Reading<T>): T | undefined {
-  return reading.kind === 'read' ? reading.value : undefined;
+  if (typeof content !== 'object' || content === null) return readStored(document, content);
+  const given: unknown = Reflect.get(content, 'version');
+  const version = Math.max(Number.isSafeInteger(given) ? Number(given) : 0, document.version);
+  return readStored(document, { ...content, version });
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */

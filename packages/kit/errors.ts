@@ -65,18 +65,6 @@ export class UnreadableRecordError extends TidewheelError {
   override readonly name = 'UnreadableRecordError';
 }
 
-/** @param what names the document, as the subject of the sentence */
-export function otherVersion(
-  what: string,
-  { found, read }: { readonly found: unknown; readonly read: number },
-): UnreadableRecordError {
-  const version = found === undefined ? 'no version' : `version ${JSON.stringify(found)}`;
-  const newer = typeof found === 'number' && found > read ? ', which is newer' : '';
-  return new UnreadableRecordError(
-    `${what} has ${version}, and this release reads version ${read}: use the release that wrote it${newer}`,
-  );
-}
-
 /** For `catch` at records that a decision can do without: those that cannot be read count as none. */
 export function noneIfUnreadable(error: unknown): undefined {
   if (!(error instanceof UnreadableRecordError)) throw error;

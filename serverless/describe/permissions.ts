@@ -161,7 +161,7 @@ export const createPipelineRoles = [
 export const setSchedules = [
   statement(
     'scheduler',
-    ['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'],
+    ['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule', 'GetSchedule'],
     [arn('scheduler', 'schedule/${ScheduleGroup}/*')],
   ),
   passRole(arnOf('ScheduleRole'), 'scheduler.amazonaws.com'),

@@ -178,7 +178,7 @@ describe('the classes that Retry and Catch name', () => {
     new errors.InvalidInputError('f', []),
     new errors.RunNotFoundError('r'),
     new errors.LaunchRefusedError('x'),
-    errors.otherVersion('x', { found: 1, read: 2 }),
+    new errors.UnreadableRecordError('x'),
     new errors.PlanOutdatedError('x'),
     new errors.PackingIncompleteError('x'),
     new errors.UnreadableArrivalsError('x'),

@@ -1,42 +1,46 @@
 /** What is kept of a training job, and how its status moves. Pure; times are epoch milliseconds. */
 import type { CreateTrainingJobRequest, SecondaryStatus, TrainingJobStatus } from '@aws-sdk/client-sagemaker';
+import { isTable } from '@tidewheel/kit/tables.ts';
+import * as z from 'zod';
 
-interface StatusTransition {
-  readonly status: SecondaryStatus;
-  readonly startedAt: number;
-  readonly endedAt?: number | undefined;
-  readonly message?: string | undefined;
-}
+const isText = (value: unknown): boolean => typeof value === 'string';
+const ownStatus = z.custom<TrainingJobStatus>(isText);
+const secondary = z.custom<SecondaryStatus>(isText);
 
-export interface FinalMetric {
-  readonly name: string;
-  readonly value: number;
-  readonly at: number;
-}
+const transitionSchema = z.object({
+  status: secondary,
+  startedAt: z.number(),
+  endedAt: z.number().optional(),
+  message: z.string().optional(),
+});
 
-export interface JobRecord {
-  readonly name: string;
-  readonly arn: string;
+const metricSchema = z.object({ name: z.string(), value: z.number(), at: z.number() });
+export type FinalMetric = Readonly<z.output<typeof metricSchema>>;
+
+export const jobRecordSchema = z.object({
+  name: z.string(),
+  arn: z.string(),
   /** As it was sent, without Tags. */
-  readonly request: CreateTrainingJobRequest;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly createdAt: number;
-  readonly modifiedAt: number;
-  readonly status: TrainingJobStatus;
-  readonly secondaryStatus: SecondaryStatus;
-  readonly transitions: readonly StatusTransition[];
-  readonly failureReason?: string | undefined;
-  readonly trainingStartedAt?: number | undefined;
-  readonly trainingEndedAt?: number | undefined;
+  request: z.custom<CreateTrainingJobRequest>(isTable),
+  tags: z.record(z.string(), z.string()).readonly(),
+  createdAt: z.number(),
+  modifiedAt: z.number(),
+  status: ownStatus,
+  secondaryStatus: secondary,
+  transitions: z.array(transitionSchema.readonly()).readonly(),
+  failureReason: z.string().optional(),
+  trainingStartedAt: z.number().optional(),
+  trainingEndedAt: z.number().optional(),
   /** Seconds with capacity held, over all restarts; the phase under way is not in it. */
-  readonly trainingSeconds: number;
+  trainingSeconds: z.number(),
   /** The same in On-Demand seconds: Spot seconds count as their share of the On-Demand price. */
-  readonly billableSeconds: number;
+  billableSeconds: z.number(),
   /** Set while capacity is held. */
-  readonly phase?: { readonly startedAt: number; readonly billingRate: number } | undefined;
-  readonly modelUri?: string | undefined;
-  readonly metrics: readonly FinalMetric[];
-}
+  phase: z.object({ startedAt: z.number(), billingRate: z.number() }).readonly().optional(),
+  modelUri: z.string().optional(),
+  metrics: z.array(metricSchema.readonly()).readonly(),
+});
+export type JobRecord = Readonly<z.output<typeof jobRecordSchema>>;
 
 export interface StatusChange {
   readonly status: TrainingJobStatus;

@@ -1,8 +1,10 @@
 /** The jobs on disk: one JSON file each, replaced as a whole, so that Describe and List survive a restart. */
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '@tidewheel/kit/errors.ts';
-import type { JobRecord } from './job-record.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { readStored, whyUnread } from '@tidewheel/kit/stored.ts';
+import { isTable } from '@tidewheel/kit/tables.ts';
+import { type JobRecord, jobRecordSchema } from './job-record.ts';
 
 export interface JobStore {
   directoryOf(name: string): string;
@@ -51,33 +53,29 @@ export async function openJobStore(stateDirectory: string): Promise<JobStore> {
   };
 }
 
+/** Release 0.1.0 wrote no version. */
+const RECORD = { version: 1, schema: jobRecordSchema, upgrade: (before: object) => ({ ...before }) };
+
 async function loadAll(jobs: string, log: (line: string) => void): Promise<readonly JobRecord[]> {
   const records: JobRecord[] = [];
   for (const name of (await readdir(jobs)).toSorted()) {
-    try {
-      const record: unknown = JSON.parse(await readFile(join(jobs, name, RECORD_FILE), 'utf8'));
-      if (isRecord(record) && record.name === name) records.push(record);
-      else log(`${join(jobs, name)} holds no training job and is left alone`);
-    } catch (error) {
-      log(`${join(jobs, name)} cannot be read and is left alone: ${messageOf(error)}`);
-    }
+    const text = await readFile(join(jobs, name, RECORD_FILE), 'utf8').catch(() => '');
+    const content = parseJson(text);
+    const reading = readStored(RECORD, isTable(content) ? { version: 0, ...content } : content);
+    if (reading.kind !== 'read')
+      log(`${whyUnread(`the job in ${join(jobs, name)}`, RECORD, reading)}; it is left alone`);
+    else if (reading.value.name === name) records.push(reading.value);
+    else log(`the job in ${join(jobs, name)} has another name, and is left alone`);
   }
   return records;
 }
-
-const isRecord = (value: unknown): value is JobRecord =>
-  typeof value === 'object' &&
-  value !== null &&
-  'name' in value &&
-  'request' in value &&
-  'transitions' in value;
 
 async function writeRecord(directory: string, record: JobRecord): Promise<void> {
   await mkdir(directory, { recursive: true });
   const temporary = join(directory, `.${RECORD_FILE}.new`);
   const file = await open(temporary, 'w');
   try {
-    await file.writeFile(`${JSON.stringify(record, null, 1)}\n`);
+    await file.writeFile(`${JSON.stringify({ version: RECORD.version, ...record }, null, 1)}\n`);
     await file.sync();
   } finally {
     await file.close();

@@ -1,5 +1,6 @@
 /** The list of all runs: an index of them by the month in which they began, and the months that have any. */
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { type ListedRun, listedOf, listedRunSchema, runRecordSchema } from '../../records/run-records.ts';
 import { type Item, readable } from '../../records/stored-records.ts';
@@ -164,8 +165,11 @@ async function bringIn(table: StoredTable, keysOf: BegunIndex['keysOf'], item: I
   // A list by pipeline names what this release cannot read.
   const [run] = readable(runRecordSchema, item);
   if (!begun.success) return;
-  await table.update(
-    { pk: String(pk), sk: String(sk) },
-    { ...(await keysOf(begun.data)), ...(run && { listed: listedOf(run) }) },
-  );
+  const keys = await keysOf(begun.data);
+  await table
+    .update(
+      { pk: String(pk), sk: String(sk) },
+      { ...keys, ...(run && { listed: listedOf(run) }) },
+    )
+    .catch(noneIfUnreadable);
 }

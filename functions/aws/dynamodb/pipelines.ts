@@ -30,14 +30,13 @@ export function pipelineStore(table: StoredTable): PipelineStore {
       const created = await table.create({ ...pipelineKey(name), listKey: ALL_PIPELINES, ...fresh });
       return created === 'created' ? fresh : ((await get(name)) ?? fresh);
     },
-    setValidity: async (name, { valid, declarationEtag, problems, updatedAt }) => {
+    setValidity: async (name, { problems, ...validity }) => {
       await table.update(pipelineKey(name), {
         listKey: ALL_PIPELINES,
         removedAt: undefined,
-        valid,
-        declarationEtag,
+        declarationEtag: undefined,
+        ...validity,
         problems: problems?.length ? problems : undefined,
-        updatedAt,
       });
     },
     remove: async (name, at) => {

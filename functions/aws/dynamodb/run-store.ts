@@ -10,7 +10,7 @@ import {
   type RunRequest,
   runRecordSchema,
 } from '../../records/run-records.ts';
-import { type Item, recordOf } from '../../records/stored-records.ts';
+import { type Item, RECORDS, recordOf } from '../../records/stored-records.ts';
 import type { RunStore, Tell } from '../../records/stores.ts';
 import { begunIndex } from './begun.ts';
 import { pipelineKey } from './pipelines.ts';
@@ -57,7 +57,10 @@ function pipelineAfter(
     ].join(', '),
     ...(removed.length === 0 ? [] : [`REMOVE ${removed.map(([name]) => name).join(', ')}`]),
   ];
-  const values = Object.fromEntries(set.map(([name, value]) => [`:${name}`, value]));
+  const values = {
+    ...Object.fromEntries(set.map(([name, value]) => [`:${name}`, value])),
+    ':version': RECORDS.version,
+  };
   return {
     UpdateExpression: expression.join(' '),
     ExpressionAttributeValues: { ':next': batch + 1, ':batch': batch, ':at': at, ...values },
@@ -74,10 +77,10 @@ async function closeBatch(
   close: Close,
 ): Promise<void> {
   const isUnrequested = run.request === undefined;
-  const { ReturnValues: _, ...runUpdate } = updateOf(
-    runAfter(close),
-    isUnrequested ? { request: undefined } : {},
-  );
+  const { ReturnValues: _, ...runUpdate } = updateOf(runAfter(close), {
+    version: RECORDS.version,
+    ...(isUnrequested && { request: undefined }),
+  });
   try {
     await table.transact([
       { Update: { TableName: table.name, Key: runKey(run.runId), ...runUpdate } },
@@ -85,13 +88,16 @@ async function closeBatch(
         Update: {
           TableName: table.name,
           Key: pipelineKey(run.pipeline),
-          ConditionExpression: 'openBatch = :batch',
+          ConditionExpression: 'openBatch = :batch AND version = :version',
           ...pipelineAfter(run.batch, close),
         },
       },
     ]);
   } catch (error: unknown) {
     const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+    const keys = [runKey(run.runId), pipelineKey(run.pipeline)];
+    const wasRaised = (await Promise.all(keys.map((key) => table.raise(key)))).includes(true);
+    if (wasRaised) throw new TransientError(`the records of ${run.runId} were of the release before`);
     // The only expected failure is that the batch is already closed.
     if (reasons[1]?.Code === 'ConditionalCheckFailed') return;
     const isRequested = isUnrequested && reasons[0]?.Code === 'ConditionalCheckFailed';

@@ -14,8 +14,9 @@ import {
   type TransactWriteCommandInput,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import type * as z from 'zod';
-import { type Item, RECORD_VERSION, readable, recordOf } from '../../records/stored-records.ts';
+import { raised } from '@tidewheel/kit/stored.ts';
+import * as z from 'zod';
+import { type Item, RECORDS, readable, recordOf } from '../../records/stored-records.ts';
 import type { Tell } from '../../records/stores.ts';
 
 export interface Key {
@@ -45,6 +46,7 @@ export interface StoredTable {
    * Sets (or, for undefined, removes) attributes of an existing item and returns the whole.
    * @param expected values that the item must have; undefined for an attribute that must be absent
    * @returns undefined if there is no such item
+   * @throws UnreadableRecordError for an item that this release does not know how to change
    */
   update(key: Key, change: Item, expected?: Item): Promise<Item | undefined>;
   /** Steps over records that cannot be read, and names them. */
@@ -67,43 +69,55 @@ export interface StoredTable {
   /** The same of the whole table, in no order. */
   scanPage(input: Omit<ScanCommandInput, 'TableName'>): Promise<Page>;
   transact(items: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<void>;
+  /**
+   * Rewrites an item of the version before, after its change was refused.
+   * @returns whether the change may succeed now
+   * @throws UnreadableRecordError
+   */
+  raise(key: Key): Promise<boolean>;
   readonly name: string;
 }
 
-export function storedTable(dynamo: DynamoDBDocumentClient, name: string): StoredTable {
+export function storedTable(
+  dynamo: DynamoDBDocumentClient,
+  name: string,
+  format: typeof RECORDS = RECORDS,
+): StoredTable {
+  const { version } = format;
+  const read = (key: Key) => readItem(dynamo, name, key);
+  const raise = (key: Key) => raiseItem({ dynamo, name, format }, key);
   return {
     name,
-    get: async (key) =>
-      (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item,
-    create: async (item) =>
-      unlessConditionFails(
-        async () => {
-          await dynamo.send(
-            new PutCommand({
-              TableName: name,
-              Item: { ...item, version: RECORD_VERSION },
-              ConditionExpression: 'attribute_not_exists(pk)',
-            }),
-          );
-          return 'created' as const;
-        },
-        () => 'exists' as const,
-      ),
-    put: async (item) => {
-      await dynamo.send(new PutCommand({ TableName: name, Item: { ...item, version: RECORD_VERSION } }));
+    raise,
+    get: async (key) => {
+      const item = await read(key);
+      return item && { ...raised(format, item) };
     },
-    update: async (key, change, expected) =>
-      unlessConditionFails(
-        async () =>
-          (
-            await dynamo.send(
-              new UpdateCommand({ TableName: name, Key: { ...key }, ...updateOf(change, expected) }),
-            )
-          ).Attributes,
-        () => undefined,
-      ),
+    create: async (item) =>
+      (await unlessConditionFails(async () => {
+        await dynamo.send(
+          new PutCommand({
+            TableName: name,
+            Item: { ...item, version },
+            ConditionExpression: 'attribute_not_exists(pk)',
+          }),
+        );
+        return 'created' as const;
+      })) ?? 'exists',
+    put: async (item) => {
+      await dynamo.send(new PutCommand({ TableName: name, Item: { ...item, version } }));
+    },
+    update: async (key, change, expected) => {
+      const input = { TableName: name, Key: { ...key }, ...updateOf(change, { ...expected, version }) };
+      for (;;) {
+        const changed = await unlessConditionFails(
+          async () => (await dynamo.send(new UpdateCommand(input))).Attributes,
+        );
+        if (changed !== undefined || !(await raise(key))) return changed;
+      }
+    },
     query: async (schema, input, { limit, tell } = {}) =>
-      queryAll(dynamo, { ...input, TableName: name }, (item) => readable(schema, item, tell), limit),
+      queryAll(dynamo, { ...input, TableName: name }, (item) => readable(schema, item, tell, format), limit),
     queryPrefix: async (schema, pk, prefix) => {
       const input = {
         TableName: name,
@@ -111,7 +125,7 @@ export function storedTable(dynamo: DynamoDBDocumentClient, name: string): Store
         ExpressionAttributeValues: { ':pk': pk, ':prefix': prefix },
         ConsistentRead: true,
       };
-      return queryAll(dynamo, input, (item) => [recordOf(schema, item)]);
+      return queryAll(dynamo, input, (item) => [recordOf(schema, item, format)]);
     },
     readPage: async (input) => pageOf(await dynamo.send(new QueryCommand({ ...input, TableName: name }))),
     scanPage: async (input) => pageOf(await dynamo.send(new ScanCommand({ ...input, TableName: name }))),
@@ -162,13 +176,39 @@ export function updateOf(change: Item, expected: Item = {}) {
   };
 }
 
-async function unlessConditionFails<T, U>(action: () => Promise<T>, otherwise: () => U): Promise<T | U> {
+async function unlessConditionFails<T>(action: () => Promise<T>): Promise<T | undefined> {
   try {
     return await action();
   } catch (error: unknown) {
-    if (error instanceof ConditionalCheckFailedException) return otherwise();
+    if (error instanceof ConditionalCheckFailedException) return undefined;
     throw error;
   }
+}
+
+const readItem = async (dynamo: DynamoDBDocumentClient, name: string, key: Key): Promise<Item | undefined> =>
+  (await dynamo.send(new GetCommand({ TableName: name, Key: { ...key }, ConsistentRead: true }))).Item;
+
+interface Formatted {
+  readonly dynamo: DynamoDBDocumentClient;
+  readonly name: string;
+  readonly format: typeof RECORDS;
+}
+
+async function raiseItem({ dynamo, name, format }: Formatted, key: Key): Promise<boolean> {
+  const before = await readItem(dynamo, name, key);
+  if (before === undefined || before['version'] === format.version) return false;
+  recordOf(z.unknown(), before, format);
+  const seen = updateOf({}, { version: before['version'], updatedAt: before['updatedAt'] });
+  const put = new PutCommand({
+    TableName: name,
+    Item: raised(format, before),
+    ConditionExpression: seen.ConditionExpression,
+    ExpressionAttributeNames: seen.ExpressionAttributeNames,
+    ExpressionAttributeValues: seen.ExpressionAttributeValues,
+  });
+  // A writer that was faster may have raised it, or changed it as the release before does.
+  await unlessConditionFails(() => dynamo.send(put));
+  return true;
 }
 
 /** @param limit of records, of which an item that cannot be read is none */

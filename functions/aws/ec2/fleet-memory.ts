@@ -5,6 +5,7 @@ import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { kindOf, storedOrThrow } from '@tidewheel/kit/stored.ts';
 import type { FleetInstance } from '../../launch/ec2/fleet-view.ts';
 import { hostRequests, membersSchema, type RoundState, roundSchema } from '../../launch/ec2/host-requests.ts';
 import {
@@ -42,7 +43,7 @@ export async function readFleetMemory(store: ObjectStore, jobName: string): Prom
   if (folder === undefined || stored === undefined) return undefined;
   return {
     folder,
-    document: jobDocumentSchema.parse(JSON.parse(stored.text)),
+    document: storedOrThrow(folder + JOB_DOCUMENT, kindOf(jobDocumentSchema), parseJson(stored.text)),
     reports: await reportsOf(store, folder),
     rounds: await newestRound(store, folder),
     stopRequestedAt: await stopRequestedAt(store, folder),

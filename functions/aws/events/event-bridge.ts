@@ -5,6 +5,7 @@ import {
   ConflictException,
   CreateScheduleCommand,
   DeleteScheduleCommand,
+  GetScheduleCommand,
   ResourceNotFoundException,
   type SchedulerClient,
   UpdateScheduleCommand,
@@ -52,13 +53,18 @@ export function eventBridgeSchedules(scheduler: SchedulerClient, target: Schedul
       }
     },
     remove: async (pipeline) => {
-      try {
-        await scheduler.send(new DeleteScheduleCommand({ Name: pipeline, GroupName: target.groupName }));
-      } catch (error: unknown) {
-        if (!(error instanceof ResourceNotFoundException)) throw error;
-      }
+      const { groupName: GroupName } = target;
+      await scheduler.send(new DeleteScheduleCommand({ Name: pipeline, GroupName })).catch(noneIfMissing);
+    },
+    has: async (pipeline) => {
+      const named = new GetScheduleCommand({ Name: pipeline, GroupName: target.groupName });
+      return (await scheduler.send(named).catch(noneIfMissing)) !== undefined;
     },
   };
+}
+
+function noneIfMissing(error: unknown): undefined {
+  if (!(error instanceof ResourceNotFoundException)) throw error;
 }
 
 const DETAIL_VERSION = 1;

@@ -12,10 +12,13 @@ import {
   TaskTimedOut,
 } from '@aws-sdk/client-sfn';
 import { executionName } from '../../records/batches.ts';
-import type { Executions } from '../../records/ports.ts';
+import type { ExecutionStatus, Executions } from '../../records/ports.ts';
 
-/** Error of the Fail state of this name, in statemachines/run.asl.json. */
-const RETRIES_EXHAUSTED = 'RetriesExhausted';
+/** By the error of a Fail state in statemachines/run.asl.json, or of the Report state. */
+const ENDED: Readonly<Record<string, ExecutionStatus>> = {
+  RetriesExhausted: 'retriesExhausted',
+  UnreadableRecordError: 'held',
+};
 
 export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string): Executions {
   const arnOf = (name: string) => `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
@@ -23,7 +26,7 @@ export function stepFunctionsExecutions(sfn: SFNClient, stateMachineArn: string)
     try {
       const execution = await sfn.send(new DescribeExecutionCommand({ executionArn: arnOf(name) }));
       if (execution.status === 'RUNNING' || execution.status === 'PENDING_REDRIVE') return 'running';
-      return execution.error === RETRIES_EXHAUSTED ? 'retriesExhausted' : 'ended';
+      return ENDED[execution.error ?? ''] ?? 'ended';
     } catch (error: unknown) {
       if (error instanceof ExecutionDoesNotExist) return undefined;
       throw error;

@@ -4,11 +4,10 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
-import { otherVersion, problemsText, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { check } from '@tidewheel/kit/validation.ts';
+import { kindOf, storedOrThrow } from '@tidewheel/kit/stored.ts';
 import {
   type AttemptOutcome,
   attemptCost,
@@ -403,8 +402,6 @@ function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: str
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 const round = (value: number, digits: number) => Math.round(value * 10 ** digits) / 10 ** digits;
 
-const versioned = z.looseObject({ version: z.unknown().optional() });
-
 /**
  * @returns undefined where there is none, or a person has damaged it
  * @throws UnreadableRecordError
@@ -414,14 +411,8 @@ export async function readReport(
   { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<RunReport | undefined> {
   const stored = await store.readText(bucketKeys.report(pipeline, runId));
-  const { data } = versioned.safeParse(parseJson(stored?.text ?? ''));
-  if (data === undefined) return undefined;
-  const report = `the report of ${runId}`;
-  if (data.version !== REPORT_VERSION)
-    throw otherVersion(report, { found: data.version, read: REPORT_VERSION });
-  const read = check(reportSchema, data, 'hidden');
-  if (read.ok) return read.value;
-  throw new UnreadableRecordError(
-    `${report} is of another release or damaged: ${problemsText(read.problems)}`,
-  );
+  const content = parseJson(stored?.text ?? '');
+  return typeof content === 'object'
+    ? storedOrThrow(`the report of ${runId}`, kindOf(reportSchema), content)
+    : undefined;
 }

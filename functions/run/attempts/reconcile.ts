@@ -85,7 +85,7 @@ export async function reconcile(
   );
   const resumed: string[] = [];
   const resume = async (run: RunRecord): Promise<void> => {
-    if (await resumeIfDropped(deps, run)) resumed.push(run.runId);
+    if (await resumeIfDropped(deps, run, options)) resumed.push(run.runId);
   };
   await each(
     await deps.runs.listOpen(tell),
@@ -178,7 +178,11 @@ async function hasEnded(deps: ReconcileDeps, jobName: string): Promise<boolean> 
   return runId !== undefined && run !== undefined && isRunOver(deps, { runId, pipeline: run.pipeline });
 }
 
-async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<boolean> {
+async function resumeIfDropped(
+  deps: ReconcileDeps,
+  listed: RunRecord,
+  { sweep }: { readonly sweep: boolean },
+): Promise<boolean> {
   const status = await deps.executions.status(executionName(listed.runId, listed.execution));
   // The run is read after the status, because an execution ends after its run is closed and the index may lag.
   const run = await deps.runs.get(listed.runId);
@@ -195,6 +199,7 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
     if ((await deps.executions.start(run)) === 'closed') await continueRun(deps, run);
     return true;
   }
+  if (isHeld(status, run, sweep)) return false;
   // A run of which this release cannot read everything is held: no execution could go on, and none may end it.
   await deps.attempts.list(run.runId);
   const timeline = await deps.timeline.list(run.runId);
@@ -213,13 +218,19 @@ async function resumeIfDropped(deps: ReconcileDeps, listed: RunRecord): Promise<
   return true;
 }
 
+/** An execution would meet the same until another release is there. A person's stop does not wait. */
+const isHeld = (status: ExecutionStatus, { stop }: RunRecord, sweep: boolean): boolean =>
+  status === 'held' && !sweep && stop === undefined;
+
 function whyGivenUp(
   { execution }: RunRecord,
   status: ExecutionStatus,
   timeline: readonly TimelineEntry[],
 ): string | undefined {
+  if (status === 'held') return undefined;
   const isRefused = status === 'retriesExhausted';
-  if (execution < (isRefused ? MAXIMUM_UNAVAILABLE : MAXIMUM_EXECUTIONS)) return undefined;
+  const held = timeline.filter(({ kind }) => kind === 'RunHeld').length;
+  if (execution - held < (isRefused ? MAXIMUM_UNAVAILABLE : MAXIMUM_EXECUTIONS)) return undefined;
   const why = isRefused ? 'while AWS refused its calls or did not answer' : 'without an outcome';
   const news = timeline.findLast(({ kind }) => kind !== 'Resumed')?.text ?? 'none';
   return `${execution} executions of the run ended ${why}: their histories in Step Functions name the cause. Its last news: ${news}`;

@@ -1,7 +1,12 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { noneIfUnreadable, RunNotFoundError, TransientError } from '@tidewheel/kit/errors.ts';
+import {
+  noneIfUnreadable,
+  RunNotFoundError,
+  TransientError,
+  UnreadableRecordError,
+} from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { missOf } from '@tidewheel/placement/estimate.ts';
@@ -22,8 +27,21 @@ export interface RunVerdict {
   readonly reason: string;
 }
 
-/** @returns what the states after Report read */
+/** A state met what another release has stored. That release, or a later one, may end the run well. */
+const OF_ANOTHER_RELEASE = ['UnreadableRecordError', 'DocumentVersionError'];
+
+/**
+ * @returns what the states after Report read
+ * @throws UnreadableRecordError for a run that is held: its execution ends with that, and `reconcile` continues it
+ */
 export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachineResult & { runId: string }) {
+  const { error } = result;
+  if (error !== undefined && OF_ANOTHER_RELEASE.includes(error.Error)) {
+    const text = errorText(error);
+    const at = deps.clock.now().toISOString();
+    await deps.timeline.add(runId, { id: `held-${at}`, at, kind: 'RunHeld', text: `${text}. ${GOES_ON}` });
+    throw new UnreadableRecordError(text);
+  }
   const { status, failure = '' } = await reportRun(deps, runId, runVerdictOf(result));
   const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
   return { status, failure, whenDone };
@@ -171,6 +189,8 @@ interface StateMachineResult {
   readonly judgement?: { readonly kind: string; readonly reason: string } | undefined;
   readonly error?: { readonly Error: string; readonly Cause?: string | undefined } | undefined;
 }
+
+const GOES_ON = 'The run waits for a release that reads it, and tries once an hour';
 
 const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
 

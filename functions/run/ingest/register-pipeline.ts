@@ -5,6 +5,7 @@ import { type Pipeline, pipelineName } from '@tidewheel/declaration/pipeline.ts'
 import { pastScheduleProblems, readStored } from '@tidewheel/declaration/read.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { RELEASE } from '@tidewheel/kit/stored.ts';
 import type { Schedules } from '../../records/ports.ts';
 import { type Allowed, readAllowedStored } from './allowed.ts';
 import { ensurePipeline, type WakeDeps, type Woken, wakeRun } from './wake.ts';
@@ -48,6 +49,8 @@ export async function registerPipeline(deps: RegisterDeps, name: string): Promis
     valid,
     problems,
     declarationEtag: stored.etag,
+    checkedBy: RELEASE,
+    isScheduled: declaration.valid && valid && declaration.pipeline.schedule !== undefined,
     updatedAt: deps.clock.now().toISOString(),
   });
   if (!valid) return { kind: 'invalid', problems };
@@ -58,12 +61,20 @@ export async function registerPipeline(deps: RegisterDeps, name: string): Promis
   return { kind: 'valid' };
 }
 
-/** Pipelines whose record does not say what the bucket says: events of these were lost, or the table was. */
+/**
+ * Pipelines whose record does not say what the bucket says: events of these were lost, or the table was. Those that another
+ * release has checked, or whose schedule has gone with a stack, are checked again.
+ */
 export async function outdatedPipelines({
   pipelines,
+  schedules,
   store,
-}: Pick<RegisterDeps, 'pipelines' | 'store'>): Promise<readonly string[]> {
-  const recorded = new Map((await pipelines.list()).map((each) => [each.name, each.declarationEtag]));
+}: Pick<RegisterDeps, 'pipelines' | 'schedules' | 'store'>): Promise<readonly string[]> {
+  const recorded = new Map<string, string | undefined>();
+  for (const { name, declarationEtag, checkedBy, isScheduled = false } of await pipelines.list()) {
+    const isGone = isScheduled && !(await schedules.has(name));
+    recorded.set(name, checkedBy !== RELEASE || isGone ? undefined : declarationEtag);
+  }
   const outdated: string[] = [];
   for await (const { key, etag } of store.list(PIPELINES_PREFIX)) {
     const named = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));

@@ -1,6 +1,7 @@
 /** How far a run has deleted what it packed. A plan reads there what no owner has deleted. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, readText } from '../documents/blob-store.ts';
 import { DOCUMENT_VERSION, readDocument } from '../documents/documents.ts';
@@ -28,7 +29,7 @@ export async function readBookmark(
 ): Promise<DeletionBookmark | undefined> {
   const key = bucketKeys.deletion(pipeline, runId);
   const text = await readText(store, key);
-  return text === undefined ? undefined : readDocument(bookmarkSchema, key, text);
+  return text === undefined ? undefined : readDocument(kindOf(bookmarkSchema), key, text);
 }
 
 export async function writeBookmark(

@@ -4,6 +4,7 @@
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, readText } from '../documents/blob-store.ts';
 import { DOCUMENT_VERSION, documentVersion, readDocument } from '../documents/documents.ts';
@@ -21,7 +22,7 @@ const documentsOf = (store: BlobStore, pipeline: string): Promise<readonly strin
 export async function readRetractions(store: BlobStore, pipeline: string): Promise<readonly Retraction[]> {
   const documents = await documentsOf(store, pipeline);
   const texts = await Promise.all(documents.map((key) => readText(store, key)));
-  return documents.map((key, index) => readDocument(retractionSchema, key, texts[index] ?? '').keys);
+  return documents.map((key, index) => readDocument(kindOf(retractionSchema), key, texts[index] ?? '').keys);
 }
 
 /** @param known the number of older ones */

@@ -10,6 +10,7 @@ import {
   type PackingSettings,
   type Pipeline,
 } from '@tidewheel/declaration/pipeline.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { noteRetraction, readRetractions } from '../arrivals/retractions.ts';
 import { type BlobStore, readText } from '../documents/blob-store.ts';
@@ -311,5 +312,5 @@ export async function readCompactionPlan(
   const key = packingKeys(pipeline, generation).planCommit;
   const text = await readText(store, key);
   if (text === undefined) throw new Error(`${generation} has no plan at ${key}: plan the compaction first`);
-  return readDocument(compactionPlanSchema, key, text);
+  return readDocument(kindOf(compactionPlanSchema), key, text);
 }

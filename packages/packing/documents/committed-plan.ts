@@ -3,6 +3,7 @@
  * or need another image engine; the new release cannot pack what is left of it, or not to the same bytes.
  */
 import { PlanOutdatedError } from '@tidewheel/kit/errors.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import { type BlobStore, joinChunks } from './blob-store.ts';
 import { DocumentError, type Plan, planSchema, readDocument } from './documents.ts';
 import { IMAGE_ENGINE } from './image-preparation.ts';
@@ -53,7 +54,7 @@ async function storedPlan(store: BlobStore, run: RunName): Promise<StoredPlan | 
 
 function parsePlan(key: string, text: string): Plan | PlanOutdatedError {
   try {
-    return readDocument(planSchema, key, text);
+    return readDocument(kindOf(planSchema), key, text);
   } catch (cause: unknown) {
     if (!(cause instanceof DocumentError)) throw cause;
     return new PlanOutdatedError(`${cause.message}. ${PLANS_AGAIN}`, { cause });

@@ -4,47 +4,44 @@
  */
 
 import { SPLITS } from '@tidewheel/declaration/packing-settings.ts';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { readStored, type StoredKind, whyUnread } from '@tidewheel/kit/stored.ts';
 import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { hasSum, type KeptSums } from './blob-store.ts';
 import { deferralSchema, exclusionSchema, rejectionSchema } from './rejections.ts';
 
 /**
- * The only version that this release reads. Raise it with every change of form: a run that is packing then plans again,
- * and every other document of the old version is refused.
+ * Of each document, until its form changes. Then its kind gets a version of its own and an `upgrade`; a plan without one is
+ * made again, and every other document of the old version is refused.
  */
 export const DOCUMENT_VERSION = 1;
 export const documentVersion = z.literal(DOCUMENT_VERSION);
-const versioned = z.looseObject({ version: z.number() });
 
 /** A stored document is damaged, or has another version. */
 export class DocumentError extends Error {
-  override readonly name = 'DocumentError';
+  override readonly name: string = 'DocumentError';
+}
+
+/** Another release can read it, so its run is held. */
+export class DocumentVersionError extends DocumentError {
+  override readonly name = 'DocumentVersionError';
 }
 
 /** @throws DocumentError */
 export function readDocument<Schema extends z.ZodType>(
-  schema: Schema,
+  kind: StoredKind<Schema>,
   key: string,
   text: string,
 ): z.output<Schema> {
-  try {
-    const value: unknown = JSON.parse(text);
-    const { data } = versioned.safeParse(value);
-    if (data !== undefined && data.version !== DOCUMENT_VERSION)
-      throw new DocumentError(
-        `${key} has version ${data.version}, but this release reads version ${DOCUMENT_VERSION}: use the release that wrote it`,
-      );
-    return schema.parse(value);
-  } catch (cause: unknown) {
-    if (cause instanceof DocumentError) throw cause;
-    throw new DocumentError(
-      `${key} is damaged: restore it from an older version of the object or from a copy`,
-      {
-        cause,
-      },
-    );
-  }
+  const reading = readStored(kind, parseJson(text));
+  if (reading.kind === 'read') return reading.value;
+  if (reading.kind !== 'unreadable' && reading.version !== undefined)
+    throw new DocumentVersionError(whyUnread(key, kind, reading));
+  throw new DocumentError(
+    `${key} is damaged: restore it from an older version of the object or from a copy`,
+    { cause: reading },
+  );
 }
 
 /**

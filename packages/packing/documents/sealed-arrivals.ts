@@ -2,6 +2,7 @@
 
 import { bucketKeys, parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
 import { mapLimited } from '@tidewheel/kit/limited.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import { type BlobReader, type BlobStore, readText } from './blob-store.ts';
 import { DocumentError, readDocument } from './documents.ts';
 import { type Manifest, manifestSchema } from './manifest.ts';
@@ -38,7 +39,7 @@ function parseManifest(
   text: string,
 ): Manifest {
   try {
-    return readDocument(manifestSchema, key, text);
+    return readDocument(kindOf(manifestSchema), key, text);
   } catch (cause: unknown) {
     if (!(cause instanceof DocumentError)) throw cause;
     throw new ManifestError(

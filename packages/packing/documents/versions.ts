@@ -8,6 +8,7 @@ import { bucketKeys, parseGeneration } from '@tidewheel/contract/bucket-keys.ts'
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, listPages, readText } from './blob-store.ts';
 import { DOCUMENT_VERSION, DocumentError, readDocument } from './documents.ts';
@@ -96,7 +97,7 @@ export async function readVersion(
   const text = await store.read(key);
   if (text === undefined)
     throw new DocumentError(`${key} is gone: restore it from an older version of the object or from a copy`);
-  return readDocument(datasetVersionSchema, key, text);
+  return readDocument(kindOf(datasetVersionSchema), key, text);
 }
 
 /** Undefined if nothing was sealed yet. */

@@ -3,9 +3,11 @@
  * rejected. So a later plan that lists the same in a range need not read the sealed lists for it.
  */
 
+import { parseJson } from '@tidewheel/kit/json.ts';
+import { kindOf, readStored, valueOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
-import { compressPlanned, decompress } from '../documents/compressed-lines.ts';
+import { compressPlanned, readableText } from '../documents/compressed-lines.ts';
 import { DOCUMENT_VERSION } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
 import { splitKey } from '../documents/member-names.ts';
@@ -119,11 +121,7 @@ async function newestOfRun(
 
 /** A damaged object counts as none: it only saves time. */
 function parsed(bytes: Uint8Array): z.output<typeof rangesSchema> | undefined {
-  try {
-    return rangesSchema.safeParse(JSON.parse(decompress(bytes))).data;
-  } catch {
-    return undefined;
-  }
+  return valueOf(readStored(kindOf(rangesSchema), parseJson(readableText(bytes))));
 }
 
 /** A page of a listing. Two neighbours that hold no more than two pages together become one. */

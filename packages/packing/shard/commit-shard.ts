@@ -3,6 +3,8 @@
  * can then complete the upload that the record names. So a worker may die at any line, and two workers may have read
  * different things: all of them see one shard.
  */
+
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import { type BlobStore, type HeadResult, joinChunks, SUM_KINDS } from '../documents/blob-store.ts';
 import { readDocument, type ShardRecord, shardRecordSchema } from '../documents/documents.ts';
 
@@ -15,7 +17,7 @@ async function readStored(store: BlobStore, key: string): Promise<StoredRecord |
   const found = await store.get(key);
   if (found.kind !== 'found') return undefined;
   const text = new TextDecoder().decode(joinChunks(found.chunks));
-  return { record: readDocument(shardRecordSchema, key, text), etag: found.etag };
+  return { record: readDocument(kindOf(shardRecordSchema), key, text), etag: found.etag };
 }
 
 const encode = (record: ShardRecord): Buffer => Buffer.from(JSON.stringify(record));

@@ -1,6 +1,7 @@
 /** Every stored document has a version. A reader refuses another version and a damaged document, with the remedy. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { RELEASE } from '@tidewheel/kit/stored.ts';
 import { describe, expect, it } from 'vitest';
 import { packedInDrops, runOf } from '../../../test/support/builders/compaction.ts';
 import { PIPELINE, settings } from '../../../test/support/builders/packing.ts';
@@ -55,7 +56,7 @@ describe.each(Object.entries(DOCUMENTS))('a stored %s', (_name, documentIn) => {
     const document = JSON.parse(store.body(key).toString()) as object;
     store.seed(key, JSON.stringify({ ...document, version: 2 }));
     await expect(read()).rejects.toThrow(
-      `${key} has version 2, but this release reads version 1: use the release that wrote it`,
+      `${key} has version 2, and release ${RELEASE} reads version 1: use the release that wrote it`,
     );
   });
 

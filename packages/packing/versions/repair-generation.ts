@@ -6,6 +6,7 @@
 import { parseGeneration } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import { manifestsOfPlan, packCompaction } from '../compaction/compact-shards.ts';
 import { itemsOf, readCompactionPlan } from '../compaction/plan-compaction.ts';
 import { sealCompaction } from '../compaction/seal-compaction.ts';
@@ -104,7 +105,7 @@ async function joinAgain(store: BlobStore, { pipeline, generation, packing }: Re
 async function forgetLost(store: BlobStore, recordKey: string): Promise<void> {
   const text = await readText(store, recordKey);
   if (text === undefined) return;
-  const { key, bytes, samples } = readDocument(shardRecordSchema, recordKey, text);
+  const { key, bytes, samples } = readDocument(kindOf(shardRecordSchema), recordKey, text);
   if (samples > 0 && (await store.head(key))?.size !== bytes) await store.delete(recordKey);
 }
 

@@ -4,7 +4,8 @@ import type { DatasetSize } from '@tidewheel/catalog/data-on-hosts.ts';
 import { factsWith, type ReadFacts } from '@tidewheel/catalog/hardware.ts';
 import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import { otherVersion } from '@tidewheel/kit/errors.ts';
+import { storedOrThrow } from '@tidewheel/kit/stored.ts';
+import * as z from 'zod';
 import { observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Observation } from '../belief/observation.ts';
@@ -91,20 +92,15 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
 });
 
-/** @throws UnreadableRecordError */
-export function storedQuestion({ question }: Pick<StoredDecision, 'question'>): StoredQuestion {
-  if (isOfThisVersion(question)) return question;
-  const found =
-    typeof question === 'object' && question !== null && 'version' in question ? question.version : undefined;
-  throw otherVersion('the question of this decision', { found, read: QUESTION_VERSION });
-}
+/** Placement alone writes questions, so what it is made of is trusted; `damageIn` looks closer at one that a person reads. */
+const QUESTION = {
+  version: QUESTION_VERSION,
+  schema: z.custom<StoredQuestion>((question) => typeof question === 'object' && question !== null),
+};
 
-/** Placement alone writes questions, so the shape is trusted; `damageIn` looks closer at one that a person reads. */
-const isOfThisVersion = (question: unknown): question is StoredQuestion =>
-  typeof question === 'object' &&
-  question !== null &&
-  'version' in question &&
-  question.version === QUESTION_VERSION;
+/** @throws UnreadableRecordError */
+export const storedQuestion = ({ question }: Pick<StoredDecision, 'question'>): StoredQuestion =>
+  storedOrThrow('the question of this decision', QUESTION, Object(question));
 
 /** Everything the decision is made from, derived once. */
 export interface Situation {

@@ -5,6 +5,7 @@ import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-s
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { runStore } from '../../../functions/aws/dynamodb/run-store.ts';
 import { storedTable } from '../../../functions/aws/dynamodb/table.ts';
 import { documentClient } from '../../../functions/aws/shared/clients.ts';
@@ -178,6 +179,51 @@ describe('an item of another version', () => {
     const open = await runs.listOpen(tell);
     expect(open.filter(({ pipeline }) => pipeline === 'other-list')).toEqual([readable]);
     expect(named.filter((id) => id === other.runId)).toHaveLength(2);
+  });
+
+  /** The version before had minutes. */
+  const raisedTable = () =>
+    storedTable(
+      documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? ''))),
+      'contract-table',
+      { version: 2, upgrade: ({ minutes, ...item }) => ({ ...item, seconds: Number(minutes) * 60 }) },
+    );
+  const LAST = { pk: 'OLD', sk: 'OLD', version: 1, minutes: 2, updatedAt: AT };
+  const key = { pk: 'OLD', sk: 'OLD' };
+
+  it('is upgraded when it is read', async () => {
+    await put(LAST);
+    const table = raisedTable();
+    expect(await table.get(key)).toMatchObject({ version: 2, seconds: 120 });
+    const schema = z.object({ seconds: z.number() });
+    expect(await table.queryPrefix(schema, 'OLD', 'O')).toEqual([{ seconds: 120 }]);
+    expect(
+      await storedTable(
+        documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? ''))),
+        'contract-table',
+      ).get(key),
+    ).toEqual(LAST);
+  });
+
+  it('is raised before it is changed, once', async () => {
+    await put(LAST);
+    const table = raisedTable();
+    const changes = await Promise.all(
+      ['a', 'b', 'c'].map((name) => table.update(key, { [name]: 1 }, { updatedAt: AT })),
+    );
+    expect(changes.every((item) => item?.['version'] === 2)).toBe(true);
+    const { minutes: _, ...rest } = LAST;
+    expect(await table.get(key)).toEqual({ ...rest, version: 2, seconds: 120, a: 1, b: 1, c: 1 });
+    expect(await table.update(key, { d: 1 }, { updatedAt: 'another time' })).toBeUndefined();
+  });
+
+  it('is left as it is if it is newer', async () => {
+    const newer = { ...LAST, version: 3 };
+    await put(newer);
+    await expect(raisedTable().update(key, { a: 1 })).rejects.toThrow(
+      /^the record OLD OLD has version 3, and release .* reads versions 1 and 2: use the release that wrote it/,
+    );
+    expect(await raisedTable().get(key)).toEqual(newer);
   });
 
   it('counts as none when AWS tells the same again', async () => {

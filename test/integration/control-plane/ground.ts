@@ -57,12 +57,14 @@ const definitionOf = (activityArn: string) =>
         Type: 'Choice',
         Choices: [
           { Variable: '$.pipeline', StringEquals: 'ends', Next: 'End' },
+          { Variable: '$.pipeline', StringEquals: 'held', Next: 'Held' },
           { Variable: '$.pipeline', StringEquals: 'token', Next: 'Token' },
         ],
         Default: 'Wait',
       },
       Wait: { Type: 'Wait', Seconds: 3_600, Next: 'End' },
       Token: { Type: 'Task', Resource: activityArn, TimeoutSeconds: 600, End: true },
+      Held: { Type: 'Fail', Error: 'UnreadableRecordError' },
       End: { Type: 'Succeed' },
     },
   });
@@ -87,7 +89,7 @@ export async function makeExecutions(
   if (stateMachineArn === undefined) throw new Error('the emulator made no state machine');
   const arnOf = (name: string) => `${stateMachineArn.replace(':stateMachine:', ':execution:')}:${name}`;
   const executions = stepFunctionsExecutions(sfn, stateMachineArn);
-  const until = async (name: string, status: 'running' | 'ended') => {
+  const until = async (name: string, status: 'running' | 'ended' | 'held') => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if ((await executions.status(name)) === status) return;
       await sleep(PAUSE_MS);

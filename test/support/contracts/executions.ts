@@ -1,6 +1,7 @@
 /**
  * What every Executions does: run on the fake and on Step Functions. An execution of the pipeline `ends` ends at
- * once, one of `waits` runs until it is stopped, one of `token` waits for a task token.
+ * once, one of `held` with the error of a record that cannot be read, one of `waits` runs until it is stopped, one of
+ * `token` waits for a task token.
  */
 import { describe, expect, it } from 'vitest';
 import type { Executions, StartedRun } from '../../../functions/records/ports.ts';
@@ -14,12 +15,12 @@ export interface ExecutionsGround {
   /** Ends an execution from outside. */
   readonly stop: (name: string) => Promise<void>;
   /** Until the execution has the status. */
-  readonly until: (name: string, status: 'running' | 'ended') => Promise<void>;
+  readonly until: (name: string, status: 'running' | 'ended' | 'held') => Promise<void>;
   /** What the token's holder answered, as the execution got it. */
   readonly outputOf: (name: string) => Promise<unknown>;
 }
 
-const started = (runId: string, pipeline: 'ends' | 'waits' | 'token'): StartedRun => ({
+const started = (runId: string, pipeline: 'ends' | 'held' | 'waits' | 'token'): StartedRun => ({
   runId,
   pipeline,
   execution: 1,
@@ -59,6 +60,13 @@ export function executionsContract(name: string, open: () => Promise<ExecutionsG
       await until('ended-000001-x1', 'ended');
       expect(await executions.start(started('ended-000001', 'ends'))).toBe('closed');
       expect(await executions.status('ended-000001-x1')).toBe('ended');
+    });
+
+    it('tells an execution that is held', async () => {
+      const { executions, until } = await open();
+      await executions.start(started('held-000001', 'held'));
+      await until('held-000001-x1', 'held');
+      expect(await executions.status('held-000001-x1')).toBe('held');
     });
 
     it("delivers the answer once to the token's waiting task", async () => {

@@ -38,8 +38,10 @@ export function schedulesContract(name: string, open: () => Promise<SchedulesGro
     it('removes a schedule, also when there is none', async () => {
       const { schedules, read } = await open();
       await schedules.put('removed', 'rate(1 hour)');
+      expect(await schedules.has('removed')).toBe(true);
       await schedules.remove('removed');
       await schedules.remove('removed');
+      expect(await schedules.has('removed')).toBe(false);
       expect(await read('removed')).toBeUndefined();
     });
 

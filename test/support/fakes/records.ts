@@ -1,6 +1,6 @@
 /** One kind of record of the table, as items: each read parses it, as the adapter does. */
 import type * as z from 'zod';
-import { type Item, RECORD_VERSION, readable, recordOf } from '../../../functions/records/stored-records.ts';
+import { type Item, RECORDS, readable, recordOf } from '../../../functions/records/stored-records.ts';
 import type { Tell } from '../../../functions/records/stores.ts';
 
 /** What a database does to a record: it is copied, and what is undefined is not there. */
@@ -40,7 +40,7 @@ export class Records<Schema extends z.ZodType<object>> {
   }
 
   set(id: string, record: z.output<Schema>): void {
-    const key = { pk: `${this.#name}#${id.split(' ')[0]}`, sk: this.#name, version: RECORD_VERSION };
+    const key = { pk: `${this.#name}#${id.split(' ')[0]}`, sk: this.#name, version: RECORDS.version };
     this.#items.set(id, { ...stored(record), ...key });
   }
 

@@ -23,5 +23,6 @@ export function memorySchedules(): MemorySchedules {
       expressions.delete(pipeline);
       await Promise.resolve();
     },
+    has: (pipeline) => Promise.resolve(expressions.has(pipeline)),
   } satisfies MemorySchedules;
 }

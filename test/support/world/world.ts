@@ -171,6 +171,8 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     account,
     broken,
     store,
+    /** What lies in it, without weather. */
+    table,
     notifier,
     training,
     fleets,

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { RELEASE } from '@tidewheel/kit/stored.ts';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 
@@ -10,8 +11,17 @@ const json = (file: string): unknown => JSON.parse(readFileSync(path.join(ROOT, 
 const releases = z.record(z.string(), z.string()).parse(json('releases.json'));
 const { version } = z.object({ version: z.string() }).parse(json('package.json'));
 
-it('names the version of the package', () => {
-  expect(Object.keys(releases)).toContain(version);
+it('has a chapter of the changelog, the newest first', () => {
+  const text = readFileSync(path.join(ROOT, 'CHANGELOG.md'), 'utf8');
+  const [newest, ...before] = [...text.matchAll(/^## (\S+)$/gm)].map(([, name]) => name);
+  expect(newest).toBe(version);
+  // Only what is being made is no commit yet.
+  expect(Object.keys(releases)).toEqual(expect.arrayContaining(before));
+  expect([newest, ...before]).toEqual(expect.arrayContaining(Object.keys(releases)));
+});
+
+it('says its name in what it stores', () => {
+  expect(RELEASE).toBe(version);
 });
 
 const git = (...args: string[]): string =>

@@ -78,7 +78,7 @@ describe('a dataset', () => {
   });
 
   it.each([
-    ['{"version":2,"shards":[]}', 'has version 2, but this release reads version 1: use the release'],
+    ['{"version":2,"shards":[]}', 'has version 2, and release 0.2.0 reads version 1: use the release'],
     ['{"version":1}', 'is damaged: restore it'],
     ['{"version":1,"shards":[{"name":"x"}]}', 'is damaged: restore it'],
     ['["key etag"]', 'is damaged: restore it'],

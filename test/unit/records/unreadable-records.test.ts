@@ -21,7 +21,7 @@ const WAYS: readonly (readonly [name: string, change: (item: Item) => Item, why:
   [
     'is of a newer version',
     (item) => ({ ...item, version: 2 }),
-    /RUN#digits-000001 \w+ has version 2, and this release reads version 1: use the release that wrote it, which is newer/,
+    /RUN#digits-000001 \w+ has version 2, and release 0\.2\.0 reads version 1: use the release that wrote it, which is newer/,
   ],
   [
     'has another kind of field',

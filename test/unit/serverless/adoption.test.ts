@@ -52,8 +52,30 @@ describe('a bucket and a table that exist', () => {
   });
 
   it('are refused without events to EventBridge', async () => {
-    s3.on(GetBucketNotificationConfigurationCommand).resolves({});
+    const Events: never[] = [];
+    const QueueArn = 'arn:aws:sqs:us-east-1:123456789012:their-queue';
+    s3.on(GetBucketNotificationConfigurationCommand).resolves({
+      QueueConfigurations: [{ QueueArn, Events }],
+    });
     expect(await problems()).toEqual([expect.stringContaining('switch it on in the console')]);
+  });
+
+  it.each(['arn:aws:sqs:us-east-1:123456789012:tidewheel-prod-ArrivalsQueue-1ABC', undefined])(
+    'get the command after a removal (%s)',
+    async (QueueArn) => {
+      const QueueConfigurations = QueueArn === undefined ? [] : [{ QueueArn, Events: [] }];
+      s3.on(GetBucketNotificationConfigurationCommand).resolves({ QueueConfigurations });
+      expect(await problems()).toEqual([
+        expect.stringContaining(
+          `run aws s3api put-bucket-notification-configuration --bucket lake --notification-configuration '{"EventBridgeConfiguration":{}}'`,
+        ),
+      ]);
+    },
+  );
+
+  it('are refused without a bucket', async () => {
+    s3.on(HeadBucketCommand).rejects(new Error('NotFound'));
+    expect(await problems()).toEqual([expect.stringContaining('lake cannot be used')]);
   });
 
   it('are refused when the policy demands signed payloads', async () => {

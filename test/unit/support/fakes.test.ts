@@ -25,6 +25,7 @@ schedulesContract('the memory', () => {
 executionsContract('the memory', () => {
   const executions = memoryExecutions((name, { pipeline }) => {
     if (pipeline === 'ends') executions.end(name);
+    if (pipeline === 'held') executions.end(name, 'held');
     if (pipeline === 'token') executions.wait(name, `token of ${name}`);
   });
   return Promise.resolve({
@@ -35,7 +36,7 @@ executionsContract('the memory', () => {
       executions.end(name);
       await Promise.resolve();
     },
-    until: async (name: string, status: 'running' | 'ended') => {
+    until: async (name: string, status: 'running' | 'ended' | 'held') => {
       if ((await executions.status(name)) !== status) throw new Error(`${name} is not ${status}`);
     },
     outputOf: (name: string) => Promise.resolve(executions.answers.get(`token of ${name}`)),

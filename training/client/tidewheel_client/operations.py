@@ -1202,6 +1202,8 @@ class GetPipelineAnswer(_GetPipelineAnswer, total=False):
     sweptObjects: int
     valid: bool
     declarationEtag: str
+    checkedBy: str
+    isScheduled: bool
     removedAt: str
     problems: list[Problem]
     updatedAt: str
@@ -1600,6 +1602,8 @@ class Pipeline(_Pipeline, total=False):
     sweptAt: str
     sweptObjects: int
     declarationEtag: str
+    checkedBy: str
+    isScheduled: bool
     removedAt: str
     problems: list[Problem]
 

@@ -119,8 +119,8 @@ describe('a stored decision', () => {
       { ...wait, question: { version: 1, now: 'then' } },
       /^question market: .*; its item in the table is damaged$/,
     ],
-    [wait, /has no version, and this release reads version 1: use the release/],
-    [{ ...wait, question: { version: 2 } }, /has version 2, and this release reads version 1/],
+    [wait, /has no version, and release [\d.]+ reads version 1: use the release/],
+    [{ ...wait, question: { version: 2 } }, /has version 2, and release [\d.]+ reads version 1/],
   ])('is refused with the reason: %j', (stored, why) => {
     const decision: StoredDecision = JSON.parse(JSON.stringify(stored));
     expect(whyUnreadable(decision)).toMatch(why);
@@ -158,7 +158,7 @@ describe('a stored decision', () => {
       const ask = () =>
         questionOf({ run, attempts: [first], attempt: 2, decision: { ...decided, question } });
       expect(ask).toThrow(UnreadableRecordError);
-      expect(ask).toThrow(/ has (no version|version 2), and this release reads version 1: use the release/);
+      expect(ask).toThrow(/ has (no version|version 2), and release [\d.]+ reads version 1: use the release/);
     },
   );
 });

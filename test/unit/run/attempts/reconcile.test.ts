@@ -6,6 +6,7 @@ import type { TrainingJobDescription } from '../../../../functions/launch/job/tr
 import type { Launchers } from '../../../../functions/launch/launcher.ts';
 import type { StartedRun } from '../../../../functions/records/ports.ts';
 import { reconcile } from '../../../../functions/run/attempts/reconcile.ts';
+import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import { registerPipeline } from '../../../../functions/run/ingest/register-pipeline.ts';
 import { settleRun } from '../../../../functions/run/ingest/settle-run.ts';
 import { wakeRun } from '../../../../functions/run/ingest/wake.ts';
@@ -131,6 +132,36 @@ describe('a run', () => {
     expect(running()).toHaveLength(MAXIMUM_EXECUTIONS);
     expect((await at.runs.get(RUN))?.failure).toContain(`${MAXIMUM_EXECUTIONS} executions`);
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
+  });
+
+  it.each(['UnreadableRecordError', 'DocumentVersionError'])(
+    'is held where a state met %s',
+    async (Error) => {
+      await started();
+      const Cause = JSON.stringify({ errorMessage: 'a manifest has version 2' });
+      const meet = () => endRun(at, { runId: RUN, error: { Error, Cause } });
+      for (let execution = 1; execution <= MAXIMUM_EXECUTIONS + 5; execution += 1) {
+        await expect(meet()).rejects.toMatchObject({ name: 'UnreadableRecordError' });
+        at.executions.end(`${RUN}-x${execution}`, 'held');
+        at.clock.advance(300);
+        expect((await reconcile(at, { sweep: false })).resumed).toEqual([]);
+        expect((await reconcile(at, { sweep: true })).resumed).toEqual([RUN]);
+      }
+      expect(await at.runs.get(RUN)).toMatchObject({ status: 'settling' });
+      expect((await at.timeline.list(RUN)).find(({ kind }) => kind === 'RunHeld')).toMatchObject({
+        text: `${Error}: a manifest has version 2. The run waits for a release that reads it, and tries once an hour`,
+      });
+      // An error of the release that reads it counts from one.
+      at.executions.end(`${RUN}-x${MAXIMUM_EXECUTIONS + 6}`);
+      expect((await reconcile(at, { sweep: false })).resumed).toEqual([RUN]);
+    },
+  );
+
+  it('is stopped at once while it is held', async () => {
+    await started();
+    at.executions.end(`${RUN}-x1`, 'held');
+    await at.runs.requestStop(RUN, { at: at.clock.now().toISOString(), requestedBy: 'ada', mode: 'now' });
+    expect((await reconcile(at, { sweep: false })).resumed).toEqual([RUN]);
   });
 
   const throttledFor = async (executions: number) => {

@@ -184,6 +184,24 @@ describe('pipelines whose events were lost', () => {
     expect(await outdatedPipelines(at)).toEqual([]);
   });
 
+  it('are those whose schedule went with a stack', async () => {
+    at.declare(`${DECLARATION}schedule: rate(1 day)`);
+    await registerPipeline(at, 'digits');
+    at.schedules.expressions.clear();
+    expect(await outdatedPipelines(at)).toEqual(['digits']);
+    await registerPipeline(at, 'digits');
+    expect(at.schedules.expressions.get('digits')).toBe('rate(1 day)');
+    expect(await outdatedPipelines(at)).toEqual([]);
+  });
+
+  it('are those that another release has checked', async () => {
+    await registerPipeline(at, 'digits');
+    at.rewrite('pipelines', 'digits', (item) => ({ ...item, checkedBy: '0.1.0', valid: false }));
+    expect(await outdatedPipelines(at)).toEqual(['digits']);
+    await registerPipeline(at, 'digits');
+    expect(await at.pipelines.get('digits')).toMatchObject({ valid: true });
+  });
+
   it('are new, changed and deleted ones', async () => {
     at.store.put(bucketKeys.pipeline('letters'), DECLARATION.replace('digits', 'letters'));
     await registerPipeline(at, 'letters');

@@ -1,0 +1,70 @@
+/**
+ * `npm run test:upgrade [-- --from 0.1.0]`: a region of that release with runs in several states is stopped, and continues
+ * as one of this release. All runs must end as they do in a region that was always of this release.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import * as z from 'zod';
+import { type Outcomes, play } from './play.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const USAGE = `npm run test:upgrade [-- OPTIONS]
+  --from RELEASE   of releases.json (the newest)
+  --clone FOLDER   a clone of that release that is set up (default: one is made below .tidewheel/releases)`;
+
+const releases = z
+  .record(z.string(), z.string())
+  .parse(JSON.parse(readFileSync(path.join(ROOT, 'releases.json'), 'utf8')));
+const KNOWN = Object.keys(releases);
+
+const schema = z.object({
+  from: z
+    .string()
+    .refine((name) => KNOWN.includes(name), `write one of ${KNOWN.join(', ')}`)
+    .default(KNOWN.at(-1) ?? ''),
+  clone: z.string().optional(),
+});
+
+/** Set up as its own `npm run setup` does it, once. */
+function cloneOf(release: string): string {
+  const folder = path.join(ROOT, '.tidewheel/releases', release);
+  const run = (cwd: string, command: string, ...args: readonly string[]) =>
+    execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (!existsSync(folder)) run(ROOT, 'git', 'worktree', 'add', '--detach', folder, releases[release] ?? '');
+  run(folder, process.execPath, 'cli/bootstrap.mjs', 'setup');
+  return folder;
+}
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
+  const names = new Set([...Object.keys(undisturbed), ...Object.keys(upgraded)]);
+  return [...names].flatMap((name) =>
+    isDeepStrictEqual(undisturbed[name], upgraded[name])
+      ? []
+      : [
+          `${name}:\n  undisturbed ${JSON.stringify(undisturbed[name])}\n  upgraded    ${JSON.stringify(upgraded[name])}`,
+        ],
+  );
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values } = readCommandLine(args, {
+    options: { from: { type: 'string' }, clone: { type: 'string' } },
+    schema,
+  });
+  const before = values.clone ?? cloneOf(values.from);
+  print(`from ${values.from} to this release`);
+  const upgraded = await play({ before, after: ROOT, log: print });
+  print('undisturbed');
+  const undisturbed = await play({ before: ROOT, after: undefined, log: print });
+  const found = differences(undisturbed, upgraded);
+  for (const difference of found) print(`✗ ${difference}`);
+  if (found.length === 0) print(`✓ ${Object.keys(upgraded).length} pipelines ended as undisturbed ones`);
+  return found.length === 0 ? 0 : 1;
+}
+
+await runCommand(USAGE, main);

@@ -1,0 +1,245 @@
+/** Pipelines in several states of their runs, in a region that may continue as one of another release. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
+import * as z from 'zod';
+import { PYTHON } from '../support/region.ts';
+
+/** What each pipeline is at when the release changes. `next` is a batch after the change for all. */
+type State = 'ended' | 'failed' | 'stopped' | 'training' | 'packing' | 'settling';
+
+interface Pipeline {
+  readonly state: State;
+  readonly packing: object;
+  /** Of its first drop. */
+  readonly files: number;
+  readonly extension: string;
+}
+
+const text = (state: State, packing: object, files = 24): Pipeline => ({
+  state,
+  packing,
+  files,
+  extension: '.txt',
+});
+const PIPELINES: Readonly<Record<string, Pipeline>> = {
+  splits: text('ended', { split: { train: 0.7, validation: 0.3 }, remainder: 'even' }),
+  fails: text('failed', {}),
+  stops: text('stopped', { format: 'mds' }),
+  tars: text('training', { format: 'webdataset', balance: 'over' }),
+  records: text('training', { format: 'tfrecord' }),
+  columns: text('training', { format: 'parquet' }),
+  lines: {
+    ...text('training', { format: 'lines', lines: { kind: 'jsonl' }, label: 'none' }),
+    extension: '.jsonl',
+  },
+  packs: text('packing', { shardMegabytes: 1 }, 600),
+  settles: text('settling', {}),
+};
+
+export type Outcomes = Readonly<Record<string, unknown>>;
+
+interface Play {
+  /** Clones: the release that the region begins with, and the one that continues it; undefined for none. */
+  readonly before: string;
+  readonly after: string | undefined;
+  readonly log: (line: string) => void;
+}
+
+export async function play({ before, after, log }: Play): Promise<Outcomes> {
+  const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
+  let region = await startRegion(before, state);
+  try {
+    await prepare(region, log);
+    if (after !== undefined) {
+      await region.stop();
+      region = await startRegion(after, state);
+      log('  the other release is up');
+    }
+    const outcomes: Record<string, unknown> = {};
+    for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 1), log);
+    for (const name of Object.keys(PIPELINES)) await drop(region, name, { from: 900, files: 6 });
+    for (const name of Object.keys(PIPELINES)) {
+      await ended(region, runIdOf(name, 2), log);
+      outcomes[name] = await outcomeOf(region, name);
+    }
+    return outcomes;
+  } finally {
+    await region.stop();
+    await rm(state, { recursive: true, force: true });
+  }
+}
+
+const documentSchema = z.object({
+  apiUrl: z.string(),
+  bucket: z.string(),
+  environment: z.looseObject({
+    AWS_ENDPOINT_URL: z.string(),
+    AWS_ACCESS_KEY_ID: z.string(),
+    AWS_SECRET_ACCESS_KEY: z.string(),
+  }),
+});
+
+interface RunningRegion {
+  readonly bucket: string;
+  readonly s3: S3Client;
+  readonly call: (method: string, path: string, body?: string) => Promise<{ status: number; body: unknown }>;
+  readonly stop: () => Promise<void>;
+}
+
+async function startRegion(clone: string, state: string): Promise<RunningRegion> {
+  const args = ['cli/start.ts', '--no-demo', '--json', '--market', 'calm', '--state', state];
+  const child = spawn(process.execPath, args, {
+    cwd: clone,
+    env: { ...process.env, TIDEWHEEL_PYTHON: PYTHON },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { apiUrl, bucket, environment } = documentSchema.parse(JSON.parse(await firstLine(child)));
+  const credentials = {
+    accessKeyId: environment.AWS_ACCESS_KEY_ID,
+    secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
+  };
+  const signing = { service: 'execute-api', region: 'us-east-1', credentials };
+  return {
+    bucket,
+    s3: new S3Client({
+      endpoint: environment.AWS_ENDPOINT_URL,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials,
+    }),
+    call: async (method, at, body) => {
+      const reply = await signedFetch(
+        new URL(`${apiUrl}${at}`),
+        { method, ...(body !== undefined && { body }) },
+        signing,
+      );
+      return { status: reply.status, body: await reply.json() };
+    },
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      child.kill('SIGINT');
+      await once(child, 'close');
+    },
+  };
+}
+
+/** @throws what the region said, if it ended before it was up */
+async function firstLine(child: ChildProcess): Promise<string> {
+  const [out, said]: [string[], string[]] = [[], []];
+  child.stderr?.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => out.push(chunk.toString()));
+  while (!out.join('').includes('\n')) {
+    if (child.exitCode !== null) throw new Error(`the region did not start: ${said.join('')}`);
+    await sleep(200);
+  }
+  return out.join('').split('\n')[0] ?? '';
+}
+
+const put = async ({ s3, bucket }: RunningRegion, Key: string, Body: string | Buffer) =>
+  s3.send(new PutObjectCommand({ Bucket: bucket, Key, Body }));
+
+async function drop(
+  region: RunningRegion,
+  name: string,
+  { from, files }: { readonly from: number; readonly files: number },
+): Promise<void> {
+  const { extension } = PIPELINES[name] ?? { extension: '' };
+  const one = async (number: number) => {
+    const key = `${['cat', 'dog'][number % 2]}/${number}${extension}`;
+    await put(
+      region,
+      `${bucketKeys.incoming(name)}${key}`,
+      `"sample ${number} ${'x'.repeat(number % 50)}"\n`,
+    );
+  };
+  await Promise.all(Array.from({ length: files }, (_, index) => one(from + index)));
+}
+
+async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
+  const counts = await readFile(path.join(import.meta.dirname, '../../bench/campaign/train.py'));
+  const declare = async (name: string) => {
+    const { state, packing } = PIPELINES[name] ?? {};
+    const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
+    await put(region, `${bucketKeys.source(name)}train.py`, source);
+    const steps = state === 'training' || state === 'stopped' ? 45 : 3;
+    const declaration = {
+      name,
+      settle: { quietSeconds: state === 'settling' ? 45 : 2 },
+      packing,
+      training: { strategy: 'single', hyperparameters: { steps, start_seconds: 1, save_seconds: 5 } },
+      compute: { instanceTypes: ['g5.xlarge'] },
+    };
+    const { status, body } = await region.call('PUT', `/pipelines/${name}`, JSON.stringify(declaration));
+    if (status !== 200) throw new Error(`${name} was refused: ${JSON.stringify(body)}`);
+  };
+  const of = (...states: readonly State[]) =>
+    Object.entries(PIPELINES).filter(([, { state }]) => states.includes(state));
+  for (const name of Object.keys(PIPELINES)) await declare(name);
+  for (const [name, { files }] of of('ended', 'failed')) await drop(region, name, { from: 0, files });
+  for (const [name] of of('ended', 'failed')) await ended(region, runIdOf(name, 1), log);
+  for (const [name, { files }] of of('stopped', 'training')) await drop(region, name, { from: 0, files });
+  for (const [name] of of('stopped', 'training')) await reached(region, runIdOf(name, 1), ['training']);
+  for (const [name] of of('stopped')) {
+    await region.call('POST', `/runs/${runIdOf(name, 1)}/stop`, '{}');
+    await ended(region, runIdOf(name, 1), log);
+  }
+  for (const [name, { files }] of of('packing', 'settling')) await drop(region, name, { from: 0, files });
+  for (const [name] of of('packing')) await reached(region, runIdOf(name, 1), ['packing', 'placing']);
+  for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);
+}
+
+const runSchema = z.object({ run: z.object({ status: z.string() }) });
+
+async function statusOf(region: RunningRegion, runId: string): Promise<string | undefined> {
+  const { body } = await region.call('GET', `/runs/${runId}`);
+  return runSchema.safeParse(body).data?.run.status;
+}
+
+const ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
+const LIMIT_MILLISECONDS = 900_000;
+
+async function reached(region: RunningRegion, runId: string, wanted: readonly string[]): Promise<string> {
+  const until = Date.now() + LIMIT_MILLISECONDS;
+  for (let status: string | undefined; Date.now() < until; await sleep(500)) {
+    status = await statusOf(region, runId).catch(() => undefined);
+    if (status !== undefined && [...wanted, ...ENDED].includes(status)) return status;
+  }
+  throw new Error(`${runId} did not become ${wanted.join(' or ')}`);
+}
+
+async function ended(region: RunningRegion, runId: string, log: Play['log']): Promise<void> {
+  log(`  ${runId}: ${await reached(region, runId, [])}`);
+}
+
+const manifestSchema = z.object({
+  samples: z.number(),
+  shards: z.array(z.object({ bytes: z.number(), samples: z.number(), crc32: z.string().optional() })),
+  splits: z.array(z.looseObject({ name: z.string(), samples: z.number() })).optional(),
+  arrivals: z.looseObject({ packed: z.number(), rejected: z.number() }),
+});
+
+/** Its runs' ends, and what is in its dataset. */
+async function outcomeOf(region: RunningRegion, name: string): Promise<unknown> {
+  const runs: unknown[] = [];
+  for (const batch of [1, 2]) {
+    const { body } = await region.call('GET', `/runs/${runIdOf(name, batch)}`);
+    runs.push(runSchema.parse(body).run);
+  }
+  const { Contents = [] } = await region.s3.send(
+    new ListObjectsV2Command({ Bucket: region.bucket, Prefix: bucketKeys.dataset(name) }),
+  );
+  const generations: unknown[] = [];
+  for (const { Key = '' } of Contents.filter((each) => each.Key?.endsWith('/manifest.json'))) {
+    const { Body } = await region.s3.send(new GetObjectCommand({ Bucket: region.bucket, Key }));
+    const { shards, ...rest } = manifestSchema.parse(JSON.parse((await Body?.transformToString()) ?? ''));
+    generations.push({ Key, ...rest, shards: shards.map((shard) => Object.values(shard).join(' ')).sort() });
+  }
+  return { runs, generations };
+}
