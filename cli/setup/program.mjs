@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { places } from './places.mjs';
 
+/** @returns {NodeJS.ProcessEnv} */
 const projectEnvironment = () => ({
   ...process.env,
   // Half of what a program costs that Node runs from its sources is to strip their types and to compile them.
