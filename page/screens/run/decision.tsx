@@ -28,7 +28,7 @@ export function DecisionTable({ decision }: { readonly decision: ShownDecision }
         caption="pools that were considered"
         columns={[
           'pool',
-          ...numbers('score', 'an hour', 'expected cost', 'expected time', 'chance now'),
+          ...numbers('score', 'an hour', 'expected cost', 'time of the work', 'chance now'),
           'verdict',
         ]}
         rows={considered.map(rowOf)}
@@ -47,10 +47,10 @@ const rowOf = (each: Considered) => [
     class="basis"
     title="of the rest of the run: waiting, starting, training, interruptions and copies between regions"
   >
-    {dollarText(each.expectedCostUsd)}
+    {each.expectedCostUsd === undefined ? '' : dollarText(each.expectedCostUsd)}
   </span>,
   <span class="basis" title={betweenText(each)}>
-    {durationText(each.expectedSeconds)}
+    {each.expectedSeconds === undefined ? '' : durationText(each.expectedSeconds)}
   </span>,
   each.chanceNow === undefined ? '' : percentText(each.chanceNow),
   each.verdict,
