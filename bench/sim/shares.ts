@@ -1,13 +1,19 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
 import { Worker } from 'node:worker_threads';
-import { termsOf } from '../../packages/placement/policy/controller.ts';
-import { LATTICE_OPTIONS } from '../../packages/placement/policy/lattice.ts';
-import { tableBytes } from '../../packages/placement/policy/value-function.ts';
+import { rowsFor } from '../../packages/placement/policy/plan-layer.ts';
+import type { Terms } from '../../packages/placement/policy/plan-pass.ts';
+import {
+  debtsOf,
+  type Horizon,
+  type PlanOptions,
+  reachOf,
+} from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Row } from './rate.ts';
 import { together } from './short-ticks.ts';
-import { planKey } from './tidewheel.ts';
+import { planKey, termsOf } from './tidewheel.ts';
 import { settingOf, type Window } from './windows.ts';
+import { LATTICE_OPTIONS } from './write-lattice.ts';
 
 export interface Task {
   readonly folder: string;
@@ -62,6 +68,31 @@ export const planBytes = (settings: readonly Setting[]): number => {
   const [first, ...others] = settings.map((each) => together(each).setting);
   return first === undefined ? 0 : tableBytes(GROUPS, termsOf(first), [first, ...others], PLAN_OPTIONS);
 };
+
+/** More ticks than any plan is made of: no table is counted beyond. */
+const MOST_TICKS = 1e6;
+
+/**
+ * Bytes of such a table's values, before it is made.
+ * @param groups of the market, with capacity and without
+ */
+function tableBytes(
+  groups: { readonly up: number; readonly down: number },
+  { tickSeconds, restartSeconds }: Terms,
+  horizons: readonly Horizon[],
+  { cellsPerTick }: PlanOptions,
+): number {
+  const ticks = Math.max(...horizons.map(({ deadlineSeconds }) => deadlineSeconds)) / tickSeconds;
+  if (ticks + restartSeconds / tickSeconds > MOST_TICKS) return Number.POSITIVE_INFINITY;
+  const debts = debtsOf({ tickSeconds, restartSeconds });
+  const { count } = rowsFor({ upStates: groups.up, states: groups.up + groups.down }, debts);
+  const cells = reachOf(horizons, tickSeconds, tickSeconds / cellsPerTick);
+  const width = cells.reduce(
+    (sum, most, left) => sum + Math.min(Math.max(0, most), left * cellsPerTick) + 1,
+    0,
+  );
+  return width * count * Float32Array.BYTES_PER_ELEMENT;
+}
 
 /** Windows that each fit may need a plan together that does not. */
 function inOnePlan(group: readonly Window[], folder: string): readonly (readonly Window[])[] {

@@ -48,7 +48,7 @@ function assessmentLine(row: PoolAssessment, chosen: Placement | undefined): str
   const { pool, score, hourlyUsd, expectedCostUsd, verdict } = row;
   const isChosen = chosen !== undefined && samePool(pool, chosen.pool);
   const name = `${pool.instanceType} ${pool.zoneId ?? 'any zone'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
-  const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usdCell(hourlyUsd).padStart(13)}${usdCell(expectedCostUsd).padStart(12)}   ${verdict}`;
+  const text = `  ${isChosen ? '▶' : ' '} ${name.padEnd(34)}${String(score ?? '-').padStart(4)}${usdCell(hourlyUsd).padStart(13)}${(expectedCostUsd === undefined ? '-' : usdCell(expectedCostUsd)).padStart(12)}   ${verdict}`;
   return isChosen ? pc.green(text) : text;
 }
 

@@ -9,10 +9,18 @@ export { fileSystemsOf } from './candidates/file-systems.ts';
 export { likelyReaders } from './candidates/likely-readers.ts';
 export { measuredThroughputs } from './candidates/throughput-estimate.ts';
 export { type GangTopology, gangsOf, topologiesOf, typesOf } from './candidates/topologies.ts';
-export { restartOf, workOf } from './decision/gang-cost.ts';
-export { estimateWork, hourlyUsdOf, spentUsd, type WorkEstimate } from './decision/work.ts';
 export {
+  estimateWork,
+  hourlyUsdOf,
+  restartOf,
+  spentUsd,
+  type WorkEstimate,
+  workOf,
+} from './decision/work.ts';
+export {
+  decide,
   type Forecast,
+  forecastDecision,
   forecastRun,
   type Standing,
 } from './futures/forecast.ts';

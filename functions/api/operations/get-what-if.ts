@@ -1,8 +1,8 @@
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
-import { choosePlacement, storedQuestion } from '@tidewheel/placement/choose.ts';
-import { typesOf } from '@tidewheel/placement/estimate.ts';
+import { storedQuestion } from '@tidewheel/placement/choose.ts';
+import { decide, typesOf } from '@tidewheel/placement/estimate.ts';
 import {
   completeMarket,
   decideIf,
@@ -73,12 +73,12 @@ export const getWhatIf = defineRunOperation(
       change,
       { ...deps, datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9 },
     );
-    const again = choosePlacement(question);
+    const again = decide(question, runId);
     return ok({
       decidedAt: asked.now,
       again,
       isSame: sameChoice(again, decision),
-      changed: decideIf(input, change),
+      changed: decideIf(input, change, runId),
       notes,
     });
   },

@@ -1,6 +1,6 @@
 import { limitsSchema, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { changeDeclaration } from '@tidewheel/declaration/read.ts';
-import { choosePlacement } from '@tidewheel/placement/choose.ts';
+import { decide } from '@tidewheel/placement/estimate.ts';
 import { questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
 import { type PlacementDecision, placementDecisionSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
@@ -59,7 +59,7 @@ async function placementWith(
   const stored = (await placements.get(run.runId, next)) ?? (await placements.get(run.runId, next - 1));
   if (stored === undefined || whyUnreadable(stored.decision) !== undefined) return undefined;
   const question = questionOf({ run, attempts: known, ...stored });
-  return question && choosePlacement(question);
+  return question && decide(question, run.runId);
 }
 
 function changesText(before: Pipeline['limits'], after: Pipeline['limits']): string {

@@ -5,10 +5,10 @@
 
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { choosePlacement, type PlacementInput } from '@tidewheel/placement/choose.ts';
-import { type Forecast, forecastRun, type Standing } from '@tidewheel/placement/estimate.ts';
+import { type Forecast, forecastDecision } from '@tidewheel/placement/estimate.ts';
 import type { Placement, PlacementDecision } from '@tidewheel/placement/records.ts';
 
-type From = Pick<Parameters<typeof forecastRun>[0], 'seed' | 'packingSeconds'>;
+type From = Pick<Parameters<typeof forecastDecision>[0], 'seed' | 'packingSeconds'>;
 
 export interface PlannedEnd {
   readonly forecast?: Forecast | undefined;
@@ -19,7 +19,7 @@ export interface PlannedEnd {
 
 export function plannedEnd(input: PlacementInput, decision: PlacementDecision, from: From): PlannedEnd {
   if (decision.kind === 'giveUp') return { notes: [] };
-  const forecast = forecastOf(input, decision, from);
+  const forecast = forecastDecision({ input, decision, ...from });
   if (forecast !== undefined)
     return {
       forecast,
@@ -33,15 +33,6 @@ export function plannedEnd(input: PlacementInput, decision: PlacementDecision, f
 
 const NO_PACE =
   'nothing is known of the pace of this pipeline: no run of it has succeeded; after the first minutes of steps its cost and its end are known within limits';
-
-function forecastOf(input: PlacementInput, decision: PlacementDecision, from: From): Forecast | undefined {
-  if (decision.kind === 'giveUp') return undefined;
-  const standing: Standing =
-    decision.kind === 'wait'
-      ? { kind: 'waits', seconds: decision.seconds }
-      : { kind: 'chosen', placement: decision.placement };
-  return forecastRun({ input, standing, spentUsd: 0, ...from });
-}
 
 /** What a run of unknown pace cannot pass, and what it would cost to know the pace. */
 interface Bounds {
@@ -89,7 +80,7 @@ function deadlineNotes(input: PlacementInput, end: Forecast, from: From): readon
   ];
   const keeping = changes.flatMap(({ text, change }) => {
     const changed = { ...input, compute: { ...compute, ...change } };
-    const then = forecastOf(changed, choosePlacement(changed), from);
+    const then = forecastDecision({ input: changed, decision: choosePlacement(changed), ...from });
     if (then === undefined || (then.lateChance ?? 0) > WORTH_SAYING) return [];
     return [`${text}, for about $${then.usd.expected.toFixed(2)}`];
   });

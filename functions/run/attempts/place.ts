@@ -2,12 +2,8 @@
 
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import {
-  choosePlacement,
-  placementQuestion,
-  type QuestionDeps,
-  storedPart,
-} from '@tidewheel/placement/choose.ts';
+import { placementQuestion, type QuestionDeps, storedPart } from '@tidewheel/placement/choose.ts';
+import { decide } from '@tidewheel/placement/estimate.ts';
 import { poolOutcomeOf } from '@tidewheel/placement/market.ts';
 import { attemptTimeoutSeconds, type PlacementDecision } from '@tidewheel/placement/records.ts';
 import { datasetSize } from '../../records/run-dataset.ts';
@@ -47,7 +43,7 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const dataset = () => datasetSize(deps.store, run);
   const input = await placementQuestion(deps, { run, declaration: remedied, attempts, now, dataset });
   const attempt = (last?.attempt ?? 0) + 1;
-  const decision = { ...choosePlacement(input), question: storedPart(input) };
+  const decision = { ...decide(input, runId), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
   // decision.
   const begun = await deps.attempts.get(runId, attempt);

@@ -57,9 +57,10 @@ function patienceOf({ attempt, deadlineAt }: RunningQuestion): Patience {
   if (pool.purchaseOption === 'spot')
     return { patienceSeconds: PATIENCE_SECONDS, preparationSeconds: preparationSeconds(topology) };
   if (deadlineAt === undefined) return { patienceSeconds: Number.POSITIVE_INFINITY };
-  const work = considered.find((each) => samePool(each.pool, pool))?.expectedSeconds ?? 0;
-  const slack = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000 - work;
-  return { patienceSeconds: Math.max(QUEUE_SECONDS, slack) };
+  const left = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000;
+  // Work of unknown length may take half of the time.
+  const work = considered.find((each) => samePool(each.pool, pool))?.expectedSeconds ?? left / 2;
+  return { patienceSeconds: Math.max(QUEUE_SECONDS, left - work) };
 }
 
 /** Stated, not measured: large types boot longer, and the slowest of many nodes decides. */

@@ -45,11 +45,8 @@ export const unitOf = ({ candidate }: Known): number => unitUsd(candidate, candi
 const model = once(() => beliefModel(fittedRegimes));
 
 /** What is believed of a pool's capacity. */
-export function outlooksIn({
-  observations,
-  records,
-  nowMilliseconds,
-}: Pick<Situation, 'observations' | 'records' | 'nowMilliseconds'>): (candidate: Candidate) => Outlook {
+export function outlooksIn(situation: Situation): (candidate: Candidate) => Outlook {
+  const { observations, records, nowMilliseconds } = situation;
   const trust = trustOf(observations);
   return ({ pool, score, scoreAgeSeconds }) =>
     outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
@@ -132,8 +129,7 @@ function askingFor(each: Known, { cheapest, values, situation }: Beside): Asked 
     return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
   });
   const best = courses.toSorted((a, b) => a.ask - b.ask)[0];
-  const aloneUsd =
-    transferUsd + costUsd(hourlyUsd, billed) + costUsd(timeUsd, outlook.waitSeconds + billed);
+  const aloneUsd = transferUsd + costUsd(hourlyUsd, billed) + costUsd(timeUsd, outlook.waitSeconds + billed);
   const askCostUsd =
     WORTH_OF_WAITING * (1 - outlook.chanceUp) * costUsd(hourlyUsd, Math.min(PATIENCE_SECONDS, billed));
   return {
@@ -163,8 +159,7 @@ function premiumOver(cheapest: Known, each: Known, situation: Situation): number
   const { billed } = spellsOf(each, situation);
   const moreUsd = (unitOf(each) - unitOf(cheapest)) / each.candidate.throughput.factor;
   const gone = market().goneTicks(cheapest.outlook.belief) * TICK_SECONDS;
-  const until =
-    cheapest.candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + TICK_SECONDS;
+  const until = cheapest.candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + TICK_SECONDS;
   const move = SAVE_SECONDS + restartSecondsIn(cheapest.candidate, situation.work);
   const moveUsd = costUsd(gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd), move);
   const toTheEnd = Math.max(0, costUsd(moreUsd, billed));

@@ -8,17 +8,14 @@ import { once } from '@tidewheel/kit/once.ts';
 import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';
-import { unitUsd } from '../candidates/pools.ts';
 import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import { SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { zoneChoice } from '../policy/zone-choice.ts';
-import type { Assessed } from './assessment.ts';
-import { cooldownSeconds, isLimited } from './capacity-errors.ts';
-import { costUsd } from './gang-cost.ts';
-import { isInLossCooldown, wasLostWithin } from './loss-cooldown.ts';
+import { type Assessed, unitOf } from './assess.ts';
+import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';
-import type { WorkEstimate } from './work.ts';
+import { costUsd, type WorkEstimate } from './work.ts';
 
 /** A run leaves a pool, or passes it over, only for a Spot pool that is at least as likely up as down. */
 export const LEAST_CHANCE = 0.5;
@@ -76,14 +73,14 @@ export function cheaperPool(
   { situation, inUse }: { readonly situation: Situation; readonly inUse: boolean },
 ): CheaperPool | undefined {
   const { timeUsd, work, slackSeconds, marginSeconds } = situation;
-  const usdOf = ({ candidate }: Assessed): number => unitUsd(candidate, candidate.hourlyUsd) + timeUsd;
-  const mayAsk = (each: Assessed): boolean => hasAttemptsToSpare(situation) && isWorthAsking(each, situation);
+  const usdOf = (each: Assessed): number => unitOf(each) + timeUsd;
+  const mayAsk = (each: Assessed): boolean => hasAttemptsToSpare(situation) && isWorthAsking(each);
   const cheaper = pools.filter(
     (each) =>
       isComparable(each, atHand) &&
       usdOf(each) < usdOf(atHand) &&
       // It is unknown when a quota of the account will be raised.
-      !isLimited(each, situation) &&
+      !each.isLimited &&
       (isScored(each) || mayAsk(each)),
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
@@ -121,12 +118,10 @@ const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean
 const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undefined;
 
 /** More likely up than down, and not lost recently. Without a score the loss cool-down decides what is recent. */
-const isWorthAsking = (each: Assessed, situation: Situation): boolean =>
+const isWorthAsking = (each: Assessed): boolean =>
   each.outlook.chanceUp >= LEAST_CHANCE &&
-  cooldownSeconds(each, situation) <= 0 &&
-  !(isScored(each)
-    ? wasLostWithin(each, SCORE_LAG_SECONDS, situation.nowMilliseconds)
-    : isInLossCooldown(each, situation.nowMilliseconds));
+  each.coolsSeconds <= 0 &&
+  !wasLostWithin(each, isScored(each) ? SCORE_LAG_SECONDS : undefined);
 
 /** The pools that no other beats in both price and chance, ordered by what they could save. */
 function mostPromising(

@@ -1,18 +1,14 @@
 /** The pool with the lowest expected cost among those that may be used. */
 
-import type { Assessed } from './assessment.ts';
-import { cooldownSeconds, isLimited } from './capacity-errors.ts';
-import { isOpen, isOutOfSpotAttempts, spotIsSafe, whyNotAllowed } from './feasibility.ts';
-import { outsideLossCooldown } from './loss-cooldown.ts';
+import { type Assessed, isOpen, isSpot } from './assess.ts';
+import { outsideLossCooldown } from './met.ts';
+import { isOutOfSpotAttempts, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 
 export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const allowed = assessed.filter((each) => whyNotAllowed(each, situation) === undefined);
-  const spot = allowed.filter((each) => each.candidate.pool.purchaseOption === 'spot');
-  const onDemand = allowed.filter((each) => each.candidate.pool.purchaseOption === 'on-demand');
-  const best = [...outsideLossCooldown(spot, situation.nowMilliseconds), ...onDemand].toSorted(
-    byCostThenTime,
-  )[0];
+  const [onDemand = [], spot = []] = [false, true].map((is) => allowed.filter((each) => isSpot(each) === is));
+  const best = [...outsideLossCooldown(spot), ...onDemand].toSorted(byCostThenTime)[0];
   return best ?? fastestOnDemand(assessed);
 }
 
@@ -21,18 +17,16 @@ export function cheapestPool(assessed: readonly Assessed[], situation: Situation
  */
 export function spotToAsk(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const best = cheapestPool(
-    assessed.filter((each) => isSpot(each) && cooldownSeconds(each, situation) <= 0),
+    assessed.filter((each) => isSpot(each) && each.coolsSeconds <= 0),
     situation,
   );
   return best !== undefined && isSpot(best) ? best : undefined;
 }
 
-export const isSpot = ({ candidate }: Assessed): boolean => candidate.pool.purchaseOption === 'spot';
-
 /** Where no pool surely ends in time: the one that is probably least late. */
 export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed
-    .filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand')
+    .filter((each) => isOpen(each) && !isSpot(each))
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
 
 /**
@@ -45,18 +39,15 @@ export function interimPool(
   situation: Situation,
 ): Assessed | undefined {
   if (situation.input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
-  const capacityErrors = assessed.filter(
-    (each) => isOpen(each) && each.candidate.pool.purchaseOption === 'on-demand',
-  );
+  const onDemand = assessed.filter((each) => isOpen(each) && !isSpot(each));
   // Attempts are scarce and time is not: the run waits for capacity, but not for a quota of the account.
-  const mayWait = spotIsSafe(situation) && !capacityErrors.every((each) => isLimited(each, situation));
+  const mayWait = secondsUntilUnsafe(situation) >= 0 && !onDemand.every(({ isLimited }) => isLimited);
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
-  const soonest = Math.min(...capacityErrors.map((each) => cooldownSeconds(each, situation)));
+  const soonest = Math.min(...onDemand.map(({ coolsSeconds }) => coolsSeconds));
   if (soonest <= situation.work.restartSeconds) return undefined;
-  const spot = usable.filter((each) => isOpen(each) && each.candidate.pool.purchaseOption === 'spot');
-  return outsideLossCooldown(spot, situation.nowMilliseconds).toSorted(
-    (a, b) => a.expectedSeconds - b.expectedSeconds || byCostThenTime(a, b),
-  )[0];
+  const spot = usable.filter((each) => isOpen(each) && isSpot(each));
+  const endsAfter = (each: Assessed): number => each.outlook.waitSeconds + each.expectedSeconds;
+  return outsideLossCooldown(spot).toSorted((a, b) => endsAfter(a) - endsAfter(b) || byCostThenTime(a, b))[0];
 }
 
 const byCostThenTime = (a: Assessed, b: Assessed): number =>

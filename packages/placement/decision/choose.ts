@@ -11,18 +11,15 @@ import {
   type PlacementDecision,
   type PoolAssessment,
 } from '../records/placement-records.ts';
-import { assessPools } from './assess-pools.ts';
-import type { Assessed } from './assessment.ts';
-import { cooldownSeconds } from './capacity-errors.ts';
+import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
-import { cheapestPool, interimPool, isSpot } from './cheapest-pool.ts';
+import { cheapestPool, interimPool } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { secondsUntilUnsafe, spotUntil, whyNotAllowed } from './feasibility.ts';
-import { costUsd, gangUsd, workOf } from './gang-cost.ts';
 import { giveUpReason } from './give-up.ts';
+import { secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './wait.ts';
-import { restartSecondsIn } from './work.ts';
+import { costUsd, gangUsd, restartSecondsIn, workOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
@@ -37,7 +34,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
     });
   const giveUp = giveUpReason(situation, assessed);
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
-  const usable = assessed.filter((each) => cooldownSeconds(each, situation) <= 0);
+  const usable = assessed.filter(({ coolsSeconds }) => coolsSeconds <= 0);
   const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
   const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
@@ -92,6 +89,10 @@ function launch(
   return { kind: 'launch', placement };
 }
 
+/** ISO 8601. A job that waits does no work, so the moment at which waiting stops being safe is known in advance. */
+const spotUntil = (situation: Situation, attempt: Candidate): string =>
+  new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation, attempt) * 1_000).toISOString();
+
 /** SageMaker itself stops an attempt at its budget. */
 function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
@@ -136,10 +137,8 @@ function cheapestLikelyUp(
   assessed: readonly Assessed[],
   situation: Situation,
 ): Assessed | undefined {
-  const likely = allowed.filter(
-    (each) => each.outlook.chanceUp >= LEAST_CHANCE && cooldownSeconds(each, situation) <= 0,
-  );
-  const onDemand = assessed.filter((each) => !isSpot(each) && cooldownSeconds(each, situation) <= 0);
+  const likely = allowed.filter((each) => each.outlook.chanceUp >= LEAST_CHANCE && each.coolsSeconds <= 0);
+  const onDemand = assessed.filter((each) => !isSpot(each) && each.coolsSeconds <= 0);
   const best = cheapestPool([...likely, ...onDemand], situation);
   return best !== undefined && isSpot(best) ? best : undefined;
 }

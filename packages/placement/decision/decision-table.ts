@@ -7,12 +7,11 @@ import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { dollars, hours } from '../model/amounts.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records/placement-records.ts';
-import type { Assessed } from './assessment.ts';
-import { ASSUMED_TIME_NOTE } from './assumed-value-of-time.ts';
-import { cooldownSeconds } from './capacity-errors.ts';
-import { isOpen, whyNotAllowed } from './feasibility.ts';
-import { isInLossCooldown } from './loss-cooldown.ts';
+import { type Assessed, isOpen } from './assess.ts';
+import { wasLostWithin } from './met.ts';
+import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
+import { ASSUMED_TIME_NOTE } from './work.ts';
 
 /** A decision is stored with its table, and a DynamoDB item holds 400 KB, so only the best rows are kept. */
 const MAXIMUM_ROWS = 60;
@@ -41,8 +40,6 @@ export function rowsOf(table: TableInput): readonly PoolAssessment[] {
     pool,
     topology,
     hourlyUsd: 0,
-    expectedCostUsd: 0,
-    expectedSeconds: 0,
     verdict: `left out: ${reason}`,
   }));
   return [...rows, ...left].slice(0, MAXIMUM_ROWS);
@@ -51,6 +48,7 @@ export function rowsOf(table: TableInput): readonly PoolAssessment[] {
 function rowOf(each: Assessed, table: TableInput): PoolAssessment {
   const { candidate, outlook, expectedSeconds, workSeconds } = each;
   const finite = Number.isFinite(outlook.upSeconds);
+  const isKnown = table.situation.work.basis !== 'assumed';
   const { uncertainty } = candidate.throughput;
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   const rest = expectedSeconds - workSeconds;
@@ -59,9 +57,11 @@ function rowOf(each: Assessed, table: TableInput): PoolAssessment {
     topology: candidate.topology,
     ...(candidate.score === undefined ? {} : { score: candidate.score }),
     hourlyUsd: candidate.hourlyUsd,
-    expectedCostUsd: each.expectedCostUsd,
-    expectedSeconds: Math.round(expectedSeconds),
-    ...(uncertainty === 0
+    ...(isKnown && {
+      expectedCostUsd: each.expectedCostUsd,
+      expectedSeconds: Math.round(expectedSeconds),
+    }),
+    ...(uncertainty === 0 || !isKnown
       ? {}
       : {
           expectedSecondsBetween: [
@@ -123,22 +123,23 @@ function verdictOf(each: Assessed, { chosen, situation }: TableInput): string {
   if (each === chosen) return 'chosen';
   const forbidden = whyNotAllowed(each, situation);
   if (forbidden !== undefined) return forbidden;
-  const coolsDown = cooldownSeconds(each, situation) > 0;
-  const refusal = each.quota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
+  const coolsDown = each.coolsSeconds > 0;
+  const refusal = each.isQuota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
   if (chosen === undefined) return coolsDown ? refusal : 'not used';
   if (coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd)
     return `${refusal}, left alone for a while`;
   return besideChosen(each, chosen, situation);
 }
 
-function besideChosen(each: Assessed, chosen: Assessed, { nowMilliseconds }: Situation): string {
+function besideChosen(each: Assessed, chosen: Assessed, { work }: Situation): string {
   const dearer = each.expectedCostUsd - chosen.expectedCostUsd;
-  if (dearer < 0 && isInLossCooldown(each, nowMilliseconds))
-    return 'capacity was just lost there, left alone for a while';
+  if (dearer < 0 && wasLostWithin(each)) return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
   if (dearer > SAME_COST * chosen.expectedCostUsd)
-    return `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
+    return work.basis === 'assumed'
+      ? 'expected to cost more'
+      : `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
   return each.expectedSeconds > chosen.expectedSeconds
     ? 'costs the same and takes longer'
     : dearer < LEAST_USD
@@ -155,8 +156,11 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
 export function describeAction(chosen: Assessed, situation: Situation): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
-  const slack = `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`;
-  const parts = [slack];
+  const parts = [
+    work.basis === 'assumed'
+      ? 'nothing is known of the pace of this pipeline yet'
+      : `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`,
+  ];
   parts.push(...aboutMarket(chosen, situation));
   parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)

@@ -1,10 +1,8 @@
 /** The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off. */
 
-import type { Observation } from '../belief/observation.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { capacityErrorsIn } from './capacity-errors.ts';
-import { restartOf, safeWorkOf } from './gang-cost.ts';
-import type { WorkEstimate } from './work.ts';
+import type { MetIn } from './met.ts';
+import { restartOf, safeWorkOf, type WorkEstimate } from './work.ts';
 
 interface TimeLeft {
   readonly work: WorkEstimate;
@@ -29,7 +27,7 @@ const MAXIMUM_FALLBACKS = 3;
  */
 export function fallbacksOf(
   candidates: readonly Candidate[],
-  observations: readonly Observation[],
+  met: MetIn,
   { work, secondsLeft, marginSeconds }: TimeLeft,
 ): Fallbacks {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
@@ -37,7 +35,7 @@ export function fallbacksOf(
   const open = candidates.filter(({ closed }) => closed === undefined);
   const onDemand = reliable(
     open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
-    observations,
+    met,
     slackOf,
   );
   const counted = onDemand.length > 0 ? onDemand : open;
@@ -62,10 +60,9 @@ export function fallbacksOf(
  */
 function reliable(
   onDemand: readonly Candidate[],
-  observations: readonly Observation[],
+  met: MetIn,
   slackOf: (candidate: Candidate) => number,
 ): readonly Candidate[] {
-  const capacityErrors = capacityErrorsIn(observations);
-  const sure = onDemand.filter((each) => !capacityErrors(each).quota && slackOf(each) >= 0);
+  const sure = onDemand.filter((each) => !met(each).isQuota && slackOf(each) >= 0);
   return sure.length > 0 ? sure : onDemand;
 }

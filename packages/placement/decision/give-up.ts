@@ -4,12 +4,12 @@ import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { dollars, hours } from '../model/amounts.ts';
 import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
-import type { Assessed } from './assessment.ts';
-import { quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
+import { type Assessed, isOpen } from './assess.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';
-import { isOpen, whyNotAllowed } from './feasibility.ts';
-import { gangUsd } from './gang-cost.ts';
+import { quotaKeyOf, quotaRefusals } from './met.ts';
+import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
+import { costUsd, gangUsd } from './work.ts';
 
 /** An estimate must be off by more than this before a run is given up for its deadline. */
 const ESTIMATE_TOLERANCE = 1.25;
@@ -60,7 +60,7 @@ function isTooSmall(message: string, { pool, topology }: Assessed['candidate']):
 function quotasTooSmall({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
   const refusals = quotaRefusals(input.attempts);
   const found = assessed.filter(isOpen).map((each) => {
-    const message = each.quota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
+    const message = each.isQuota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
     return message !== undefined && isTooSmall(message, each.candidate) ? message : undefined;
   });
   if (found.length === 0 || found.includes(undefined)) return undefined;
@@ -86,9 +86,9 @@ const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
 
 /** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
 const unbilledUsd = (
-  { expectedSeconds, askCostUsd = 0 }: Assessed,
+  { expectedSeconds, outlook, askCostUsd = 0 }: Assessed,
   { timeUsd, fileSystems }: Situation,
-): number => ((timeUsd - fileSystems.hourlyUsd) * expectedSeconds) / 3_600 + askCostUsd;
+): number => costUsd(timeUsd - fileSystems.hourlyUsd, expectedSeconds + outlook.waitSeconds) + askCostUsd;
 
 function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, spentUsd } = situation;

@@ -10,15 +10,13 @@ import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
 import { ON_DEMAND } from '../policy/actions.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
 import { nameOfPool, samePool } from '../records/placement-records.ts';
-import { assessPools } from './assess-pools.ts';
-import { fallbackOf } from './assess-spot.ts';
-import { capacityErrorsIn, cooldownSeconds } from './capacity-errors.ts';
+import { assessPools, isSpot, unitOf } from './assess.ts';
 import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
-import { isSpot, spotToAsk } from './cheapest-pool.ts';
-import { whyNotAllowed } from './feasibility.ts';
-import { costUsd, gangUsd, restartOf, safeWorkOf } from './gang-cost.ts';
+import { spotToAsk } from './cheapest-pool.ts';
+import { whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
-import { restartSecondsIn } from './work.ts';
+import { spotValue } from './spot-value.ts';
+import { costUsd, gangUsd, restartOf, restartSecondsIn, safeWorkOf } from './work.ts';
 
 export interface RunningCampaign {
   readonly attempt: PlacedAttempt;
@@ -126,13 +124,12 @@ function tooSlow({ situation, here }: Standing): StopReason {
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
   // A pool that cools down for longer than the save takes would not be tried after it, and the stop would
   // only lose what runs.
-  const capacityErrors = capacityErrorsIn(situation.observations);
   const canChange = situation.candidates.some(
     (each) =>
       each.pool.purchaseOption === 'on-demand' &&
       each.closed === undefined &&
       safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
-      cooldownSeconds(capacityErrors(each), situation) <= SAVE_SECONDS,
+      situation.met(each).coolsSeconds <= SAVE_SECONDS,
   );
   if (!canChange) return undefined;
   const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
@@ -157,10 +154,9 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   const there = spotToAsk(assessPools(situation), situation);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const { candidate, outlook } = there;
-  const { plan, hourlyUsd } = fallbackOf(here, unitUsd(candidate, candidate.hourlyUsd), situation);
-  if (plan === undefined) return undefined;
-  const { ask, onDemand } = plan.expectedUsd(outlook.belief, ON_DEMAND);
-  const movedUsd = ask + (hourlyUsd * SAVE_SECONDS) / 3_600;
+  const { expectedUsd, onDemandUsd } = spotValue(here, unitOf(there), situation);
+  const { ask, onDemand } = expectedUsd(outlook.belief, ON_DEMAND);
+  const movedUsd = ask + costUsd(onDemandUsd, SAVE_SECONDS);
   if (movedUsd >= onDemand) return undefined;
   const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };

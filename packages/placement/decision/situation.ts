@@ -27,10 +27,17 @@ import type { MarketView } from '../model/market-source.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
 import type { Widths } from '../records/promises.ts';
-import { assumedTimeUsd } from './assumed-value-of-time.ts';
 import { fallbacksOf } from './fallbacks.ts';
-import { type DownloadSeconds, startRatioOf } from './start-ratio.ts';
-import { estimateWork, spentUsd, type WorkEstimate, withDownloads } from './work.ts';
+import { type MetIn, metIn } from './met.ts';
+import {
+  assumedTimeUsd,
+  type DownloadSeconds,
+  estimateWork,
+  spentUsd,
+  startRatioOf,
+  type WorkEstimate,
+  withDownloads,
+} from './work.ts';
 
 export interface PlacementInput {
   readonly compute: Pipeline['compute'];
@@ -116,6 +123,7 @@ export interface Situation {
   readonly pruned: readonly Pruned[];
   readonly observations: readonly Observation[];
   readonly records: PoolRecords;
+  readonly met: MetIn;
   /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last. */
   readonly fallbacks: readonly Candidate[];
   /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
@@ -171,6 +179,7 @@ export function situationOf(input: PlacementInput): Situation {
   const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
+  const met = metIn(observations, nowMilliseconds);
   const fileSystems = fileSystemsOf(input.training);
   return {
     ...base,
@@ -182,10 +191,11 @@ export function situationOf(input: PlacementInput): Situation {
     workload: model.workload,
     candidates,
     pruned,
-    observations: observations,
+    observations,
     records: recordsOf(seen, nowMilliseconds),
+    met,
     spentUsd: spentUsd(input.attempts),
-    ...fallbacksOf(candidates, observations, base),
+    ...fallbacksOf(candidates, met, base),
   };
 }
 
@@ -201,12 +211,12 @@ const ownObservations = (
 
 /** The same moment with `seconds` more of the reference's work proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
-  const { candidates, observations, input, marginSeconds, nowMilliseconds } = situation;
+  const { candidates, met, input, marginSeconds, nowMilliseconds } = situation;
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
   const work = { ...situation.work, workSeconds };
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
-  return { ...situation, ...base, ...fallbacksOf(candidates, observations, base) };
+  return { ...situation, ...base, ...fallbacksOf(candidates, met, base) };
 }
 
 /** Without a deadline, a plan looks this many times the work ahead. */

@@ -2,12 +2,12 @@
 
 import { hours } from '../model/amounts.ts';
 import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
-import type { Assessed } from './assessment.ts';
-import { cooldownSeconds, isLimited, quotaKeyOf, quotaRefusals } from './capacity-errors.ts';
-import { cheapestPool, isSpot } from './cheapest-pool.ts';
-import { endsInTime, isOpen, secondsUntilUnsafe, whyNotAllowed } from './feasibility.ts';
-import { restartOf } from './gang-cost.ts';
+import { type Assessed, isOpen, isSpot } from './assess.ts';
+import { cheapestPool } from './cheapest-pool.ts';
+import { quotaKeyOf, quotaRefusals } from './met.ts';
+import { endsInTime, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
+import { restartOf } from './work.ts';
 
 /** Why nothing is launched now, although something could be, and for how long at most. */
 export interface Wait {
@@ -43,14 +43,14 @@ function worthWaitingForCooldown(
       (each) =>
         each.candidate.pool.purchaseOption === 'on-demand' &&
         whyNotAllowed(each, situation) === undefined &&
-        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + cooldownSeconds(each, situation) <=
+        each.safeWorkSeconds + restartOf(each.candidate, situation.work) + each.coolsSeconds <=
           situation.secondsLeft,
     )
       ? 'the On-Demand pool that would end in time had a capacity error lately'
       : undefined;
   // It is unknown when a quota of the account will be raised, so the run does not wait for one while another
   // pool has capacity.
-  const lifted = assessed.filter((each) => !isLimited(each, situation));
+  const lifted = assessed.filter((each) => !each.isLimited);
   const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)
     ? 'Spot had a capacity error lately and is expected to cost less than On-Demand now'
@@ -63,7 +63,7 @@ export function waitFor(
   { why, atMostSeconds, considered }: Wait & { readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const open = assessed.filter(isOpen);
-  const cooldowns = open.map((each) => cooldownSeconds(each, situation)).filter((seconds) => seconds > 0);
+  const cooldowns = open.map(({ coolsSeconds }) => coolsSeconds).filter((seconds) => seconds > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
   const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && cooldowns.length < open.length ? safe : situation.secondsLeft;
@@ -74,7 +74,7 @@ export function waitFor(
 
 /** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
 function whyAll(open: readonly Assessed[], situation: Situation): string {
-  if (!open.every((each) => isLimited(each, situation)))
+  if (!open.every(({ isLimited }) => isLimited))
     return 'every pool that may be used had a capacity error lately';
   const refusals = quotaRefusals(situation.input.attempts);
   const said = new Set(open.flatMap(({ candidate: { pool } }) => refusals.get(quotaKeyOf(pool)) ?? []));

@@ -2,12 +2,11 @@
 
 import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/launchers.ts';
-import type { Candidate } from '../candidates/pools.ts';
+import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { attemptCost } from '../records/attempt-cost.ts';
-import type { PlacedAttempt, Progress } from '../records/attempts.ts';
+import type { AttemptOutcome, PlacedAttempt, Progress } from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
-import { type DownloadSeconds, lowerMedian } from './start-ratio.ts';
 
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
@@ -33,6 +32,75 @@ export const restartSecondsIn = (
   { pool, download }: { readonly pool: Pick<Pool, 'launcher'> } & Pick<Candidate, 'download'>,
   { restartOn, restartSeconds }: Pick<WorkEstimate, 'restartOn' | 'restartSeconds'>,
 ): number => (restartOn?.[pool.launcher] ?? restartSeconds) + (download?.seconds ?? 0);
+
+export const costUsd = (hourlyUsd: number, seconds: number): number => (hourlyUsd * seconds) / 3_600;
+
+/** An hour of the whole gang, helpers included. */
+export const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
+  unitUsd(candidate, hourlyUsd) / candidate.throughput.factor;
+
+/** The 0.9 quantile of the normal distribution. */
+const ONCE_IN_TEN = 1.282;
+
+export const workOf = ({ throughput }: Candidate, { workSeconds }: WorkEstimate): number =>
+  workSeconds * throughput.factor;
+
+/** For a deadline, an unmeasured topology counts only at the slow end of its estimate. */
+export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
+  workOf(candidate, work) * Math.exp(ONCE_IN_TEN * candidate.throughput.uncertainty);
+
+/** Seconds until the first new progress here, including the transfer of shards and checkpoints to its region. */
+export const restartOf = (candidate: Candidate, work: WorkEstimate): number =>
+  restartSecondsIn(candidate, work) + (candidate.transfer?.seconds ?? 0);
+
+/**
+ * What an hour sooner is worth where the pipeline does not say. Stated, not fitted: small enough that the campaigns of
+ * `npm run bench:placement` cost what they cost without it, and large enough to decide between costs that hardly differ.
+ */
+const SHARE_OF_ON_DEMAND = 0.01;
+/** No run stands still for an hour to save a cent. */
+const LEAST_TIME_USD = 0.01;
+
+export const ASSUMED_TIME_NOTE = `${SHARE_OF_ON_DEMAND * 100} % of the cheapest On-Demand price, at least $${LEAST_TIME_USD}`;
+
+export function assumedTimeUsd(candidates: readonly Candidate[]): number {
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  if (open.length === 0) return 0;
+  const onDemandUsd = Math.min(...open.map((each) => gangUsd(each, each.onDemandHourlyUsd)));
+  return Math.max(LEAST_TIME_USD, SHARE_OF_ON_DEMAND * onDemandUsd);
+}
+
+/** Seconds in which each host of a start there downloads its shards. */
+export type DownloadSeconds = (placement: Pick<Placement, 'pool' | 'topology'>) => number;
+
+/** A loss of the platform's own, such as a host without S3, says nothing of the next start. */
+const TELLING: ReadonlySet<AttemptOutcome['kind']> = new Set([
+  'completed',
+  'interrupted',
+  'recalled',
+  'timeLimit',
+]);
+
+/**
+ * How much longer the run's starts take than expected: the median until their script began. A start that was lost
+ * before takes at least as long as it lived, which says something only where that is longer than expected.
+ */
+export function startRatioOf(attempts: readonly PlacedAttempt[], downloadSeconds: DownloadSeconds): number {
+  const ratios = attempts.flatMap(({ launcher, placement, outcome }) => {
+    if (outcome === undefined || !TELLING.has(outcome.kind)) return [];
+    const { scriptStartedAt, endedBeforeScript, startedAt, trainingSeconds } = outcome;
+    const expected = launcherFacts[launcher].restartSeconds + downloadSeconds(placement);
+    if (endedBeforeScript) return trainingSeconds > expected ? [trainingSeconds / expected] : [];
+    const seconds = (Date.parse(scriptStartedAt ?? '') - Date.parse(startedAt ?? '')) / 1_000;
+    return seconds >= 0 ? [seconds / expected] : [];
+  });
+  return lowerMedian(ratios) ?? 1;
+}
+
+function lowerMedian(values: readonly number[]): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
+}
 
 /** With the download that every start at least makes: that of the candidate whose shards are there first. */
 export function withDownloads(work: WorkEstimate, candidates: readonly Candidate[]): WorkEstimate {

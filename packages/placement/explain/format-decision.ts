@@ -3,10 +3,21 @@ import { launcherFacts, launcherSuffix } from '@tidewheel/catalog/launchers.ts';
 import { dollars, hours } from '../model/amounts.ts';
 import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
 
-/** @param at when it was decided: `done by` counts from here */
+/** @param at when it was decided: the forecast counts from here */
 export function formatDecision(decision: PlacementDecision, at: string): string {
   const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
-  return [headline(decision), '', ...tableOf(rows, at)].join('\n');
+  return [headline(decision), ...forecastLines(decision, at), '', ...tableOf(rows)].join('\n');
+}
+
+function forecastLines(decision: PlacementDecision, at: string): readonly string[] {
+  const expected = decision.kind === 'giveUp' ? undefined : decision.expected;
+  if (expected === undefined) return [];
+  const { seconds, usd, lateChance = 0 } = expected;
+  const late = lateChance < 0.01 ? '' : `, late with a chance of ${Math.round(lateChance * 100)} %`;
+  const by = (ahead: number): string => minuteAfter(at, ahead);
+  return [
+    `expected: done by ${by(seconds.expected)} (nine times in ten ${by(seconds.low)} to ${by(seconds.high)})${late}; the rest costs ${dollars(usd.expected)} (${dollars(usd.low)} to ${dollars(usd.high)})`,
+  ];
 }
 
 function headline(decision: PlacementDecision): string {
@@ -23,21 +34,10 @@ function headline(decision: PlacementDecision): string {
   }
 }
 
-const HEADS = [
-  'pool',
-  'score',
-  '$/h',
-  'there now',
-  'else in',
-  'lasts',
-  'cost',
-  'time',
-  'done by',
-  'verdict',
-] as const;
+const HEADS = ['pool', 'score', '$/h', 'there now', 'else in', 'lasts', 'cost', 'time', 'verdict'] as const;
 
-function tableOf(rows: readonly PoolAssessment[], at: string): readonly string[] {
-  const cells = [HEADS, ...rows.map((row) => cellsOf(row, at))];
+function tableOf(rows: readonly PoolAssessment[]): readonly string[] {
+  const cells = [HEADS, ...rows.map(cellsOf)];
   const widths = HEADS.map((_, k) => Math.max(...cells.map((row) => row[k]?.length ?? 0)));
   return cells.map((row) =>
     row.map((cell, k) => (k === row.length - 1 ? cell : cell.padEnd(widths[k] ?? 0))).join('  '),
@@ -47,13 +47,13 @@ function tableOf(rows: readonly PoolAssessment[], at: string): readonly string[]
 const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
 
 /** The price is of one node, cost and time are of the gang. Placement did not assess a pool that was left out. */
-function cellsOf(row: PoolAssessment, at: string): readonly string[] {
+function cellsOf(row: PoolAssessment): readonly string[] {
   const { pool, topology, expectedSecondsBetween: between } = row;
   const helped = (topology.helpers ?? [])
     .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
     .join('');
   const name = `${topology.nodes} x ${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
-  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', '-', row.verdict];
+  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
   return [
     name,
     row.score === undefined ? '-' : String(row.score),
@@ -61,11 +61,10 @@ function cellsOf(row: PoolAssessment, at: string): readonly string[] {
     row.chanceNow === undefined ? '-' : `${Math.round(row.chanceNow * 100)} %`,
     row.chanceNow === 1 ? '-' : hoursOrNone(row.expectedWaitSeconds),
     hoursOrNone(row.expectedUpSeconds),
-    dollars(row.expectedCostUsd),
+    row.expectedCostUsd === undefined ? '-' : dollars(row.expectedCostUsd),
     between
-      ? `${hours(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
-      : hours(row.expectedSeconds),
-    minuteAfter(at, row.expectedSeconds),
+      ? `${hoursOrNone(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
+      : hoursOrNone(row.expectedSeconds),
     row.verdict,
   ];
 }

@@ -1,8 +1,8 @@
 /** Asks a stored question again with something changed: another deadline, other types, zones or regions, no Spot, a budget. */
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { choosePlacement } from '../decision/choose.ts';
 import type { PlacementInput } from '../decision/situation.ts';
+import { decide } from '../futures/forecast.ts';
 import type { PlacementDecision } from '../records/placement-records.ts';
 
 export interface WhatIf {
@@ -16,9 +16,8 @@ export interface WhatIf {
 }
 
 /** @param input as asked then; with types, zones or regions that it did not have, what `fill-in.ts` found of them */
-export function decideIf(input: PlacementInput, change: WhatIf): PlacementDecision {
-  return choosePlacement(changed(input, change));
-}
+export const decideIf = (input: PlacementInput, change: WhatIf, seed: string): PlacementDecision =>
+  decide(changed(input, change), seed);
 
 type Vpc = Pipeline['compute']['vpc'];
 

@@ -7,12 +7,13 @@
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { uniformStreams } from '@tidewheel/kit/seeded-random.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
+import { choosePlacement } from '../decision/choose.ts';
 import { asIfEnded } from '../decision/revise.ts';
 import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
-import type { WorkEstimate } from '../decision/work.ts';
+import { spentUsd, type WorkEstimate } from '../decision/work.ts';
 import { fileSystemsUsd } from '../records/attempt-cost.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
-import type { Placement } from '../records/placement-records.ts';
+import type { Placement, PlacementDecision } from '../records/placement-records.ts';
 import { type Interval, type Widths, widened } from '../records/promises.ts';
 import { type Begins, type Drawn, live } from './live.ts';
 import { drawPool } from './pool-future.ts';
@@ -66,14 +67,37 @@ const FUTURES = 200;
 /** Steps around the circle, by which points of several such sequences fill the square and the cube evenly. */
 const EVEN_STEPS = { pace: 0.618034, start: 0.754878 } as const;
 
+/** Where the next attempt goes, and what that means for the end and the cost. */
+export function decide(input: PlacementInput, seed: string): PlacementDecision {
+  const decision = choosePlacement(input);
+  const forecast = forecastDecision({ input, decision, seed });
+  if (forecast === undefined || decision.kind === 'giveUp') return decision;
+  const { seconds, usd, lateChance } = forecast;
+  return { ...decision, expected: { seconds, usd, lateChance } };
+}
+
+export function forecastDecision({
+  decision,
+  ...question
+}: Pick<ForecastQuestion, 'input' | 'seed' | 'packingSeconds'> & {
+  readonly decision: PlacementDecision;
+}): Forecast | undefined {
+  if (decision.kind === 'giveUp') return undefined;
+  const standing: Standing =
+    decision.kind === 'wait'
+      ? { kind: 'waits', seconds: decision.seconds }
+      : { kind: 'chosen', placement: decision.placement };
+  return forecastRun({ ...question, standing, spentUsd: spentUsd(question.input.attempts) });
+}
+
 /** @returns undefined where nothing says how much work there is */
 export function forecastRun(question: ForecastQuestion): Forecast | undefined {
-  const { input, standing, spentUsd, seed, packingSeconds = [] } = question;
+  const { input, standing, seed, packingSeconds = [] } = question;
   const situation = situationOf(withHeld(input, standing));
   const { basis } = situation.work;
   const here = placementOf(standing);
   if (basis === 'assumed') return undefined;
-  const world = worldOf(situation, { here, spentUsd });
+  const world = worldOf(situation, { here, spentUsd: question.spentUsd });
   const begins = beginsOf(question, world);
   const left = workLeft(situation, begins, here);
   const drawsOf = uniformStreams(seed);

@@ -244,7 +244,7 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
   const here = world.onDemand[course.place];
   if (here === undefined) return;
   const pace = here.factor * (drawn.demandPace[course.place] ?? 1);
-  const returns = world.spot.length > 0 && world.plan !== undefined;
+  const returns = world.spot.length > 0 && world.value !== undefined;
   train(course, {
     hourlyUsd: here.hourlyUsd,
     pace,
@@ -273,7 +273,7 @@ function backTo(world: World, drawn: Drawn, course: Course): number | undefined 
 }
 
 function bestOf(
-  { plan, secondsLeft, onDemand }: World,
+  { value, secondsLeft, onDemand }: World,
   { at, work, pools }: Course,
   {
     pool,
@@ -284,7 +284,7 @@ function bestOf(
   const workSeconds = work * (onDemand[0]?.factor ?? 1);
   const age = at - (pools[pool]?.since ?? 0);
   const ahead = isThere ? ages().up : ages().down;
-  return plan?.best({
+  return value?.best({
     secondsLeft: secondsLeft - at,
     workSeconds,
     runs,

@@ -1,17 +1,12 @@
 /** What every future of a run starts from: its pools with what is believed of them, and the table that decides. */
 
-import { trustOf } from '../belief/beliefs.ts';
 import type { Belief } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
-import { outlookIn } from '../decision/assess.ts';
-import { model } from '../decision/assess-pools.ts';
-import { fallbackOf } from '../decision/assess-spot.ts';
-import { capacityErrorsIn, cooldownSeconds, isLimited } from '../decision/capacity-errors.ts';
-import { gangUsd, restartOf, safeWorkOf } from '../decision/gang-cost.ts';
+import { outlooksIn } from '../decision/assess.ts';
 import type { Situation } from '../decision/situation.ts';
-import type { SpotPlan } from '../decision/spot-plan.ts';
-import { hourlyUsdOf } from '../decision/work.ts';
+import { type SpotValue, spotValue } from '../decision/spot-value.ts';
+import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
 import { type Placement, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
@@ -55,7 +50,7 @@ export interface World {
   readonly refusedSeconds: number;
   /** Left of the budget. */
   readonly budgetUsd: number;
-  readonly plan: SpotPlan | undefined;
+  readonly value: SpotValue | undefined;
 }
 
 /** Futures ask the cheapest pools; what more of them would add is small, and each costs time. */
@@ -71,12 +66,11 @@ export function worldOf(
   situation: Situation,
   { here, spentUsd }: { readonly here: Placement | undefined; readonly spentUsd: number },
 ): World {
-  const { candidates, observations, fallbacks, work, fileSystems, input } = situation;
+  const { candidates, met, fallbacks, work, fileSystems, input } = situation;
   const own = here && (candidates.find((each) => isAt(each, here)) ?? candidateOf(here));
-  const errorsOf = capacityErrorsIn(observations);
   const usable = candidates
     .filter((each) => each !== own && each.pool.purchaseOption === 'spot' && each.closed === undefined)
-    .filter((each) => !isLimited(errorsOf(each), situation))
+    .filter((each) => !met(each).isLimited)
     .toSorted((a, b) => unit(a) - unit(b));
   const isOnSpot = own?.pool.purchaseOption === 'spot';
   const spot = [...(own !== undefined && isOnSpot ? [own] : []), ...usable].slice(0, MOST_SPOT);
@@ -90,15 +84,15 @@ export function worldOf(
   }));
   const cheapest = Math.min(...spot.map(unit));
   const planned = fallbacks[0];
-  const trust = trustOf(observations);
+  const outlookOf = outlooksIn(situation);
   const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
   return {
     spot: spot.map((each) => ({
       ...placeOf(each, situation),
-      belief: outlookIn(each, trust, { ...situation, model: model() }).belief,
+      belief: outlookOf(each).belief,
       isScored: each.score !== undefined,
-      capacityErrors: errorsOf(each).capacityErrors,
-      coolSeconds: Math.max(0, cooldownSeconds(errorsOf(each), situation)),
+      capacityErrors: met(each).capacityErrors,
+      coolSeconds: met(each).coolsSeconds,
     })),
     onDemand,
     surest: surestOf(onDemand),
@@ -108,10 +102,10 @@ export function worldOf(
     heldUsdPerHour: fileSystems.hourlyUsd,
     refusedSeconds: refusedFor(situation),
     budgetUsd: Math.max(0, budgetUsd - spentUsd),
-    plan:
+    value:
       planned === undefined || !Number.isFinite(cheapest)
         ? undefined
-        : fallbackOf(planned, cheapest, situation).plan,
+        : spotValue(planned, cheapest, situation),
   };
 }
 

@@ -12,7 +12,7 @@ import { marketModel } from './market-model.ts';
 export const TICK_SECONDS = 600;
 
 /** Computed at its first use: it takes 90 ms, and most functions import a rule that may need it. */
-export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, TICK_SECONDS, drawn));
+export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, drawn));
 
 /** Every plan asks for the belief of the same pools. */
 const observedBeliefs = new WeakMap<Belief, MarketBelief>();

@@ -1,4 +1,9 @@
-/** The policy's belief about one Spot pool, tick by tick, in the states of the plan. */
+/**
+ * The policy's belief about one Spot pool, tick by tick, in the states of the plan. A plan over hidden regimes would
+ * assume that the regime is known from the next tick on, and would overvalue waiting. Only the belief is known, and our
+ * actions do not change the market. So a long run of the chain was drawn once (bench/sim/write-lattice.ts), its beliefs
+ * grouped by their forecasts, and transitions between groups counted; the plan is made over these groups.
+ */
 
 import {
   advance,
@@ -9,12 +14,22 @@ import {
   type RegimeTable,
   transition,
 } from '../belief/regimes.ts';
-import { drawLattice, type Lattice, type LatticeData, latticeOf } from './lattice.ts';
-import { type StateChance } from './value-function.ts';
+import type { MarketChain } from './plan-pass.ts';
+import type { StateChance } from './value-function.ts';
+
+/** A drawn lattice as plain data. */
+export interface LatticeData {
+  /** Name of the table that it was drawn from. */
+  readonly table: string;
+  readonly tickSeconds: number;
+  readonly centresUp: readonly (readonly number[])[];
+  readonly centresDown: readonly (readonly number[])[];
+  readonly step: readonly (readonly number[])[];
+}
 
 export interface MarketModel {
   readonly tickSeconds: number;
-  readonly lattice: Lattice;
+  readonly lattice: MarketChain;
   /** Before any observation. */
   readonly start: Belief;
   /** One tick later, before that tick is observed. */
@@ -30,10 +45,11 @@ export interface MarketModel {
 
 const LASTING_HOURS = 12;
 
-/** Without `drawn` the lattice is drawn, which takes about a second. */
-export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: LatticeData): MarketModel {
+export function marketModel(table: RegimeTable, drawn: LatticeData): MarketModel {
+  const { tickSeconds } = drawn;
   const step = transition(table, tickSeconds / 3_600);
-  const lattice = latticeOf(table, drawn ?? drawLattice(table, tickSeconds));
+  const forecast = forecaster(step);
+  const located = (belief: Belief): number => groupOf(drawn, chanceUp(belief) > 0.5, forecast(belief));
   const longestTicks = Math.round((LASTING_HOURS * 3_600) / tickSeconds);
   const stays = staysByRegime(step, longestTicks);
   const half = stays.length / 2;
@@ -41,14 +57,14 @@ export function marketModel(table: RegimeTable, tickSeconds: number, drawn?: Lat
     belief.reduce((sum, share, j) => sum + (isOf(j) ? share * (stays[j] ?? 0) : 0), 0);
   return {
     tickSeconds,
-    lattice,
+    lattice: { upStates: drawn.centresUp.length, step: drawn.step },
     start: longRun(table),
     ahead: (belief) => advance(belief, step),
     weights(belief) {
       const next = advance(belief, step);
       const up = chanceUp(next);
-      const there = up > 1e-9 ? [{ state: lattice.locate(observe(next, 1, 0)), chance: up }] : [];
-      const gone = up < 1 - 1e-9 ? [{ state: lattice.locate(observe(next, 0, 1)), chance: 1 - up }] : [];
+      const there = up > 1e-9 ? [{ state: located(observe(next, 1, 0)), chance: up }] : [];
+      const gone = up < 1 - 1e-9 ? [{ state: located(observe(next, 0, 1)), chance: 1 - up }] : [];
       return [...there, ...gone];
     },
     lastingTicks: (belief) => mean(belief, (j) => j < half),
@@ -70,4 +86,66 @@ function staysByRegime(step: readonly (readonly number[])[], ticks: number): num
     for (const [j, chance] of alive.entries()) total[j] = (total[j] ?? 0) + chance;
   }
   return total;
+}
+
+/** The group that a belief about a seen tick belongs to. */
+export const groupOf = (
+  { centresUp, centresDown }: Pick<LatticeData, 'centresUp' | 'centresDown'>,
+  up: boolean,
+  point: readonly number[],
+): number => (up ? nearestCentre(centresUp, point) : centresUp.length + nearestCentre(centresDown, point));
+
+/** How many ticks ahead beliefs are compared by. */
+const HORIZONS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144] as const;
+
+type Matrix = readonly (readonly number[])[];
+
+/**
+ * The forecast of a belief: how likely the present spell lasts, and how likely there is capacity, for each horizon.
+ */
+export function forecaster(step: Matrix): (belief: Belief) => number[] {
+  const half = step.length / 2;
+  const sameSide = step.map((row, i) => row.map((share, j) => (i < half === j < half ? share : 0)));
+  const table: number[][] = step.map(() => []);
+  let lasting: number[] = step.map(() => 1);
+  let capacity = step.map<number>((_, j) => (j < half ? 1 : 0));
+  for (let tick = 1; tick <= Math.max(...HORIZONS); tick += 1) {
+    lasting = apply(sameSide, lasting);
+    capacity = apply(step, capacity);
+    if (!HORIZONS.some((each) => each === tick)) continue;
+    for (const [j, row] of table.entries()) row.push(lasting[j] ?? 0, capacity[j] ?? 0);
+  }
+  return (belief) => {
+    const out = HORIZONS.flatMap(() => [0, 0]);
+    for (const [j, share] of belief.entries()) {
+      if (share < 1e-12) continue;
+      const row = table[j] ?? [];
+      for (let k = 0; k < out.length; k += 1) out[k] = (out[k] ?? 0) + share * (row[k] ?? 0);
+    }
+    return out;
+  };
+}
+
+const apply = (matrix: Matrix, values: readonly number[]): number[] =>
+  matrix.map((row) => row.reduce((sum, share, j) => sum + share * (values[j] ?? 0), 0));
+
+export type Point = readonly number[];
+
+export function distance(a: Point, b: Point): number {
+  let sum = 0;
+  for (let k = 0; k < a.length; k += 1) sum += ((a[k] ?? 0) - (b[k] ?? 0)) ** 2;
+  return sum;
+}
+
+export function nearestCentre(centres: readonly Point[], point: Point): number {
+  let best = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let k = 0; k < centres.length; k += 1) {
+    const gap = distance(point, centres[k] ?? []);
+    if (gap < least) {
+      least = gap;
+      best = k;
+    }
+  }
+  return best;
 }

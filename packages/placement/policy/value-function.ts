@@ -56,29 +56,32 @@ export interface PolicyPlan extends Pick<PlanTable, 'chain' | 'value'> {
   readonly job: PolicyJob;
 }
 
+/** Plans that share tables: the last `mostTables` are kept. */
+interface KeptOptions extends PlanOptions {
+  readonly mostTables: number;
+  /** How much further a table reaches than its first job needs, as a share of the time to its deadline. */
+  readonly spare: number;
+}
+
 /**
- * Plans that share the last tables: the looks at a run, and its next decisions, mostly ask for the same terms with less
- * work and less time. A table is made somewhat wider than its first job needs.
+ * The looks at a run, and its next decisions, mostly ask for the same terms with less work and less time.
  * @param chainOf one step of this many seconds
  */
 export function keptPlans(
   chainOf: (tickSeconds: number) => MarketChain,
-  options: PlanOptions,
-  mostTables: number,
+  { mostTables, spare, ...options }: KeptOptions,
 ): (job: PolicyJob) => PolicyPlan {
   const kept: PlanTable[] = [];
   return (job) => {
     const at = kept.findIndex((each) => each.reaches(job));
     const [found] = at < 0 ? [] : kept.splice(at, 1);
-    const wider = { ...job, deadlineSeconds: job.deadlineSeconds * (1 + SPARE_REACH) };
+    const wider = { ...job, deadlineSeconds: job.deadlineSeconds * (1 + spare) };
     const table = found ?? makeTable(chainOf(job.tickSeconds), job, [wider], options);
     kept.unshift(table);
     kept.length = Math.min(kept.length, mostTables);
     return planFrom(table, job);
   };
 }
-
-const SPARE_REACH = 0.1;
 
 const sameTerms = (a: Terms, b: Terms): boolean =>
   a.tickSeconds === b.tickSeconds &&
@@ -135,7 +138,7 @@ export function makeTable(
 }
 
 /** By ticks left, the cells of slack that any of the jobs can have then; never more than with fewer ticks left. */
-function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds: number): Int32Array {
+export function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds: number): Int32Array {
   const all = horizons.map(({ deadlineSeconds, workSeconds }) => ({
     ticks: Math.floor(deadlineSeconds / tickSeconds + 1e-9),
     cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
@@ -146,33 +149,8 @@ function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds:
   return reach;
 }
 
-/** More ticks than any plan is made of: no table is counted beyond. */
-const MOST_TICKS = 1e6;
-
-/**
- * Bytes of such a table's values, before it is made.
- * @param groups of the market, with capacity and without
- */
-export function tableBytes(
-  groups: { readonly up: number; readonly down: number },
-  { tickSeconds, restartSeconds }: Terms,
-  horizons: readonly Horizon[],
-  { cellsPerTick }: PlanOptions,
-): number {
-  const ticks = Math.max(...horizons.map(({ deadlineSeconds }) => deadlineSeconds)) / tickSeconds;
-  if (ticks + restartSeconds / tickSeconds > MOST_TICKS) return Number.POSITIVE_INFINITY;
-  const debts = debtsOf({ tickSeconds, restartSeconds });
-  const { count } = rowsFor({ upStates: groups.up, states: groups.up + groups.down }, debts);
-  const cells = reachOf(horizons, tickSeconds, tickSeconds / cellsPerTick);
-  const width = cells.reduce(
-    (sum, most, left) => sum + Math.min(Math.max(0, most), left * cellsPerTick) + 1,
-    0,
-  );
-  return width * count * Float32Array.BYTES_PER_ELEMENT;
-}
-
 /** Seconds that a start still owes at the end of each of its first ticks. */
-function debtsOf({
+export function debtsOf({
   restartSeconds,
   tickSeconds,
 }: Pick<Terms, 'restartSeconds' | 'tickSeconds'>): readonly number[] {

@@ -6,7 +6,7 @@
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
-import { makeTable, type PolicyPlan, planFrom } from './value-function.ts';
+import { keptPlans, type PolicyPlan } from './value-function.ts';
 
 /** The parameters of the small campaigns. */
 interface ZonePlan {
@@ -69,38 +69,21 @@ interface Ratios {
 type PlanOf = (restartSeconds: number, ratios: Ratios) => PolicyPlan;
 
 /** Keeps the tables of the small campaigns. */
-export function zoneChoice(model: MarketModel, zonePlan = ZONE_PLAN): ZoneChoice {
-  const { ratioSteps } = zonePlan;
-  const plans = new Map<string, PolicyPlan>();
-  const planOf: PlanOf = (restartSeconds, ratios) => {
-    const [spot, waiting] = [ratios.spot, ratios.waiting].map((each) => Math.round(each * ratioSteps));
-    const key = `${restartSeconds} ${spot} ${waiting}`;
-    const rounded = { spot: Math.max(1, spot ?? 0) / ratioSteps, waiting: (waiting ?? 0) / ratioSteps };
-    const plan = plans.get(key) ?? smallPlan(model, zonePlan, { restartSeconds, ...rounded });
-    const [oldest] = plans.keys();
-    if (oldest !== undefined && plans.size >= MOST_TABLES && !plans.has(key)) plans.delete(oldest);
-    plans.set(key, plan);
-    return plan;
-  };
-  return (question) => choose(question, { ...zonePlan, tickSeconds: model.tickSeconds, planOf });
-}
-
-function smallPlan(
-  model: MarketModel,
-  { aheadSeconds, mostSlackSeconds }: ZonePlan,
-  { restartSeconds, spot, waiting }: Ratios & { readonly restartSeconds: number },
-): PolicyPlan {
-  const terms = {
-    tickSeconds: model.tickSeconds,
-    restartSeconds,
-    spotUsd: spot,
-    onDemandUsd: 1,
-    waitingUsd: waiting,
-  };
-  // A tick more for each of the two, which are counted in whole ticks.
-  const deadlineSeconds = aheadSeconds + mostSlackSeconds + 2 * model.tickSeconds;
-  const horizon = { workSeconds: aheadSeconds, deadlineSeconds };
-  return planFrom(makeTable(model.lattice, terms, [horizon], { cellsPerTick: 1 }), horizon);
+export function zoneChoice({ lattice, tickSeconds }: MarketModel, zonePlan = ZONE_PLAN): ZoneChoice {
+  const { ratioSteps, aheadSeconds, mostSlackSeconds } = zonePlan;
+  const plans = keptPlans(() => lattice, { cellsPerTick: 1, mostTables: MOST_TABLES, spare: 0 });
+  const planOf: PlanOf = (restartSeconds, { spot, waiting }) =>
+    plans({
+      tickSeconds,
+      restartSeconds,
+      spotUsd: Math.max(1, Math.round(spot * ratioSteps)) / ratioSteps,
+      onDemandUsd: 1,
+      waitingUsd: Math.round(waiting * ratioSteps) / ratioSteps,
+      workSeconds: aheadSeconds,
+      // A tick more for each of the two, which are counted in whole ticks.
+      deadlineSeconds: aheadSeconds + mostSlackSeconds + 2 * tickSeconds,
+    });
+  return (question) => choose(question, { ...zonePlan, tickSeconds, planOf });
 }
 
 interface Given extends Omit<ZonePlan, 'ratioSteps'> {

@@ -2,6 +2,7 @@
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { intervalSchema } from './promises.ts';
 
 /** pool = instance type x availability zone x purchase option x launcher */
 export const poolSchema = z.object({
@@ -41,15 +42,18 @@ const transferSchema = z
   .describe('Copies of shards and checkpoints to another region.');
 export type Transfer = Readonly<z.output<typeof transferSchema>>;
 
-/** One row of the table that explains a placement. Costs and times include the transfer. */
+/**
+ * One row of the table that explains a placement. Costs and times include the transfer; both are absent while nothing is
+ * known of the pace, and for a pool that was left out.
+ */
 export const poolAssessmentSchema = z.object({
   pool: poolSchema,
   /** Of the gang. */
   topology: topologySchema,
   score: z.number().optional().describe('Spot placement score, 1 to 10, for the whole gang.'),
   hourlyUsd: usd.describe('Price of one node in an hour.'),
-  expectedCostUsd: usd,
-  expectedSeconds: seconds,
+  expectedCostUsd: usd.optional().describe('Of the rest of the run, if it asks for this pool now.'),
+  expectedSeconds: seconds.optional().describe('Of the work in this pool, with one start and no loss.'),
   /** Absent without an extrapolation. */
   expectedSecondsBetween: z
     .tuple([z.number(), z.number()])
@@ -95,9 +99,15 @@ export const placementSchema = z.object({
 });
 export type Placement = Readonly<z.output<typeof placementSchema>>;
 
+/** As the forecast saw it when it was decided; absent while nothing is known of the pace. */
+const expected = z
+  .object({ seconds: intervalSchema, usd: intervalSchema, lateChance: z.number().optional() })
+  .optional()
+  .describe('From the decision to the end of the run: median, and 90 % interval.');
+
 export const placementDecisionSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('launch'), placement: placementSchema }),
-  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered }),
+  z.object({ kind: z.literal('launch'), placement: placementSchema, expected }),
+  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered, expected }),
   z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
 ]);
 export type PlacementDecision = z.output<typeof placementDecisionSchema>;

@@ -25,7 +25,7 @@ export function DecisionTable({ decision }: { readonly decision: ShownDecision }
         columns={[
           'pool',
           'verdict',
-          ...numbers('score', 'an hour', 'expected cost', 'expected time', 'chance now'),
+          ...numbers('score', 'an hour', 'expected cost', 'time of the work', 'chance now'),
         ]}
         rows={considered.map(rowOf)}
         chosen={considered.findIndex((each) => poolText(each) === chosen)}
@@ -42,8 +42,8 @@ const rowOf = (each: Considered) => [
   each.verdict,
   each.score ?? '',
   <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,
-  <Basis of={COST_BASIS}>{dollarText(each.expectedCostUsd)}</Basis>,
-  <Basis of={betweenText(each)}>{durationText(each.expectedSeconds)}</Basis>,
+  <Basis of={COST_BASIS}>{each.expectedCostUsd === undefined ? '' : dollarText(each.expectedCostUsd)}</Basis>,
+  <Basis of={betweenText(each)}>{each.expectedSeconds === undefined ? '' : durationText(each.expectedSeconds)}</Basis>,
   each.chanceNow === undefined ? '' : percentText(each.chanceNow),
 ];
 

@@ -84,7 +84,7 @@ const explain = async (...args: string[]): Promise<string> => (await tidewheel('
 describe('explain', () => {
   it('shows every column, and decides the same again', async () => {
     const text = await explain('digits-000001');
-    expect(text).toMatch(/pool +score +\$\/h +there now +else in +lasts +cost +time +done by +verdict/);
+    expect(text).toMatch(/pool +score +\$\/h +there now +else in +lasts +cost +time +verdict/);
     expect(text).toMatch(/2 x g6\.xlarge use1-az1 (spot|on-demand)/);
     expect(text).toContain('Decided again from what is stored: the same.');
   }, 60_000);

@@ -42,6 +42,7 @@ const ROOMS = [
   'packages/placement/market',
   'packages/placement/policy',
   'packages/placement/decision',
+  'packages/placement/futures',
   'packages/placement/explain',
   'packages/placement',
   'functions/records',

@@ -1643,9 +1643,13 @@ class PlacementTransfer(TypedDict):
     priceNote: str
 
 
-class PlacementDecision0(TypedDict):
+class _PlacementDecision0(TypedDict):
     kind: Literal["launch"]
     placement: PlacementDecision0Placement
+
+
+class PlacementDecision0(_PlacementDecision0, total=False):
+    expected: PlacementDecision0Expected
 
 
 class _PlacementDecision0Placement(TypedDict):
@@ -1675,11 +1679,57 @@ class PlacementDecision0PlacementTransfer(TypedDict):
     priceNote: str
 
 
-class PlacementDecision1(TypedDict):
+class _PlacementDecision0Expected(TypedDict):
+    seconds: PlacementDecision0ExpectedSeconds
+    usd: PlacementDecision0ExpectedUsd
+
+
+class PlacementDecision0Expected(_PlacementDecision0Expected, total=False):
+    lateChance: float
+
+
+class PlacementDecision0ExpectedSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class PlacementDecision0ExpectedUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class _PlacementDecision1(TypedDict):
     kind: Literal["wait"]
     seconds: float
     reason: str
     considered: list[PoolAssessment]
+
+
+class PlacementDecision1(_PlacementDecision1, total=False):
+    expected: PlacementDecision1Expected
+
+
+class _PlacementDecision1Expected(TypedDict):
+    seconds: PlacementDecision1ExpectedSeconds
+    usd: PlacementDecision1ExpectedUsd
+
+
+class PlacementDecision1Expected(_PlacementDecision1Expected, total=False):
+    lateChance: float
+
+
+class PlacementDecision1ExpectedSeconds(TypedDict):
+    low: float
+    expected: float
+    high: float
+
+
+class PlacementDecision1ExpectedUsd(TypedDict):
+    low: float
+    expected: float
+    high: float
 
 
 class PlacementDecision2(TypedDict):
@@ -1831,13 +1881,13 @@ class _PoolAssessment(TypedDict):
     pool: Pool
     topology: Topology
     hourlyUsd: float
-    expectedCostUsd: float
-    expectedSeconds: float
     verdict: str
 
 
 class PoolAssessment(_PoolAssessment, total=False):
     score: float
+    expectedCostUsd: float
+    expectedSeconds: float
     expectedSecondsBetween: list[Any]
     chanceNow: float
     expectedWaitSeconds: float

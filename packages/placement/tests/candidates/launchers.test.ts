@@ -165,7 +165,7 @@ describe('the cheapest launcher', () => {
 });
 
 it('a what-if compares launchers for any pipeline', () => {
-  const placement = launched(decideIf(question(), { launcher: 'cheapest' }));
+  const placement = launched(decideIf(question(), { launcher: 'cheapest' }, 'seed'));
   expect(placement.pool.launcher).toBe('ec2');
   expect(rowsOn(placement, 'sagemaker').length).toBeGreaterThan(0);
 });

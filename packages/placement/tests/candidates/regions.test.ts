@@ -174,7 +174,7 @@ describe('a what-if', () => {
       marketSamples: marketSamples(samples),
       datasetBytes: 50e9,
     });
-    return { decision: decideIf(input, change), notes };
+    return { decision: decideIf(input, change, 'seed'), notes };
   };
 
   it('takes unknown pools from the history of that time', async () => {

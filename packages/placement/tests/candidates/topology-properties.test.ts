@@ -201,7 +201,8 @@ it('takes an On-Demand pool that ends in time', { timeout: TIMEOUT }, () => {
       placement?.considered.filter(
         ({ hourlyUsd, verdict }) => hourlyUsd > 0 && !verdict.startsWith('no bucket'),
       ) ?? [];
-    const latest = (row: (typeof rows)[number]) => row.expectedSecondsBetween?.[1] ?? row.expectedSeconds;
+    const latest = (row: (typeof rows)[number]) =>
+      row.expectedSecondsBetween?.[1] ?? row.expectedSeconds ?? 0;
     const chosen = rows[0];
     if (chosen === undefined || !rows.some((row) => latest(row) <= left)) return;
     expect(chosen.expectedSeconds).toBeLessThanOrEqual(left);

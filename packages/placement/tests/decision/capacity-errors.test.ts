@@ -13,8 +13,8 @@ import {
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
 import type { Observation } from '../../belief/observation.ts';
-import { capacityErrorsIn, cooldownSeconds } from '../../decision/capacity-errors.ts';
 import { choosePlacement } from '../../decision/choose.ts';
+import { metIn } from '../../decision/met.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 
 const [HERE, THERE] = ZONES;
@@ -84,9 +84,7 @@ describe('a quota of 0', () => {
 describe('a limit of the account', () => {
   const restAt = (hour: number, observations: readonly Observation[], zoneId: string = THERE) => {
     const pool = poolOf('g5.xlarge', zoneId);
-    return cooldownSeconds(capacityErrorsIn(observations)({ pool }), {
-      nowMilliseconds: Date.parse(hoursLater(hour)),
-    });
+    return metIn(observations, Date.parse(hoursLater(hour)))({ pool }).coolsSeconds;
   };
 
   it('holds in every zone until any zone has capacity', () => {

@@ -63,8 +63,12 @@ describe('with slack', () => {
       expectedSeconds: undefined,
       now: CLOSED_AT,
     });
-    expect(first.reason).toContain('assumed');
+    expect(first.reason).toMatch(/^nothing is known of the pace of this pipeline yet;/);
     expect(first.pool.purchaseOption).toBe('spot');
+    for (const row of first.considered) {
+      expect(row.expectedCostUsd ?? row.expectedSeconds).toBeUndefined();
+      expect(row.verdict).not.toMatch(/to cost \$/);
+    }
   });
 
   it('names the single subnet of the chosen zone', () => {

@@ -16,7 +16,7 @@ import {
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { secondsUntilUnsafe } from '../../decision/feasibility.ts';
+import { secondsUntilUnsafe } from '../../decision/rules.ts';
 import { type PlacementInput, situationOf, storedPart } from '../../decision/situation.ts';
 import type { AttemptOutcome } from '../../records/attempts.ts';
 import type { Pool } from '../../records/placement-records.ts';

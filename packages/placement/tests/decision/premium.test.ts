@@ -47,7 +47,7 @@ function costOf(zoneId: string, input: PlacementInput): number {
   const decision = choosePlacement(input);
   const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
   const row = rows.find(({ pool }) => pool.zoneId === zoneId && pool.purchaseOption === 'spot');
-  if (row === undefined) throw new Error(`no row for ${zoneId}`);
+  if (row?.expectedCostUsd === undefined) throw new Error(`no cost for ${zoneId}`);
   return row.expectedCostUsd;
 }
 

@@ -9,7 +9,7 @@ import {
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { secondsUntilUnsafe } from '../../decision/feasibility.ts';
+import { secondsUntilUnsafe } from '../../decision/rules.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import { situationOf } from '../../decision/situation.ts';
 

@@ -129,7 +129,7 @@ describe('a value of time', () => {
 describe('a deadline that cannot be promised', () => {
   it('is reported at the start', () => {
     expect(decide({}, 0, 6, { expectedSeconds: undefined }).reason).toMatch(
-      /assumed.*the deadline cannot be promised until a checkpoint shows the throughput/,
+      /^nothing is known of the pace.*the deadline cannot be promised until a checkpoint shows the throughput/,
     );
   });
 

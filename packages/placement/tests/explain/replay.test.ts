@@ -67,7 +67,7 @@ describe('a zone that was not offered', () => {
     const requested = questionOf({ run, attempts: [first], attempt: 2, decision });
     if (!requested) throw new Error('no question');
     expect(requested.expectedSeconds).toBe(7_200);
-    const other = decideIf(requested, { deadlineHours: 48 });
+    const other = decideIf(requested, { deadlineHours: 48 }, 'seed');
     if (other.kind !== 'launch') throw new Error('nothing launched');
     const weighed = other.placement.considered.filter(({ hourlyUsd }) => hourlyUsd > 0);
     expect(weighed.length).toBeGreaterThan(0);
@@ -88,23 +88,27 @@ describe('a stored decision', () => {
 
   it('answers what-ifs of Spot, deadline and zones', () => {
     if (!replayed) throw new Error('no question');
-    expect(poolOf(decideIf(replayed, { purchaseOption: 'on-demand' }))).toMatchObject({
+    expect(poolOf(decideIf(replayed, { purchaseOption: 'on-demand' }, 'seed'))).toMatchObject({
       purchaseOption: 'on-demand',
     });
-    expect(poolOf(decideIf(replayed, { deadlineHours: 6 }))).toMatchObject({ purchaseOption: 'on-demand' });
-    expect(poolOf(decideIf(replayed, { zoneIds: ['use1-az2'] }))).toMatchObject({ zoneId: 'use1-az2' });
-    expect(poolOf(decideIf(replayed, { instanceTypes: ['g5.xlarge'] }))).toMatchObject({
+    expect(poolOf(decideIf(replayed, { deadlineHours: 6 }, 'seed'))).toMatchObject({
+      purchaseOption: 'on-demand',
+    });
+    expect(poolOf(decideIf(replayed, { zoneIds: ['use1-az2'] }, 'seed'))).toMatchObject({
+      zoneId: 'use1-az2',
+    });
+    expect(poolOf(decideIf(replayed, { instanceTypes: ['g5.xlarge'] }, 'seed'))).toMatchObject({
       instanceType: 'g5.xlarge',
     });
-    expect(poolOf(decideIf(replayed, { budgetUsd: 0.5 }))).toBe('giveUp');
+    expect(poolOf(decideIf(replayed, { budgetUsd: 0.5 }, 'seed'))).toBe('giveUp');
   });
 
-  it("shows each pool's end when giving up", () => {
+  it("shows each pool's cost when giving up", () => {
     if (!replayed) throw new Error('no question');
-    const text = formatDecision(decideIf(replayed, { budgetUsd: 0.01 }), replayed.now);
+    const text = formatDecision(decideIf(replayed, { budgetUsd: 0.01 }, 'seed'), replayed.now);
     expect(text).toContain('the budget of $0.01 does not last');
     expect(text.split('\n').find((line) => line.includes('use1-az1 spot'))).toMatch(
-      / 2026-11-2\d \d\d:\d\d /,
+      / \$\d+\.\d\d +\d+\.\d h /,
     );
   });
 
@@ -143,6 +147,14 @@ describe('a stored decision', () => {
     const text = formatDecision({ ...wait, considered }, input.now);
     expect(text).toMatch(/ \$0\.0019 /);
     expect(text).toMatch(/ \$0\.0015 /);
+  });
+
+  it('is shown with its forecast', () => {
+    if (!replayed) throw new Error('no question');
+    const shown = (change: Parameters<typeof decideIf>[1]) =>
+      formatDecision(decideIf(replayed, change, 'seed'), replayed.now).split('\n')[2] ?? '';
+    expect(shown({})).toMatch(/^expected: done by 2026-11-2\d \d\d:\d\d \(nine times in ten .*\$/);
+    expect(shown({ purchaseOption: 'on-demand' })).not.toBe(shown({}));
   });
 
   it('is shown with a line for each pool', () => {

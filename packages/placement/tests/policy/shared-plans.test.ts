@@ -1,11 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planBytes } from '../../../../bench/sim/shares.ts';
-import { tidewheel } from '../../../../bench/sim/tidewheel.ts';
+import { tableFor, termsOf, tidewheel } from '../../../../bench/sim/tidewheel.ts';
 import { simulate } from '../../../../bench/sim/world.ts';
 import type { Setting } from '../../../../test/support/market/job.ts';
 import { fittedRegimes } from '../../belief/regimes.ts';
-import { tableFor, termsOf } from '../../policy/controller.ts';
 import shipped from '../../policy/lattice-600.json' with { type: 'json' };
 import { marketModel } from '../../policy/market-model.ts';
 import { type Terms } from '../../policy/plan-pass.ts';
@@ -59,7 +58,7 @@ describe('a table that several jobs share', () => {
   });
 
   it('weighs what is counted before it is made', () => {
-    const model = marketModel(fittedRegimes, 600, shipped);
+    const model = marketModel(fittedRegimes, shipped);
     const setting = fc.record({
       tickSeconds: fc.constant(600),
       workSeconds: seconds(90_000),

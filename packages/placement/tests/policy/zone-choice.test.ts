@@ -8,7 +8,7 @@ import { marketModel } from '../../policy/market-model.ts';
 import { type ZoneQuestion, zoneChoice } from '../../policy/zone-choice.ts';
 
 const HOUR = 3_600;
-const model = marketModel(fittedRegimes, 600, shipped);
+const model = marketModel(fittedRegimes, shipped);
 const ask = zoneChoice(model);
 
 /** What is believed of a zone after so many ticks with capacity, then so many without. */

@@ -1,31 +1,38 @@
-/** The expected cost of a campaign that starts on Spot now: the plan of ../policy with today's numbers. */
+/**
+ * What a campaign is worth that runs on Spot or, surely, on demand: by the backward pass of ../policy over the work, the
+ * time and the market that are left. Whatever is chosen, moved or waited for is a difference of these values.
+ */
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
+import { type Candidate } from '../candidates/pools.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
 import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
-import type { WorkEstimate } from './work.ts';
+import type { Situation } from './situation.ts';
+import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
 /** Time beyond this many times the work changes no expectation, so the plan leaves it out. */
 const HORIZON_WORKS = 2.5;
+const planOf = keptPlans(
+  (tickSeconds) => {
+    const { lattice } = market();
+    return { upStates: lattice.upStates, step: power(lattice.step, tickSeconds / TICK_SECONDS) };
+  },
+  // A table takes 1 to 3 MB.
+  { cellsPerTick: 2, mostTables: 16, spare: 0.1 },
+);
 
-export interface SpotPlanInput {
-  readonly secondsLeft: number;
-  readonly work: WorkEstimate;
-  /** Per hour, for the whole gang. */
-  readonly spotUsd: number;
+export interface SpotValue {
+  /** Of a start on demand, of the same work. */
+  readonly restartSeconds: number;
+  /** For the whole gang, without the value of time. */
   readonly onDemandUsd: number;
-  /** The value of an hour until the end, whatever runs in it. */
-  readonly timeUsd?: number | undefined;
-}
-
-export interface SpotPlan {
   /** Expected USD to the end for each course of action, while nothing or On-Demand runs. */
   expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
-  /** The cheapest action at a later moment, by the same table; undefined where it is too close to the end for one. */
+  /** The cheapest action at a later moment; undefined where it is too close to the end to tell. */
   best(moment: LaterMoment): Action | undefined;
   /** On-Demand from now to the end, including a start. */
   readonly surelyUsd: number;
@@ -39,7 +46,6 @@ interface LaterMoment {
   readonly workSeconds: number;
   readonly runs: typeof IDLE | typeof ON_DEMAND;
   readonly isThere: boolean;
-  /** Distribution of the market's state in the next tick. */
   readonly ahead: readonly StateChance[];
 }
 
@@ -62,25 +68,39 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
   return { tickSeconds, ticksLeft, whole, part: Math.max(0, ticksLeft - whole) };
 }
 
-/** A table takes 1 to 3 MB. */
-const MOST_TABLES = 16;
-
-const planOf = keptPlans(
-  (tickSeconds) => {
-    const { lattice } = market();
-    return { upStates: lattice.upStates, step: power(lattice.step, tickSeconds / TICK_SECONDS) };
-  },
-  { cellsPerTick: 2 },
-  MOST_TABLES,
-);
-
-/** Undefined when less than two ticks are left or On-Demand would already be late: there is nothing to plan. */
-export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotPlan | undefined {
-  const { timeUsd = 0 } = prices;
-  const [spotUsd, onDemandUsd] = [prices.spotUsd + timeUsd, prices.onDemandUsd + timeUsd];
-  const { workSeconds, restartSeconds } = work;
+/**
+ * A campaign on Spot that may change to this On-Demand pool.
+ * @param spotUnitUsd what an hour of the reference's work costs on Spot, in the cheapest pool
+ */
+export function spotValue(
+  fallback: Candidate,
+  spotUnitUsd: number,
+  situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd'>,
+): SpotValue {
+  const { work, timeUsd } = situation;
+  const workSeconds = workOf(fallback, work);
+  // Work that may take longer adds no expected cost, but the slack for it must stay unused.
+  const secondsLeft = situation.secondsLeft - (safeWorkOf(fallback, work) - workSeconds);
+  const restartSeconds = restartSecondsIn(fallback, work);
+  const gangHourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
+  const spotUsd = spotUnitUsd / fallback.throughput.factor + timeUsd;
+  const onDemandUsd = gangHourlyUsd + timeUsd;
+  const seconds = workSeconds + restartSeconds;
+  const surelyUsd = costUsd(onDemandUsd, seconds);
+  const leastUsd = costUsd(spotUsd, seconds);
+  const base = { restartSeconds, onDemandUsd: gangHourlyUsd, surelyUsd, leastUsd };
   const { tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
-  if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds) return undefined;
+  // Less than two ticks: Spot that is not there at once is not waited for.
+  if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds)
+    return {
+      ...base,
+      best: () => undefined,
+      expectedUsd: (belief) => ({
+        ask: mean(marketBeliefOf(belief).chance, Math.min(leastUsd, surelyUsd), surelyUsd),
+        had: Math.min(leastUsd, surelyUsd),
+        onDemand: surelyUsd,
+      }),
+    };
   const plan = planOf({
     tickSeconds,
     workSeconds,
@@ -91,28 +111,22 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
     onDemandUsd,
     waitingUsd: timeUsd,
   });
-  const surelyUsd = (onDemandUsd * (workSeconds + restartSeconds)) / 3_600;
   // The plan bills whole ticks; for a job that ends within its first tick the rest is not billed.
-  const overbilled = (hourlyUsd: number): number =>
-    (hourlyUsd * Math.max(0, tickSeconds - workSeconds - restartSeconds)) / 3_600;
-  // The plan's grid is too coarse for a job of one tick or less. Waiting must not seem cheaper than the work
-  // itself. After a capacity error such a job runs on demand, since ten minutes of waiting would save a
-  // fraction of a cent.
-  const isShort = workSeconds + restartSeconds <= tickSeconds;
-  const leastUsd = (spotUsd * (workSeconds + restartSeconds)) / 3_600;
+  const overbilled = (hourlyUsd: number): number => costUsd(hourlyUsd, Math.max(0, tickSeconds - seconds));
+  // The grid is too coarse for a job of one tick or less: after a capacity error it runs on demand, since ten minutes
+  // of waiting would save a fraction of a cent.
+  const isShort = seconds <= tickSeconds;
   return {
-    surelyUsd,
-    leastUsd,
+    ...base,
     best: (moment) => bestLater(plan, moment, ticksLeft),
     expectedUsd(belief, runs = IDLE) {
       const observed = marketBeliefOf(belief);
-      const { chance } = observed;
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
         const { had, waited, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
-          ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : waited)),
+          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : waited)),
           had: Math.min(surelyUsd, given),
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
@@ -124,6 +138,7 @@ export function planSpot({ secondsLeft, work, ...prices }: SpotPlanInput): SpotP
       const between = (pick: (course: CourseUsd) => number): number =>
         part > 1e-9 ? (1 - part) * pick(fewer) + part * pick(more) : pick(fewer);
       return {
+        // Waiting never seems cheaper than the work itself.
         ask: Math.max(
           leastUsd,
           between(({ ask }) => ask),
@@ -173,11 +188,8 @@ const mean = (chance: number, there: number, gone: number): number =>
   (chance > 0 ? chance * there : 0) + (chance < 1 ? (1 - chance) * gone : 0);
 
 function power(step: Matrix, exponent: number): Matrix {
-  let result: Matrix | undefined;
-  let square = step;
-  for (let rest = exponent; rest > 0; rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) result = result ? multiply(result, square) : square;
-    if (rest > 1) square = multiply(square, square);
-  }
-  return result ?? step;
+  if (exponent <= 1) return step;
+  const half = power(step, Math.floor(exponent / 2));
+  const square = multiply(half, half);
+  return exponent % 2 === 1 ? multiply(square, step) : square;
 }

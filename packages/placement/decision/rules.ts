@@ -1,0 +1,105 @@
+/**
+ * The rules that keep a pool from being chosen, whatever it costs, in the order in which they apply, each with the reason
+ * that people read. The deadline is enforced here and nowhere else.
+ */
+
+import type { Candidate } from '../candidates/pools.ts';
+import { hours } from '../model/amounts.ts';
+import type { Assessed } from './assess.ts';
+import type { Situation } from './situation.ts';
+import { restartOf, restartSecondsIn, type WorkEstimate } from './work.ts';
+
+interface Rule {
+  readonly name: string;
+  readonly appliesTo?: 'spot' | 'on-demand';
+  /** The reason, where the rule forbids the pool. */
+  readonly forbids: (pool: Assessed, situation: Situation) => string | undefined;
+}
+
+export const RULES: readonly Rule[] = [
+  { name: 'something can be launched there', forbids: ({ candidate }) => candidate.closed },
+  {
+    name: 'the work ends in time, even at the slow end of its estimate',
+    appliesTo: 'on-demand',
+    forbids: (pool, situation) =>
+      endsInTime(pool, situation)
+        ? undefined
+        : `would probably be late: it may take ${hours(pool.safeWorkSeconds)}, ${hours(situation.secondsLeft)} are left`,
+  },
+  {
+    name: 'the last attempts are kept for On-Demand',
+    appliesTo: 'spot',
+    forbids: (_pool, situation) =>
+      isOutOfSpotAttempts(situation) ? 'the attempts that are left are kept for On-Demand' : undefined,
+  },
+  {
+    name: 'On-Demand can still be put off by a start that brings nothing',
+    appliesTo: 'spot',
+    forbids: ({ candidate }, situation) =>
+      secondsUntilUnsafe(situation, candidate) >= 0
+        ? undefined
+        : `no slack is left for Spot: ${hours(situation.slackSeconds)} until the latest safe start${startOf(candidate, situation.work)}`,
+  },
+  {
+    // Slack does not shrink while Spot runs at least as fast as the fallback.
+    name: 'a slower pool leaves time for a loss at its end',
+    appliesTo: 'spot',
+    forbids: ({ candidate, safeWorkSeconds }, { secondsLeft, work, marginSeconds }) =>
+      secondsLeft - safeWorkSeconds - restartOf(candidate, work) >= work.restartSeconds + marginSeconds
+        ? undefined
+        : `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`,
+  },
+];
+
+/** Why a pool may not be chosen: the reason of the first rule that forbids it. Spot alone has no On-Demand to wait for. */
+export function whyNotAllowed(each: Assessed, situation: Situation): string | undefined {
+  const { purchaseOption } = each.candidate.pool;
+  const isAlone = situation.input.compute.purchaseOption !== 'spot-then-on-demand';
+  for (const { appliesTo, forbids } of RULES) {
+    if (appliesTo !== undefined && appliesTo !== purchaseOption) continue;
+    if (appliesTo === 'spot' && isAlone) continue;
+    const why = forbids(each, situation);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+/**
+ * Seconds for which On-Demand can still be put off; below 0 it is needed now. A Spot attempt may make no progress and
+ * cost a restart.
+ * @param attempt where Spot would be tried; default: where a restart costs least
+ */
+export const secondsUntilUnsafe = (
+  { slackSeconds, work, marginSeconds }: Situation,
+  attempt?: Candidate,
+): number => slackSeconds - lossSeconds(work, attempt) - marginSeconds;
+
+const lossSeconds = (work: WorkEstimate, attempt: Candidate | undefined): number =>
+  attempt === undefined
+    ? work.restartSeconds
+    : Math.max(work.restartSeconds, restartSecondsIn(attempt, work));
+
+/** On-Demand may need two attempts: the first may meet a capacity error. */
+const ATTEMPTS_FOR_ON_DEMAND = 2;
+
+/** Whether all attempts that are left are reserved for On-Demand, so that a run does not end for lack of one. */
+export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
+  const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
+  return (
+    limits.attempts - attempts.length <= kept &&
+    candidates.some(({ pool, closed }) => pool.purchaseOption === 'on-demand' && closed === undefined)
+  );
+}
+
+/** Whether the work ends in time in this pool, even at the slow end of its estimate. */
+export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
+  each.safeWorkSeconds + restartOf(each.candidate, work) <= secondsLeft;
+
+/** Said where most of a start is the download. */
+function startOf(candidate: Candidate, work: WorkEstimate): string {
+  const { download } = candidate;
+  const seconds = restartSecondsIn(candidate, work);
+  return download === undefined || download.seconds < seconds / 2
+    ? ''
+    : `, and a start takes ${hours(seconds)} here, most of it to download shards`;
+}
