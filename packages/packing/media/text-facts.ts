@@ -99,22 +99,11 @@ class Utf8Scan {
 
   add(piece: Uint8Array): void {
     if (!this.#isText) return;
-    const rest = piece.subarray(this.#complete(piece));
-    const end = rest.length - cutBytes(rest);
-    if (end < rest.length) this.#cut = Buffer.from(rest.subarray(end));
-    this.#isText &&= isUtf8(rest.subarray(0, end));
-  }
-
-  /** @returns how many bytes of the piece the character has that was cut */
-  #complete(piece: Uint8Array): number {
-    const cut = this.#cut;
-    if (cut.length === 0) return 0;
-    const missing = characterBytes(cut[0]) - cut.length;
-    const character = Buffer.concat([cut, piece.subarray(0, missing)]);
-    const isWhole = piece.length >= missing;
-    this.#cut = isWhole ? Buffer.alloc(0) : character;
-    if (isWhole) this.#isText &&= isUtf8(character);
-    return Math.min(missing, piece.length);
+    const bytes = this.#cut.length === 0 ? piece : Buffer.concat([this.#cut, piece]);
+    const end = bytes.length - cutBytes(bytes);
+    // A copy, because the memory of a piece is used again for a later one.
+    this.#cut = Buffer.from(bytes.subarray(end));
+    this.#isText = isUtf8(bytes.subarray(0, end));
   }
 
   /** Call it after the last piece. */
