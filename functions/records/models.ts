@@ -1,6 +1,6 @@
 /**
  * The models of a pipeline that are on record: candidates, the current one, former and rejected ones. One item of the
- * table has them all, and its number names each decision: whoever writes the next number has decided.
+ * table has them all, and its number names each decision: the process that writes the next number has decided.
  */
 
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';

@@ -224,10 +224,10 @@ export interface ModelStore {
    * @returns false where another decision was faster
    */
   put(models: PipelineModels, before: number | undefined): Promise<boolean>;
-  /** The decisions up to this number are told. @returns false where there is a later one */
-  setTold(pipeline: string, number: number): Promise<boolean>;
-  /** Pipelines with a decision that is not told; the index may lag by a moment. */
-  listUntold(tell?: Tell): Promise<PipelineModels[]>;
+  /** The decisions up to this number are published. @returns false where there is a later one */
+  setPublished(pipeline: string, number: number): Promise<boolean>;
+  /** Pipelines with a decision that is not published; the index may lag by a moment. */
+  listUnpublished(tell?: Tell): Promise<PipelineModels[]>;
 }
 
 /** When arrivals of test objects were taken; a record expires after a day. */

@@ -18,7 +18,7 @@ export const modelStore = (table: StoredTable): ModelStore => ({
       return (await table.create({ ...modelsKey(models.pipeline), ...item })) === 'created';
     return (await table.update(modelsKey(models.pipeline), item, { number: before })) !== undefined;
   },
-  setTold: async (pipeline, number) =>
+  setPublished: async (pipeline, number) =>
     (await table.update(modelsKey(pipeline), { news: [], open: undefined }, { number })) !== undefined,
-  listUntold: (tell) => listOpen(table, pipelineModelsSchema, 'MODELS', tell),
+  listUnpublished: (tell) => listOpen(table, pipelineModelsSchema, 'MODELS', tell),
 });

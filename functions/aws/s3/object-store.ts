@@ -31,7 +31,7 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
     } catch (error: unknown) {
       const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
       if (status === 412) return false;
-      // What was to be replaced is gone.
+      // The object is gone.
       if (status === 404 && condition.IfMatch !== undefined) return false;
       if (status !== 409) throw error;
       // https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html

@@ -94,7 +94,7 @@ export async function reconcile(
     LANES,
   );
   await each(
-    await deps.models.listUntold(tell),
+    await deps.models.listUnpublished(tell),
     ({ pipeline }) => `models of ${pipeline}`,
     ({ pipeline }) => publishModels(deps, pipeline),
   );

@@ -50,7 +50,7 @@ export async function chooseModel(
   });
 }
 
-/** Nobody shall read of a model whose archive is not there. */
+/** @returns why the model cannot be in use */
 async function whyUnusable(
   { store }: ChooseDeps,
   known: PipelineModels,
@@ -60,8 +60,18 @@ async function whyUnusable(
   const next = decision === 'rollback' ? formerOf(known) : known.models.find((each) => each.runId === runId);
   if (next === undefined) return undefined;
   const found = await objectAt(store, next.uri);
-  if (found?.etag === next.etag) return undefined;
-  return `${next.uri} ${found === undefined ? 'is gone' : 'was replaced since it went on record'}: restore it from an older version of the object, or promote another model`;
+  const problem =
+    found === undefined
+      ? 'is gone'
+      : found.size === 0
+        ? 'is empty'
+        : found.etag === next.etag
+          ? undefined
+          : 'was replaced since it went on record';
+  return (
+    problem &&
+    `${next.uri} ${problem}: restore it from an older version of the object, or promote another model`
+  );
 }
 
 /** Of a run whose pipeline did not declare `promote`. @returns why there is none */
@@ -76,5 +86,6 @@ async function archiveOf(
   if (run?.modelUri === undefined || run.declaration?.training.model === 'none')
     return `${runId} has left no model: tidewheel model ls shows the runs that have one`;
   const archive = await archiveAt(store, run.modelUri, MOST_DIGEST_BYTES);
-  return archive.bytes === undefined ? `${archive.uri} is gone: choose another model` : archive;
+  if (archive.bytes === undefined) return `${archive.uri} is gone: choose another model`;
+  return archive.bytes === 0 ? `${archive.uri} is empty: choose another model` : archive;
 }

@@ -43,8 +43,8 @@ export async function modelsOf(
 }
 
 /**
- * Decides, and tells of it.
- * @param change is asked again where another decision was faster
+ * Decides, and publishes it.
+ * @param change called again where another decision was faster
  */
 export async function changeModels(
   deps: ModelDeps,
@@ -63,7 +63,7 @@ export async function changeModels(
 }
 
 /**
- * Writes what follows from the decisions that are not told yet. Any number of processes may do so at once, and die.
+ * Writes what follows from the decisions that are not published yet. Any number of processes may do so at once, and die.
  * The file comes before the events, so who hears of a promotion reads it there.
  */
 export async function publishModels(deps: ModelDeps, pipeline: string): Promise<void> {
@@ -72,7 +72,7 @@ export async function publishModels(deps: ModelDeps, pipeline: string): Promise<
     if (models === undefined) return;
     await writeFile(deps.store, models);
     for (const news of models.news) await tell(deps, pipeline, news);
-    if (models.news.length === 0 || (await deps.models.setTold(pipeline, models.number))) return;
+    if (models.news.length === 0 || (await deps.models.setPublished(pipeline, models.number))) return;
   }
   throw new TransientError(`the models of ${pipeline} change too often now: make the same call again`);
 }

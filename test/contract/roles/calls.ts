@@ -129,17 +129,34 @@ const wake: Call[] = [
   look,
 ];
 
+/** A model is read for its digest, and the file names the one in use. */
+const decideModels: Call[] = [
+  read(bucketKeys.currentModel('digits')),
+  write(bucketKeys.currentModel('digits')),
+  read(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
+  list(bucketKeys.models('digits', RUN)),
+  notify,
+];
+
 const generation = bucketKeys.generation('digits', RUN);
 const plan = bucketKeys.plan('digits', RUN);
 /** Small generations joined: the plan and the shards lie under the name of the joined generation. */
 const JOINED = compactedName('digits', 1, '0123456789abcdef');
 const joinedPlan = bucketKeys.plan('digits', JOINED);
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
-  'on-arrival': [log('on-arrival'), ...consume('tw-arrivalsqueue'), ...wake, ...schedules],
+  'on-arrival': [
+    log('on-arrival'),
+    ...consume('tw-arrivalsqueue'),
+    ...wake,
+    ...schedules,
+    read(bucketKeys.currentModel('digits')),
+  ],
   settle: [
     log('settle'),
     ...items('Get', 'Put', 'Update'),
     list(bucketKeys.incoming('digits')),
+    list(bucketKeys.models('digits', RUN)),
+    read(bucketKeys.currentModel('digits')),
     read(bucketKeys.pipeline('digits')),
     read(bucketKeys.closeRecord('digits', RUN)),
     write(bucketKeys.closeRecord('digits', RUN)),
@@ -334,7 +351,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   'start-next-execution': [log('start-next-execution'), ...items('Get', 'Put', 'Update'), start, look],
   // A run that fails while its job runs stops it, and tells it.
-  report: [log('report'), ...observe, ...progress, write(bucketKeys.report('digits', RUN))],
+  report: [log('report'), ...observe, ...progress, ...decideModels, write(bucketKeys.report('digits', RUN))],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
   'on-spot-warning': [
     log('on-spot-warning'),
@@ -351,6 +368,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...schedules,
     index('open'),
     index('list'),
+    ...decideModels,
     write(bucketKeys.report('digits', RUN)),
     read(bucketKeys.progress('digits', RUN)),
     read(`${bucketKeys.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
@@ -392,6 +410,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ]),
     ...wake,
     ...schedules,
+    ...decideModels,
     query,
     index('list'),
     write(bucketKeys.pipeline('digits')),

@@ -38,6 +38,7 @@ export const FORBIDDEN: readonly Call[] = [
     context: { 'events:source': ['tidewheel', 'aws.s3'] },
   },
   { action: 's3:DeleteBucket', resource: BUCKET },
+  object('s3:DeleteObject', bucketKeys.currentModel('digits')),
   { action: 's3:PutBucketPolicy', resource: BUCKET },
   write(`${bucketKeys.incoming('digits')}7/0001.png`),
   object('s3:DeleteObject', bucketKeys.manifest('digits', RUN)),
@@ -89,6 +90,7 @@ export const NOT_ALLOWED: readonly Call[] = [
 
 /** Of another pipeline, of declarations, and keys of its own folder that look like those of a checkpoint. */
 export const FORBIDDEN_TO_SCRIPTS: readonly Call[] = [
+  write(bucketKeys.currentModel('digits')),
   ...['digits', 'other'].flatMap((pipeline) => [
     write(`${bucketKeys.incoming(pipeline)}runs/1/checkpoints/0001.png`),
     write(`${bucketKeys.source(pipeline)}train.py`),

@@ -387,12 +387,12 @@ const modelStore = (items: Records<typeof pipelineModelsSchema>): ModelStore => 
       items.set(models.pipeline, stored(models));
       return true;
     }),
-  setTold: (pipeline, number) =>
+  setPublished: (pipeline, number) =>
     answer(() => {
       const known: PipelineModels | undefined = items.get(pipeline);
       if (known?.number !== number) return false;
       items.set(pipeline, { ...known, news: [] });
       return true;
     }),
-  listUntold: (tell) => answer(() => items.list(tell).filter(({ news }) => news.length > 0)),
+  listUnpublished: (tell) => answer(() => items.list(tell).filter(({ news }) => news.length > 0)),
 });

@@ -27,14 +27,14 @@ export function modelStoreContract(open: () => Promise<Pick<Stores, 'models'>>):
     expect(await models.get('pipe-none')).toBeUndefined();
   });
 
-  it('lists what is not told yet', async () => {
+  it('lists pipelines with unpublished decisions', async () => {
     const { models } = await open();
-    await models.put(decided('pipe-told', 1), undefined);
-    const untold = async () => (await models.listUntold()).map(({ pipeline }) => pipeline);
-    expect(await untold()).toContain('pipe-told');
-    expect(await models.setTold('pipe-told', 2)).toBe(false);
-    expect(await models.setTold('pipe-told', 1)).toBe(true);
-    expect(await untold()).not.toContain('pipe-told');
-    expect(await models.get('pipe-told')).toMatchObject({ number: 1, news: [] });
+    await models.put(decided('pipe-published', 1), undefined);
+    const unpublished = async () => (await models.listUnpublished()).map(({ pipeline }) => pipeline);
+    expect(await unpublished()).toContain('pipe-published');
+    expect(await models.setPublished('pipe-published', 2)).toBe(false);
+    expect(await models.setPublished('pipe-published', 1)).toBe(true);
+    expect(await unpublished()).not.toContain('pipe-published');
+    expect(await models.get('pipe-published')).toMatchObject({ number: 1, news: [] });
   });
 }

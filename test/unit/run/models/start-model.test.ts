@@ -76,14 +76,14 @@ describe('the model at the close', () => {
     });
   });
 
-  it('may be a run of another pipeline, or an archive', async () => {
+  it('may be of another pipeline, or an archive', async () => {
     await ended(7, 'letters');
     expect(await startOf('letters-000007')).toMatchObject({ uri: uriOf(7, 'letters') });
     expect(await startOf(uriOf(7, 'letters'))).toMatchObject({ uri: uriOf(7, 'letters'), bytes: 7 });
     expect(await startOf('s3://elsewhere/model.tar.gz')).toEqual({ uri: 's3://elsewhere/model.tar.gz' });
   });
 
-  it('is refused where it is gone, replaced or was never there', async () => {
+  it('is refused where it is gone or replaced', async () => {
     await recordModel(at, await ended(1, OWN, { promote: 'always' }), uriOf(1));
     at.store.put(keyOf(1), 'other bytes');
     await expect(startOf('current')).rejects.toThrow(/training\.startFrom.* was replaced since/);
@@ -92,7 +92,7 @@ describe('the model at the close', () => {
     await expect(startOf('digits-000005')).rejects.toThrow(/digits-000005 has left no model/);
   });
 
-  it('stays the one of the close, on record and on the timeline', async () => {
+  it('stays the one of the close, on record', async () => {
     at.declare(DECLARATION.replace('strategy: ddp', 'strategy: ddp, startFrom: last'));
     await ended(1);
     at.drop('_SUCCESS');
@@ -138,7 +138,7 @@ describe('the model of an attempt', () => {
     await expect(modelToStartFrom(at.store, run, false)).rejects.toThrow(/is gone: restore it/);
   });
 
-  it('is the channel model, by a list of one object', () => {
+  it('is the channel model, a list of one', () => {
     const model = { uri: 's3://b/digits/runs/x/models/job/output/model.tar.gz', digest: 'd'.repeat(64) };
     const input = launch({ model });
     const { InputDataConfig, HyperParameters } = requestOf(input);
