@@ -39,7 +39,7 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
     ...text('training', { format: 'lines', lines: { kind: 'jsonl' }, label: 'none' }),
     extension: '.jsonl',
   },
-  packs: text('packing', { shardMegabytes: 1 }, 600),
+  packs: text('packing', { shardMegabytes: 1 }, 300),
   settles: text('settling', {}),
 };
 
@@ -54,6 +54,8 @@ interface Play {
 
 export async function play({ before, after, log }: Play): Promise<Outcomes> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
+  // A package takes minutes, in which the runs would end.
+  if (after !== undefined) await packaged(after);
   let region = await startRegion(before, state);
   try {
     await prepare(region, log);
@@ -72,6 +74,15 @@ export async function play({ before, after, log }: Play): Promise<Outcomes> {
     return outcomes;
   } finally {
     await region.stop();
+    await rm(state, { recursive: true, force: true });
+  }
+}
+
+async function packaged(clone: string): Promise<void> {
+  const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
+  try {
+    await (await startRegion(clone, state)).stop();
+  } finally {
     await rm(state, { recursive: true, force: true });
   }
 }
@@ -168,7 +179,7 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
     const { state, packing } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
     await put(region, `${bucketKeys.source(name)}train.py`, source);
-    const steps = state === 'training' || state === 'stopped' ? 45 : 3;
+    const steps = state === 'training' || state === 'stopped' ? 120 : 3;
     const declaration = {
       name,
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
@@ -185,11 +196,12 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   for (const [name, { files }] of of('ended', 'failed')) await drop(region, name, { from: 0, files });
   for (const [name] of of('ended', 'failed')) await ended(region, runIdOf(name, 1), log);
   for (const [name, { files }] of of('stopped', 'training')) await drop(region, name, { from: 0, files });
-  for (const [name] of of('stopped', 'training')) await reached(region, runIdOf(name, 1), ['training']);
   for (const [name] of of('stopped')) {
+    await reached(region, runIdOf(name, 1), ['training']);
     await region.call('POST', `/runs/${runIdOf(name, 1)}/stop`, '{}');
     await ended(region, runIdOf(name, 1), log);
   }
+  for (const [name] of of('training')) await reached(region, runIdOf(name, 1), ['training']);
   for (const [name, { files }] of of('packing', 'settling')) await drop(region, name, { from: 0, files });
   for (const [name] of of('packing')) await reached(region, runIdOf(name, 1), ['packing', 'placing']);
   for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);

@@ -160,6 +160,7 @@ function columnsOf(manifests: readonly Manifest[]): Partial<Manifest> {
     innerSuffixes: firstWithShards(manifests)?.innerSuffixes,
     join: firstWithShards(manifests)?.join,
     labelRule: manifests.find(({ labelRule }) => labelRule !== undefined)?.labelRule,
+    imageRule: manifests.find(({ imageRule }) => imageRule !== undefined)?.imageRule,
     ...(learnt && { learnt }),
   };
 }

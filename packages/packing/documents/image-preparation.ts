@@ -34,6 +34,13 @@ export const LARGEST_SOURCE_BYTES = 256e6;
 
 const SUFFIXES: Readonly<Record<ImageSettings['format'], string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
 
+/** What of the declaration makes other images of the same ones; empty where they stay as they arrive. */
+export function imageRuleOf({ prepare }: PackingSettings): Readonly<Record<string, unknown>> {
+  if (prepare === undefined) return {};
+  const { quality: _, mostMegapixels: _limit, expectedKilobytes: _size, ...rule } = prepare.image;
+  return rule;
+}
+
 /** Images whose columns bear the names of their suffixes: they were no images to packing before it could decode them. */
 const MORE_IMAGES = /(?:^|\.)(?:tiff?|avif|hei[cf])$/;
 const isImage = (suffix: string): boolean => imageFormatOf(suffix) !== undefined || MORE_IMAGES.test(suffix);

@@ -100,6 +100,8 @@ export const manifestSchema = z.object({
   labelRule: z
     .object({ label: z.string(), labelPattern: z.string().optional(), labelLevel: z.int().optional() })
     .optional(),
+  /** As of imageRuleOf(). Absent of earlier releases. */
+  imageRule: z.record(z.string(), z.unknown()).optional(),
   /** The dataset's. Absent where earlier releases began it: then any word is one. */
   innerSuffixes: z.array(z.string()).optional(),
   /** As declared. */

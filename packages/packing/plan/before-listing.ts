@@ -10,6 +10,7 @@ import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
+import { imageRuleOf } from '../documents/image-preparation.ts';
 import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
 import { compareKeys } from '../documents/order.ts';
@@ -125,6 +126,7 @@ function begunWith(packing: PackingSettings, manifests: readonly Manifest[]): Pa
 
 function checkSame(packing: PackingSettings, one: Manifest): void {
   const { format, label, labelPattern, labelLevel, split, join, innerSuffixes = one.innerSuffixes } = packing;
+  const imageRule = imageRuleOf(packing);
   const { labelRule = { label, labelPattern, labelLevel } } = one;
   const current = formatOf(packing);
   const compression = current.isGzipped?.(packing) === true ? 'gzip' : 'none';
@@ -139,6 +141,7 @@ function checkSame(packing: PackingSettings, one: Manifest): void {
     ['label', label, labelRule.label, 'the dataset would mix two kinds of labels'],
     ['labelPattern', labelPattern, labelRule.labelPattern, 'the dataset would mix two kinds of labels'],
     ['labelLevel', labelLevel, labelRule.labelLevel, 'the dataset would mix two kinds of labels'],
+    ['prepare.image', imageRule, one.imageRule ?? imageRule, 'the dataset would mix two kinds of images'],
     ['join', join, one.join, 'a sample could be packed twice'],
     ['split', split, one.split, 'a group could be in two splits'],
     ['innerSuffixes', innerSuffixes, one.innerSuffixes, 'a sample could be packed twice'],

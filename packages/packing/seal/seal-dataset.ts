@@ -14,6 +14,7 @@ import {
   type ShardRecord,
 } from '../documents/documents.ts';
 import { readHeld } from '../documents/held-samples.ts';
+import { imageRuleOf } from '../documents/image-preparation.ts';
 import { holdsNothing, type LeftArrivals, type Manifest } from '../documents/manifest.ts';
 import { type PackingKeys, packingKeys } from '../documents/packing-keys.ts';
 import { readSealedManifest } from '../documents/sealed-arrivals.ts';
@@ -236,7 +237,7 @@ async function shardsManifest(store: BlobStore, input: SealInput, plan: Plan): P
     pipeline: input.pipeline,
     generation: input.runId,
     format: input.packing.format,
-    labelRule: labelRuleOf(input.packing),
+    ...rulesOf(input.packing),
     join: input.packing.join,
     schema: formatOf(input.packing).schema(input.packing, plan.sourceSchema),
     ...compressionOf(input.packing),
@@ -275,11 +276,11 @@ async function writeManifest(
   return put.kind === 'written' ? manifest : readSealedManifest(store, pipeline, generation);
 }
 
-const labelRuleOf = ({ label, labelPattern, labelLevel }: PackingSettings): Manifest['labelRule'] => ({
-  label,
-  labelPattern,
-  labelLevel,
-});
+/** What of the declaration another generation must have in common. */
+function rulesOf(packing: PackingSettings): Pick<Manifest, 'labelRule' | 'imageRule'> {
+  const { label, labelPattern, labelLevel } = packing;
+  return { labelRule: { label, labelPattern, labelLevel }, imageRule: imageRuleOf(packing) };
+}
 
 /** What the manifest keeps of the plan as it is. */
 const keptOf = (

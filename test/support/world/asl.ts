@@ -58,8 +58,10 @@ export type Retrier = z.infer<typeof retrier>;
 
 const machineSchema = z.object({ StartAt: z.string(), States: z.record(z.string(), state) });
 
-export const runMachine: Machine = machineSchema.parse(
-  JSON.parse(readFileSync(path.join(import.meta.dirname, '../../../statemachines/run.asl.json'), 'utf8')),
+export const machineOf = (definition: string): Machine => machineSchema.parse(JSON.parse(definition));
+
+export const runMachine: Machine = machineOf(
+  readFileSync(path.join(import.meta.dirname, '../../../statemachines/run.asl.json'), 'utf8'),
 );
 
 /** What an execution fails with when a path leads nowhere; no Catch takes it. */

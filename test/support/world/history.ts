@@ -2,6 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { FINISHED } from '../../../functions/records/run-records.ts';
+import type { Machine } from './asl.ts';
 import { created } from './ground.ts';
 import { MARKER } from './lambdas.ts';
 import { createWorld, declarationKey, PIPELINE, type World } from './world.ts';
@@ -52,6 +53,8 @@ interface Disturbances {
   readonly stops?: boolean;
   /** A person asks for runs with changes. */
   readonly changes?: boolean;
+  /** Executions have the definition of an earlier release. */
+  readonly definition?: Machine;
   /** The service is upgraded: the table holds what the last release wrote. */
   readonly upgrades?: boolean;
 }
@@ -64,7 +67,10 @@ export async function live(
   const declaration = declarationFor(launcher);
   // Where either may be chosen, SageMaker is the cheaper one in every other history.
   const ec2Usd = launcher === 'cheapest' && seed % 2 === 1 ? 1.75 : undefined;
-  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, { ec2Usd });
+  const world = createWorld(seed, WEATHER[seed % WEATHER.length] ?? 0, {
+    ec2Usd,
+    definition: disturbances.definition,
+  });
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
   const stopped: string[] = [];

@@ -17,7 +17,7 @@ import { scriptedTraining } from '../fakes/training.ts';
 import { marketSource, viewOf } from '../market/source.ts';
 import { drawTraces, nextSpell, type Spell } from '../market/traces.ts';
 import { type Account, accountOf, type Conditions } from './account.ts';
-import { asData, type Data, runMachine } from './asl.ts';
+import { asData, type Data, type Machine, runMachine } from './asl.ts';
 import { type Chaos, exposed, exposedStore, type Invocation, type Weather } from './chaos.ts';
 import { type Answer, type Execution, execute, type Machinery } from './execution.ts';
 import { fleetScriptOf } from './fleet-scripts.ts';
@@ -41,6 +41,8 @@ export type World = ReturnType<typeof createWorld>;
 const EC2_USD = 1.1;
 
 export interface WorldOptions extends Conditions {
+  /** Of the executions, as an earlier release had it. */
+  readonly definition?: Machine | undefined;
   /** Price of an hour on EC2. */
   readonly ec2Usd?: number | undefined;
 }
@@ -146,7 +148,7 @@ export function createWorld(seed: number, rate: number, options: WorldOptions = 
     loop,
     random,
     invoke,
-    machine: runMachine,
+    machine: options.definition ?? runMachine,
     awaitToken: (execution, token) =>
       new Promise((answer) => {
         tokens.set(token, { execution, answer });

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { checkReadable } from '../../../packages/packing/seal/exclusions.ts';
 import { asOldReport, PINNED } from '../../support/builders/last-release.ts';
+import { definitionOf } from '../../support/builders/recorded.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 import { violations } from '../../support/world/facts.ts';
@@ -97,5 +98,10 @@ describe('runs of an earlier release', () => {
       ),
       { numRuns: 4, seed: 1, endOnFailure: true },
     );
+  }, 120_000);
+
+  it('end well by the definition of 0.1.0', async () => {
+    const lived = await live(4, 'sagemaker', { definition: definitionOf('0.1.0') });
+    expect(await violations(lived)).toEqual([]);
   }, 120_000);
 });

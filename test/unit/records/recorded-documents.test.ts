@@ -87,27 +87,31 @@ describe.each(states)('a run of $release, $launcher, $name', ({ state, objects }
     expect((await expireRuns({ ...at, store, isTimeUp: () => false })).failures).toEqual([]);
   });
 
-  it.runIf(open)('ends well', async () => {
-    const world = createWorld(1, 0, { jobScript: () => COMPLETES });
-    const { loop, clock } = world;
-    clock.advance((Date.parse(state.now) - clock.now().getTime()) / 1_000);
-    const own = `${run.pipeline}/runs/${run.runId}/`;
-    for (const [key, text] of Object.entries(objects))
-      if (key !== bucketKeys.report(run.pipeline, run.runId) && !key.startsWith(`${own}checkpoints`))
-        world.store.put(key, text);
-    await putState(world.table, state);
-    world.keepReconciling();
-    let status: string | undefined;
-    const look = async (): Promise<void> => {
-      status = (await world.table.runs.get(run.runId))?.status;
+  it.runIf(open)(
+    'ends well',
+    async () => {
+      const world = createWorld(1, 0, { jobScript: () => COMPLETES });
+      const { loop, clock } = world;
+      clock.advance((Date.parse(state.now) - clock.now().getTime()) / 1_000);
+      const own = `${run.pipeline}/runs/${run.runId}/`;
+      for (const [key, text] of Object.entries(objects))
+        if (key !== bucketKeys.report(run.pipeline, run.runId) && !key.startsWith(`${own}checkpoints`))
+          world.store.put(key, text);
+      await putState(world.table, state);
+      world.keepReconciling();
+      let status: string | undefined;
+      const look = async (): Promise<void> => {
+        status = (await world.table.runs.get(run.runId))?.status;
+        loop.after(600, () => void look());
+      };
       loop.after(600, () => void look());
-    };
-    loop.after(600, () => void look());
-    await loop.run({
-      isOver: () => FINISHED.some((each) => each === status) && world.isQuiet(),
-      limit: new Date(clock.now().getTime() + 6 * 86_400_000),
-      onTime: () => passTime(world),
-    });
-    expect({ status, broken: world.broken }).toEqual({ status: 'succeeded', broken: [] });
-  });
+      await loop.run({
+        isOver: () => FINISHED.some((each) => each === status) && world.isQuiet(),
+        limit: new Date(clock.now().getTime() + 6 * 86_400_000),
+        onTime: () => passTime(world),
+      });
+      expect({ status, broken: world.broken }).toEqual({ status: 'succeeded', broken: [] });
+    },
+    60_000,
+  );
 });

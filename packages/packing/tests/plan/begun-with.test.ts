@@ -1,6 +1,7 @@
 /** What a dataset was begun with stays: another declaration is refused before anything is packed. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import { compactAll, current, incoming, runOf } from '../../../../test/support/builders/compaction.ts';
@@ -36,10 +37,65 @@ const CHANGES: readonly (readonly [string, Partial<PackingSettings>, RegExp])[] 
     /packing\.label is .*; packing\.labelPattern is ".*", but .* was packed with not declared/,
   ],
   ['inner suffixes', { innerSuffixes: ['north'] }, /packing\.innerSuffixes is \["north"\], but/],
+  ['level of the label', { labelLevel: 1 }, /packing\.labelLevel is 1, but .* was packed with not declared/],
+  ['join', { join: { mask: 'masks/*' } }, /packing\.join is \{"mask":"masks\/\*"\}, but /],
+  [
+    'prepared images',
+    { prepare: packingSchema.parse({ prepare: { image: { maxSide: 16 } } }).prepare },
+    /packing\.prepare\.image is \{.*"maxSide":16\}, but .* was packed with \{\}, so the dataset would mix/,
+  ],
   ['split', { split: { train: 1, by: 'key' } }, /packing\.split is .*, but .* was packed with not declared/],
 ];
 
+/** A next run packs by it, beside what was packed by another one. */
+const ALLOWED: Readonly<Partial<Record<keyof PackingSettings, PackingSettings>>> = {
+  shardMegabytes: settings({ shardMegabytes: 1 }),
+  seed: settings({ seed: 7 }),
+  accept: settings({ accept: ['.txt'] }),
+  ignore: settings({ ignore: ['*.bak'] }),
+  shuffle: settings({ shuffle: false }),
+  shardsMultipleOf: settings({ shardsMultipleOf: 1 }),
+  leastShardsPerWorker: settings({ leastShardsPerWorker: 1 }),
+  require: settings({ require: ['image'] }),
+  waitHours: settings({ waitHours: 1 }),
+  reject: settings({ reject: ['notText'] }),
+  mayReject: settings({ mayReject: '2 %' }),
+  remainder: settings({ remainder: 'even' }),
+  balance: settings({ balance: 'over' }),
+  hold: settings({ hold: { rejected: '90 %' } }),
+  whenDone: settings({ whenDone: 'delete' }),
+};
+
+/** Rows of CHANGES and below, and what belongs to one of them. */
+const REFUSED: readonly (keyof PackingSettings)[] = [
+  'format',
+  'tfrecord',
+  'lines',
+  'records',
+  'label',
+  'labelPattern',
+  'labelLevel',
+  'labelType',
+  'annotations',
+  'innerSuffixes',
+  'join',
+  'prepare',
+  'split',
+];
+
+it('each field of packing may change, or may not', () => {
+  const fields = Object.keys(packingSchema.shape);
+  expect([...Object.keys(ALLOWED), ...REFUSED].toSorted()).toEqual(fields.toSorted());
+});
+
 describe('another declaration', () => {
+  it.each(Object.entries(ALLOWED))('of %s packs beside what is there', async (_, changed) => {
+    const store = await begun();
+    store.seed(`${incoming}dog/3.txt`, 'three');
+    expect(await packAll(store, changed, runOf(2))).toMatchObject({ status: 'sealed' });
+    expect((await current(store)).map(({ generation }) => generation)).toEqual([runOf(1), runOf(2)]);
+  });
+
   it.each(CHANGES)('of the %s is refused, and nothing is sealed', async (_, change, message) => {
     const store = await begun();
     await expect(packAll(store, { ...packing, ...change }, runOf(2))).rejects.toThrow(message);
