@@ -26,7 +26,7 @@ const PATIENCE_MILLISECONDS = 400;
 
 /** @param root the process of the region's start */
 export async function volley(root: number, { count, seed }: Given): Promise<Volley> {
-  const listeners = (await listenersOf(await treeOf(root))).map(({ pid, address }) => ({
+  const listeners = (await listenersOf(await serversOf(root))).map(({ pid, address }) => ({
     pid,
     port: Number.parseInt(address.slice(address.indexOf(':') + 1), 16),
   }));
@@ -57,6 +57,16 @@ export async function volley(root: number, { count, seed }: Given): Promise<Voll
     silent,
     grownMegabytes: Math.round(Math.max(...grown) / 2 ** 20),
   };
+}
+
+/** Without what a script opens beside them. */
+async function serversOf(root: number): Promise<readonly number[]> {
+  const servers: number[] = [];
+  for (const pid of await treeOf(root)) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (pid === root || /cli\/start\.ts|emulator\.py/.test(command)) servers.push(pid);
+  }
+  return servers;
 }
 
 /** A method or a version that no server knows is answered with 501 and 505. */

@@ -1317,6 +1317,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     stop: GetRunAnswerReportStop
     retry: GetRunAnswerReportRetry
     modelUri: str
+    modelEtag: str
     source: str
     startedFrom: GetRunAnswerReportStartedFrom
     git: GetRunAnswerReportGit
@@ -1971,6 +1972,7 @@ class Report(_Report, total=False):
     stop: ReportStop
     retry: ReportRetry
     modelUri: str
+    modelEtag: str
     source: str
     startedFrom: ReportStartedFrom
     git: ReportGit
