@@ -16,7 +16,7 @@ import {
 import * as z from 'zod';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
-const UP_SECONDS = 240;
+const UP_SECONDS = 600;
 const portsSchema = z.object({ aws: z.number(), sageMaker: z.number(), ec2: z.number() });
 
 export interface Up {

@@ -6,19 +6,30 @@ import { type BlobStore, listPages } from '@tidewheel/packing/store.ts';
 
 const PIECE_BYTES = 16 * 2 ** 20;
 
+interface Saving {
+  readonly pieceBytes?: number;
+  /** That the object must have. */
+  readonly etag?: string | undefined;
+}
+
 /**
  * The file is there once it is whole.
  * @returns its bytes; undefined where there is no such object
+ * @throws Error where the object is another one than it has to be
  * @throws Error where the object changed meanwhile, or arrived damaged
  */
 export async function saveObject(
   store: BlobStore,
   key: string,
   file: string,
-  pieceBytes = PIECE_BYTES,
+  { pieceBytes = PIECE_BYTES, etag }: Saving = {},
 ): Promise<number | undefined> {
   const head = await store.head(key);
   if (head === undefined) return undefined;
+  if (etag !== undefined && head.etag !== etag)
+    throw new Error(
+      `s3://${store.bucket}/${key} was replaced after its run had ended: the run's report has the ETag ${etag}, and the object ${head.etag}`,
+    );
   await mkdir(path.dirname(file), { recursive: true });
   const draft = `${file}.part`;
   try {

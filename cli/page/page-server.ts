@@ -3,9 +3,9 @@
  * the person who started it, and passes on nothing else. It answers only browsers that have opened its address, which
  * carries a random token: other users of the machine reach the port, too.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bodyWithin, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
+import { bodyWithin, isSecret, serveLocally } from '@tidewheel/emulators/access/local-server.ts';
 import { type Signing, signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import { OPERATIONS } from '../../client/operations.ts';
 import { documentHeaders, HEADERS as PAGE_HEADERS } from '../../functions/api/page/headers.ts';
@@ -49,8 +49,8 @@ export interface ServedPage {
 export async function servePage(deps: PageServerDeps, port?: number): Promise<ServedPage> {
   const token = randomBytes(16).toString('hex');
   const server = await serveLocally(
-    (request, response) =>
-      respond(deps, { token, cookie: `tidewheel-${request.socket.localPort}` }, request, response),
+    (request, response, url) =>
+      respond(deps, { token, cookie: `tidewheel-${request.socket.localPort}`, url }, request, response),
     { port },
   );
   return { address: `${server.url}/?token=${token}`, close: () => void server.close() };
@@ -60,6 +60,7 @@ interface Door {
   readonly token: string;
   /** Cookies belong to a host, not to a port. */
   readonly cookie: string;
+  readonly url: URL;
 }
 
 async function respond(
@@ -68,19 +69,13 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = addressIn(request);
+  const { url } = door;
   const method = METHODS.find((one) => one === request.method);
   if (method === undefined)
     return sendProblem(response, 405, 'the page reads and steers: use GET, POST, PUT or DELETE');
-  if (url === undefined)
-    return sendProblem(
-      response,
-      400,
-      String.raw`write the address without \, #, .., // and encoded dots or slashes`,
-    );
-  if (method === 'GET' && equals(url.searchParams.get('token') ?? '', door.token))
-    return letIn({ ...door, place: deps.place ?? '' }, url, response);
-  if (!equals(cookieOf(request, door.cookie), door.token))
+  if (method === 'GET' && isSecret(url.searchParams.get('token') ?? '', door.token))
+    return letIn({ ...door, place: deps.place ?? '' }, response);
+  if (!isSecret(cookieOf(request, door.cookie), door.token))
     return sendProblem(response, 401, 'open the whole address that the command printed, with its token');
   if (method !== 'GET')
     return steer({ deps, method, path: `${url.pathname}${url.search}` }, request, response);
@@ -97,20 +92,9 @@ async function respond(
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 
-/**
- * The path that is matched is also the path of the call and of the redirect.
- * @returns undefined where a parser changes the address, or where the API might read the path otherwise
- */
-function addressIn({ url = '' }: IncomingMessage): URL | undefined {
-  const address = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
-  const { pathname, search } = address;
-  return `${pathname}${search}` === url && !/\/\/|%2e|%2f|%5c/i.test(pathname) ? address : undefined;
-}
-
 /** The token leaves the address bar. The page reads the second cookie. */
 function letIn(
-  { cookie, token, place }: Door & { readonly place: string },
-  { pathname }: URL,
+  { cookie, token, place, url: { pathname } }: Door & { readonly place: string },
   response: ServerResponse,
 ): void {
   const headers = {
@@ -161,12 +145,6 @@ async function steer(
 function cookieOf({ headers }: IncomingMessage, name: string): string {
   const pairs = (headers.cookie ?? '').split(/; */);
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
-}
-
-/** In a time that does not depend on where they differ. */
-function equals(given: string, token: string): boolean {
-  const [bytes, expected] = [Buffer.from(given), Buffer.from(token)];
-  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
 interface Call {

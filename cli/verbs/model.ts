@@ -99,11 +99,11 @@ async function fetchModel(
   given: string | undefined,
   output: string | undefined,
 ): Promise<number> {
-  const { runId, pipeline, modelUri, isSaved } = await modelMeant(context, given);
+  const { runId, pipeline, modelUri, etag, isSaved } = await modelMeant(context, given);
   const [, bucket = '', key = ''] = /^s3:\/\/([^/]+)\/(.+)$/.exec(modelUri) ?? [];
   if (isSaved) return fetchSaved(context, { runId, pipeline, bucket }, output);
   const file = path.resolve(context.folder, output ?? `${runId}.tar.gz`);
-  const bytes = await withBucket(bucket, (store) => saveObject(store, key, file));
+  const bytes = await withBucket(bucket, (store) => saveObject(store, key, file, { etag }));
   if (bytes === undefined) throw new Error(`the model of ${runId} is no longer at ${modelUri}`);
   return context.answer(
     { runId, modelUri, file, bytes },
@@ -145,7 +145,13 @@ async function modelMeant(context: Context, given: string | undefined) {
   const modelUri = report?.modelUri ?? run.modelUri;
   const { pipeline, declaration } = run;
   if (modelUri !== undefined)
-    return { runId, pipeline, modelUri, isSaved: declaration?.training.model === 'none' };
+    return {
+      runId,
+      pipeline,
+      modelUri,
+      etag: report?.modelEtag,
+      isSaved: declaration?.training.model === 'none',
+    };
   throw new UsageError([
     `${runId} is ${run.status} and has no model: tidewheel model ls shows the runs that have one`,
   ]);

@@ -2,6 +2,7 @@
  * The HTTP servers of this machine. They listen on 127.0.0.1 alone and answer programs and their own pages. No request
  * ends a server, and no body fills its memory.
  */
+import { timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 
@@ -18,23 +19,36 @@ interface LocalServerOptions {
   readonly log?: (line: string) => void;
 }
 
+// Clients keep their connections, and a request that meets the end of one is lost.
+const KEEPS = { keepAliveTimeout: 60_000, headersTimeout: 30_000, requestTimeout: 60_000 };
+const MOST_HEADER_BYTES = 16_384;
+const MOST_CONNECTIONS = 2_048;
+
+/** @param address what the request asks for: a server matches it, and calls nothing else */
+type Answer = (request: IncomingMessage, response: ServerResponse, address: URL) => void | Promise<void>;
+
 /** @throws Error with code EADDRINUSE */
 export async function serveLocally(
-  answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
+  answer: Answer,
   { port = 0, log = () => undefined }: LocalServerOptions = {},
 ): Promise<LocalServer> {
   const answerSafely = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      if (!refusesPage(request, response)) await answer(request, response);
+      const address = addressIn(request);
+      if (refusesPage(request, response)) return;
+      if (address === undefined) refuse(request, response, 400, UNCLEAR);
+      else await answer(request, response, address);
     } catch (error: unknown) {
       log(`${request.method} request failed: ${error instanceof Error ? error.message : String(error)}`);
       if (response.headersSent) response.destroy();
       else response.writeHead(500).end('The server failed: its log says why.\n');
     }
   };
-  // Clients keep their connections, and a request that meets the end of one is lost.
-  const keeps = { keepAliveTimeout: 60_000 };
-  const server = createServer(keeps, (request, response) => void answerSafely(request, response));
+  const server = createServer(
+    { ...KEEPS, maxHeaderSize: MOST_HEADER_BYTES },
+    (request, response) => void answerSafely(request, response),
+  );
+  server.maxConnections = MOST_CONNECTIONS;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -50,6 +64,21 @@ export async function serveLocally(
       await closed;
     },
   };
+}
+
+const UNCLEAR = String.raw`Write the address without \, #, .., // and encoded dots or slashes.`;
+
+/** @returns undefined where a parser changes the address, or where another one might read the path otherwise */
+function addressIn({ url = '' }: IncomingMessage): URL | undefined {
+  const address = url.startsWith('/') ? URL.parse(`http://127.0.0.1${url}`) : null;
+  if (address === null || `${address.pathname}${address.search}` !== url) return undefined;
+  return /\/\/|%2e|%2f|%5c/i.test(address.pathname) ? undefined : address;
+}
+
+/** In a time that does not depend on where they differ. */
+export function isSecret(given: string, secret: string): boolean {
+  const [bytes, expected] = [Buffer.from(given), Buffer.from(secret)];
+  return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
 /**
@@ -90,10 +119,13 @@ function refusalOfPage(headers: IncomingHttpHeaders): string | undefined {
 /** @returns whether the request came from a page and has been answered with 403 */
 function refusesPage(request: IncomingMessage, response: ServerResponse): boolean {
   const refusal = refusalOfPage(request.headers);
-  if (refusal === undefined) return false;
+  if (refusal !== undefined) refuse(request, response, 403, refusal);
+  return refusal !== undefined;
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, why: string): void {
   // The server drops the rest of the request, so that the answer reaches the client.
   request.resume();
-  response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' });
-  response.end(`${refusal}\n`);
-  return true;
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(`${why}\n`);
 }

@@ -8,14 +8,16 @@ or run code. emulators/access does the same for the servers beside it.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from asgi import Message, Receive, Scope, Send, answer, drop_rest
 from http_api import takes_tokens
-from ministack.app import _parse_execute_api_url
 from ministack.core.iam_actions import access_denied_response
 from ministack.core.responses import fix_error_content_type
 from ministack.core.router import detect_service
@@ -28,6 +30,9 @@ _LOCAL_HOST = re.compile(
 _FROM_A_PAGE = "The local region answers programs on this machine, not web pages of other origins."
 _MOST_OPEN_BYTES = 10 * 1024**2
 """As API Gateway takes them."""
+_MOST_HELD_BYTES = 64 * 1024**2
+"""Of all open bodies together."""
+_BODY_SECONDS = 60
 _TOO_LARGE = "The body is larger than the local region holds before it knows its sender."
 _OTHER_HOST = "The local region answers at 127.0.0.1 and localhost, under no other name."
 
@@ -41,6 +46,10 @@ class Answer(NamedTuple):
 # A person comes back from the issuer of an API's tokens. Routes without an authorizer answer them.
 _VISIT = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
+_API = re.compile(r"/_aws/execute-api/([^/]+)/.*")
+"""An API's address. By host it would be open to nobody: MiniStack looks for its own paths, such as
+`/_ministack/reset`, before it looks for an API's host."""
+
 _OPEN = re.compile(
     # For the start, the owner of a virtual clock, and the screen: none has anything secret.
     r"GET /_ministack/ready|GET /_tidewheel/(clock|limits)"
@@ -52,6 +61,7 @@ _OPEN = re.compile(
 class Door:
     def __init__(self, app: Any) -> None:
         self._app = app
+        self._held_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -62,19 +72,43 @@ class Door:
         if page is not None:
             await _refuse(scope, receive, send, _plain(page))
             return
-        is_open = _is_open(request)
-        refusal = None if is_open else refusal_of(request)
-        most_bytes = _MOST_OPEN_BYTES if is_open else unverified_bytes(request)
+        if _is_open(request):
+            await self._answer_open(scope, receive, send)
+            return
+        refusal = refusal_of(request)
+        most_bytes = unverified_bytes(request)
         if refusal is None and most_bytes > 0 and scope["type"] == "http":
-            body, is_whole, receive = await _read(receive, most_bytes)
-            if not is_whole and (is_open or not is_form(request)):
+            body, is_whole, receive = await _read(receive, lambda size: size <= most_bytes)
+            if not is_whole and not is_form(request):
                 await _refuse(scope, receive, send, _plain(_TOO_LARGE, 413))
                 return
-            refusal = None if is_open else refusal_of(request, body)
+            refusal = refusal_of(request, body)
         if refusal is not None:
             await _refuse(scope, receive, send, _as_the_service_says(refusal, request))
             return
         await self._app(scope, receive, _without_cors(send))
+
+    async def _answer_open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Anyone may send these, so they share a bounded memory."""
+        held = 0
+
+        def fits(size: int) -> bool:
+            nonlocal held
+            self._held_bytes += size - held
+            held = size
+            return size <= _MOST_OPEN_BYTES and self._held_bytes <= _MOST_HELD_BYTES
+
+        is_whole = False
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_BODY_SECONDS):
+                    _, is_whole, receive = await _read(receive, fits)
+            if is_whole:
+                await self._app(scope, receive, _without_cors(send))
+            else:
+                await _refuse(scope, receive, send, _plain(_TOO_LARGE, 413))
+        finally:
+            self._held_bytes -= held
 
 
 def _request_of(scope: Scope) -> Request:
@@ -106,7 +140,7 @@ def _is_visit(request: Request) -> bool:
     return (
         request.method == "GET"
         and all(request.headers.get(name) == value for name, value in _VISIT.items())
-        and _parse_execute_api_url(request.headers["host"], request.raw_path) is not None
+        and _API.fullmatch(request.raw_path) is not None
     )
 
 
@@ -116,22 +150,22 @@ def _is_open(request: Request) -> bool:
     is verified by MiniStack, on routes that take tokens."""
     if _OPEN.fullmatch(f"{request.method} {request.raw_path}"):
         return True
-    called = _parse_execute_api_url(request.headers["host"], request.raw_path)
+    called = _API.fullmatch(request.raw_path)
     if called is None:
         return False
     is_token = request.headers.get("authorization", "").startswith("Bearer ")
-    return is_unsigned(request) or (is_token and takes_tokens(called[0]))
+    return is_unsigned(request) or (is_token and takes_tokens(called[1]))
 
 
-async def _read(receive: Receive, most_bytes: float) -> tuple[bytes, bool, Receive]:
-    """The body up to a few bytes more than `most_bytes`, whether that is all, and a `receive` that
-    begins with it."""
+async def _read(receive: Receive, fits: Callable[[int], bool]) -> tuple[bytes, bool, Receive]:
+    """The body, or a few bytes more than fit, whether that is all, and a `receive` that begins with
+    it."""
     messages = [await receive()]
     size = len(messages[-1].get("body", b""))
-    while size <= most_bytes and messages[-1].get("more_body"):
+    while fits(size) and messages[-1].get("more_body"):
         messages.append(await receive())
         size += len(messages[-1].get("body", b""))
-    is_whole = size <= most_bytes and not messages[-1].get("more_body")
+    is_whole = fits(size) and not messages[-1].get("more_body")
     waiting = iter(messages)
 
     async def again() -> Message:
@@ -145,7 +179,9 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: Answer) -
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    await drop_rest(receive)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_BODY_SECONDS):
+            await drop_rest(receive)
     await answer(send, *refusal)
 
 

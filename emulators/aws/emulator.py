@@ -249,6 +249,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
 async def answer(app: Any, listening: socket.socket, asked_to_stop: asyncio.Event) -> None:
     """With a parser in C: MiniStack's own server, Hypercorn, takes half of a small GET's time."""
     import uvicorn
+    from bounded_http import BoundedHttp
 
     class Server(uvicorn.Server):
         @contextlib.contextmanager
@@ -257,7 +258,7 @@ async def answer(app: Any, listening: socket.socket, asked_to_stop: asyncio.Even
 
     config = uvicorn.Config(
         app,
-        http="httptools",
+        http=BoundedHttp,
         ws="none",
         lifespan="on",
         log_level="warning",

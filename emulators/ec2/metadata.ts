@@ -1,6 +1,6 @@
 /** One instance's metadata service, version 2: nothing without a token. On EC2 it answers at 169.254.169.254. */
 import { randomUUID } from 'node:crypto';
-import { serveLocally } from '../access/local-server.ts';
+import { isSecret, serveLocally } from '../access/local-server.ts';
 
 export interface Metadata {
   readonly url: string;
@@ -16,13 +16,13 @@ export const IDENTITY_DOCUMENT = '/latest/dynamic/instance-identity/document';
 export async function startMetadata(facts: Readonly<Record<string, string>>): Promise<Metadata> {
   const answers = new Map(Object.entries(facts));
   const token = randomUUID();
-  const server = await serveLocally((request, response) => {
-    if (request.method === 'PUT') {
+  const server = await serveLocally((request, response, { pathname }) => {
+    if (request.method === 'PUT' && pathname === '/latest/api/token') {
       response.end(token);
       return;
     }
-    const found = answers.get((request.url ?? '').replace('/latest/meta-data/', ''));
-    const isKnown = request.headers['x-aws-ec2-metadata-token'] === token;
+    const found = answers.get(pathname.replace('/latest/meta-data/', ''));
+    const isKnown = isSecret(String(request.headers['x-aws-ec2-metadata-token'] ?? ''), token);
     response.statusCode = isKnown ? (found === undefined ? 404 : 200) : 401;
     response.end(isKnown ? found : undefined);
   });

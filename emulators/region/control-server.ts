@@ -1,11 +1,10 @@
 /** What a region offers to its user beside AWS's protocols: interruptions. Loopback only, signed with the region's key. */
 import { rm, writeFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { AccessKey } from '../access/access-key.ts';
-import { bodyWithin, serveLocally } from '../access/local-server.ts';
-import { signatureProblem } from '../access/signature.ts';
+import { serveLocally } from '../access/local-server.ts';
+import { signedBody } from '../access/signature.ts';
 import { type Interruptions, StrikeRefusedError } from './interruptions.ts';
 
 /** In the state folder: `{"url"}` while the region is up. */
@@ -33,8 +32,10 @@ export async function startControlServer(options: {
 }): Promise<() => Promise<void>> {
   const { stateDirectory, credentials, interruptions, log } = options;
   const server = await serveLocally(
-    async (request, response) => {
-      const { status, body } = await answer(request, credentials, interruptions);
+    async (request, response, url) => {
+      const signed = await signedBody(request, url, { key: credentials, mostBytes: MOST_BYTES });
+      const route = `${request.method} ${url.pathname}`;
+      const { status, body } = Buffer.isBuffer(signed) ? answer(route, signed, interruptions) : UNSIGNED;
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body));
     },
@@ -48,16 +49,7 @@ export async function startControlServer(options: {
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  credentials: AccessKey,
-  interruptions: Interruptions,
-): Promise<Reply> {
-  const body = await bodyWithin(request, MOST_BYTES);
-  if (body === undefined) return refusal(413, 'the body is too large');
-  if ((await signatureProblem(request, body, credentials)) !== undefined)
-    return refusal(403, "sign the request with the region's access key");
-  const route = `${request.method} ${request.url}`;
+function answer(route: string, body: Buffer, interruptions: Interruptions): Reply {
   if (route === 'GET /jobs') return { status: 200, body: interruptions.running() };
   if (route !== 'POST /interruptions') return refusal(404, 'GET /jobs or POST /interruptions');
   try {
@@ -71,3 +63,8 @@ async function answer(
 }
 
 const refusal = (status: number, message: string): Reply => ({ status, body: { message } });
+
+const UNSIGNED = refusal(
+  403,
+  `sign the request, of at most ${MOST_BYTES} bytes, with the region's access key`,
+);

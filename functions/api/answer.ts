@@ -6,6 +6,7 @@ import { OPERATIONS } from './operation-table.ts';
 import { type ApiRequest, type ApiResponse, problem } from './shared/answers.ts';
 import { roleRefusal, whileAwsAnswers } from './shared/failures.ts';
 import type { ApiDeps, Operation } from './shared/operation.ts';
+import { LONGEST_NAME } from './shared/query-text.ts';
 
 /** Without the one that another function answers. */
 const ANSWERED: readonly Operation[] = OPERATIONS.filter((operation) => 'respond' in operation);
@@ -18,6 +19,9 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
     return problem(404, `there is no route ${request.route}: docs/api.md lists the routes`);
   const refusal = roleRefusal(deps, request, operation.role);
   if (refusal !== undefined) return refusal;
+  const long = Object.entries(request.parameters).find(([, value]) => value.length > LONGEST_NAME);
+  if (long !== undefined)
+    return problem(400, `${long[0]} has ${long[1].length} characters: at most ${LONGEST_NAME}`);
   const name = request.parameters['name'];
   const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);
   if (nameProblem !== undefined)

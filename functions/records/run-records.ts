@@ -123,8 +123,28 @@ const annotationSchema = z.object({
 });
 export type Annotation = Readonly<z.output<typeof annotationSchema>>;
 
+/** What sums of money take of an ended run, beside its result. */
+export const spentSchema = z.object({
+  pools: list(
+    z.object({
+      instanceType: z.string(),
+      zoneId: z.string().optional(),
+      purchaseOption: z.enum(['spot', 'on-demand']),
+      attempts: z.number().int(),
+      costUsd: usd,
+      lostSeconds: seconds,
+      lostUsd: usd,
+    }),
+  ),
+  /** Absent without a forecast, and where the run did not succeed. */
+  kept: z.object({ end: z.boolean(), cost: z.boolean() }).optional(),
+});
+export type RunSpent = Readonly<z.output<typeof spentSchema>>;
+
 /** What a list of runs says of an ended one. */
-const result = z.object({
+export const resultSchema = z.object({
+  /** Absent in records of earlier releases. */
+  spent: spentSchema.optional(),
   finishedAt: time,
   attempts: z.number().int(),
   interruptions: z.number().int(),
@@ -185,7 +205,7 @@ export const runRecordSchema = z.object({
     .optional()
     .describe('What was forecast at its first look, and at each quarter of its work.'),
   /** Absent in records of earlier releases, too. */
-  result: result.optional().describe('Of its report, once it has ended.'),
+  result: resultSchema.optional().describe('Of its report, once it has ended.'),
   /** It counts only while the run stays ended. */
   checkpointDeletion: z
     .object({ at: time, requestedBy: z.string() })

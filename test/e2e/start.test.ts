@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { PROJECT_FOLDER } from '../support/region.ts';
-import { openToOthers, treeOf } from './listening.ts';
+import { listenersOf, treeOf } from '../support/listening.ts';
+import { volley } from '../support/volley.ts';
 import { readOnThePage } from './page-of-region.ts';
 
 /** A second or two on a free machine. */
@@ -76,10 +77,10 @@ async function freePort(): Promise<number> {
 
 /** Every socket of the region, its functions and its hosts. */
 async function expectLoopbackOnly({ child }: Started): Promise<void> {
-  const { loopback, others } = await openToOthers(await treeOf(child.pid ?? 0));
-  expect(others).toEqual([]);
+  const listeners = await listenersOf(await treeOf(child.pid ?? 0));
+  expect(listeners.filter(({ isLoopback }) => !isLoopback)).toEqual([]);
   // The emulator, SageMaker, EC2 and the control server.
-  expect(loopback).toBeGreaterThanOrEqual(4);
+  expect(listeners.length).toBeGreaterThanOrEqual(4);
 }
 
 async function killEmulatorOf({ child }: Started): Promise<void> {
@@ -133,6 +134,11 @@ it('takes drops made meanwhile, and ends cleanly', async () => {
   await until(() => third.output().includes('drop/stray.txt is ignored'), `stray\n${third.output()}`, 30);
   const followed = 'digits-000002 started: data arrived';
   await until(() => third.output().includes(followed), `${followed}\n${third.output()}`, 60);
+  const met = await volley(third.child.pid ?? 0, { count: 1_000, seed: 1 });
+  expect(met).toMatchObject({ wrong: [], silent: [] });
+  // The emulator, SageMaker, EC2, the control server and the page.
+  expect(met.ports).toBeGreaterThanOrEqual(5);
+  expect(met.grownMegabytes).toBeLessThan(300);
   await readOnThePage(third.output(), 'digits-000001');
   third.child.kill('SIGINT');
   expect({ code: await third.ended, output: third.output() }).toMatchObject({ code: 0 });

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { AccessKey } from '../../access/access-key.ts';
-import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
-import { type SignatureProblem, signatureProblem } from '../../access/signature.ts';
+import { type LocalServer, serveLocally } from '../../access/local-server.ts';
+import { type SignatureProblem, signedBody } from '../../access/signature.ts';
 import { RequestRefused } from '../model/refusals.ts';
 import type { OperationAnswer } from './training-operations.ts';
 
@@ -23,8 +23,8 @@ interface HttpServerOptions {
 
 export const startHttpServer = (options: HttpServerOptions, port: number): Promise<LocalServer> =>
   serveLocally(
-    async (request, response) => {
-      const { status, body } = await answer(request, options);
+    async (request, response, url) => {
+      const { status, body } = await answer(request, url, options);
       reply(response, status, body);
     },
     { port, log: options.log },
@@ -37,12 +37,12 @@ interface Reply {
 
 async function answer(
   request: IncomingMessage,
+  url: URL,
   { dispatch, credentials, log }: HttpServerOptions,
 ): Promise<Reply> {
   try {
-    const body = await readBody(request);
-    const problem = await signatureProblem(request, body, credentials);
-    if (problem !== undefined) throw REFUSALS[problem]();
+    const body = await signedBody(request, url, { key: credentials, mostBytes: MAXIMUM_BODY_BYTES });
+    if (!Buffer.isBuffer(body)) throw REFUSALS[body]();
     const target = TARGET.exec(request.headers['x-amz-target']?.toString() ?? '');
     if (request.method !== 'POST' || !target?.[1]) {
       throw new RequestRefused(
@@ -82,22 +82,14 @@ const REFUSALS: Readonly<Record<SignatureProblem, () => RequestRefused>> = {
       'UnrecognizedClientException',
       'The security token included in the request is invalid: a local region answers its own access key only',
     ),
+  'too-large': () =>
+    new RequestRefused('RequestEntityTooLargeException', `The body is over ${MAXIMUM_BODY_BYTES} bytes`, 413),
   mismatch: () =>
     new RequestRefused(
       'InvalidSignatureException',
       'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key.',
     ),
 };
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const body = await bodyWithin(request, MAXIMUM_BODY_BYTES);
-  if (body !== undefined) return body;
-  throw new RequestRefused(
-    'RequestEntityTooLargeException',
-    `The body is over ${MAXIMUM_BODY_BYTES} bytes`,
-    413,
-  );
-}
 
 function parse(body: Buffer): unknown {
   try {

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { AccessKey } from '../../access/access-key.ts';
-import { bodyWithin, type LocalServer, serveLocally } from '../../access/local-server.ts';
-import { signatureProblem } from '../../access/signature.ts';
+import { type LocalServer, serveLocally } from '../../access/local-server.ts';
+import { signedBody } from '../../access/signature.ts';
 import type { LocalClock } from '../../clock/clock.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { describeInstanceTypes } from './instance-types.ts';
@@ -50,13 +50,14 @@ const AUTH_FAILURE = new Ec2Error(
   401,
 );
 
+const TOO_LARGE = new Ec2Error('RequestEntityTooLarge', 'The request is too large.', 413);
 const THROTTLED = new Ec2Error('RequestLimitExceeded', 'Request limit exceeded.', 503);
 
 /** EC2's own requests are far smaller; user data is at most 16 KB. */
 const LARGEST_BODY_BYTES = 1_048_576;
 
 export const startEc2Server = (options: Ec2ServerOptions): Promise<LocalServer> =>
-  serveLocally((request, response) => answer(request, response, options), {
+  serveLocally((request, response, url) => answer(request, response, { url, options }), {
     port: options.port,
     log: (line) => options.log(`EC2: ${line}`),
   });
@@ -64,26 +65,21 @@ export const startEc2Server = (options: Ec2ServerOptions): Promise<LocalServer> 
 async function answer(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  options: Ec2ServerOptions,
+  { url, options }: Pick<Exchange, 'url' | 'options'>,
 ): Promise<void> {
-  const body = await bodyWithin(request, LARGEST_BODY_BYTES);
-  if (!body) {
-    sendError(response, new Ec2Error('RequestEntityTooLarge', 'The request is too large.', 413));
+  const body = await signedBody(request, url, { key: options.credentials, mostBytes: LARGEST_BODY_BYTES });
+  if (!Buffer.isBuffer(body)) {
+    sendError(response, body === 'unsigned' ? UNSIGNED : body === 'too-large' ? TOO_LARGE : AUTH_FAILURE);
     return;
   }
-  const problem = await signatureProblem(request, body, options.credentials);
-  if (problem !== undefined) {
-    sendError(response, problem === 'unsigned' ? UNSIGNED : AUTH_FAILURE);
-    return;
-  }
-  const parameters = parametersOf(request, body);
+  const parameters = parametersOf(url, body);
   const name = parameters.get('Action') ?? '';
   if (options.mayPass?.(name) === false) {
     sendError(response, THROTTLED);
     return;
   }
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
-  const exchange = { request, response, body, options };
+  const exchange = { request, response, url, body, options };
   try {
     const query = readQuery(parameters);
     if (!action) {
@@ -105,6 +101,7 @@ async function answer(
 interface Exchange {
   readonly request: http.IncomingMessage;
   readonly response: http.ServerResponse;
+  readonly url: URL;
   readonly body: Buffer;
   readonly options: Ec2ServerOptions;
 }
@@ -143,8 +140,8 @@ async function refuseOrPassOn(action: string, exchange: Exchange): Promise<void>
 }
 
 /** POST carries them in the body, GET in the address; both are allowed together. */
-function parametersOf(request: http.IncomingMessage, body: Buffer): URLSearchParams {
-  const parameters = new URL(request.url ?? '/', 'http://127.0.0.1').searchParams;
+function parametersOf(url: URL, body: Buffer): URLSearchParams {
+  const parameters = new URLSearchParams(url.searchParams);
   for (const [name, value] of new URLSearchParams(body.toString())) parameters.append(name, value);
   return parameters;
 }

@@ -2,9 +2,10 @@ import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { FINISHED, type ListedRun } from '../../records/run-records.ts';
-import { type BegunPage, begunAtOf, type Stores, type Tell } from '../../records/stores.ts';
-import { type AttemptReport, type RunReport, readReport } from '../../run/attempts/make-report.ts';
+import { runsChangedIn } from '../../records/recent-runs.ts';
+import { FINISHED, type ListedRun, type RunSpent } from '../../records/run-records.ts';
+import { type RunReport, readReport } from '../../run/attempts/make-report.ts';
+import { spentOf } from '../../run/attempts/spent.ts';
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { leftOut, steppedOver, unreadable } from '../shared/paging.ts';
@@ -52,14 +53,11 @@ const money = z.object({
 type Money = z.input<typeof money>;
 type Spent = Money['total'];
 
-/** One read each; the call has 29 seconds. */
+/** Of runs of earlier releases, one read each; the call has 29 seconds. */
 const MOST_REPORTS = 1_000;
-const RUNS_A_PAGE = 200;
 const AT_ONCE = 32;
-/** A run may end long after it began. */
-const LONGEST_RUN_MILLISECONDS = 35 * 86_400_000;
 
-/** Over all runs of a month, from their reports: a run counts in the month of its end. */
+/** Over all runs of a month, from the list of runs: a run counts in the month of its end. */
 export const getMoney = defineOperation(
   {
     ...READS,
@@ -78,15 +76,33 @@ export const getMoney = defineOperation(
   async (deps, { query }) => {
     const month = monthOf(query.month ?? deps.clock.now().toISOString().slice(0, 7));
     const { tell, said } = steppedOver();
-    const runs = await endedIn(deps, month, tell);
-    const newest = runs.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
+    const runs = (await runsChangedIn(deps, { ...month, tell })).filter(({ status }) =>
+      FINISHED.includes(status),
+    );
+    const unsummed = runs.filter(({ result }) => result?.spent === undefined);
+    const newest = unsummed.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1)).slice(0, MOST_REPORTS);
     const found = await mapLimited(newest, AT_ONCE, (run) =>
       readReport(deps.store, run).catch(leftOut(run.runId, tell)),
     );
-    const reports = found.filter((report) => report !== undefined);
-    return ok({ ...month, ...sumsOf(reports), isComplete: newest.length === runs.length, ...said() });
+    const reported = found.filter((report) => report !== undefined);
+    const ended = [
+      ...runs.flatMap(endedOf),
+      ...reported.map((report) => ({ ...report, ...spentOf(report) })),
+    ];
+    return ok({ ...month, ...sumsOf(ended), isComplete: newest.length === unsummed.length, ...said() });
   },
 );
+
+type Ended = Pick<
+  RunReport,
+  'pipeline' | 'owner' | 'tags' | 'finishedAt' | 'costUsd' | 'onDemandUsd' | 'lostSeconds'
+> &
+  RunSpent;
+
+const endedOf = ({ pipeline, listed, result }: ListedRun): Ended[] =>
+  result?.spent === undefined
+    ? []
+    : [{ ...result, ...result.spent, pipeline, owner: listed?.owner, tags: listed?.tags }];
 
 interface Month {
   readonly month: string;
@@ -100,29 +116,7 @@ function monthOf(month: string): Month {
   return { month, from: at(number - 1), to: at(number) };
 }
 
-/** Probes too. */
-async function endedIn(
-  { runs }: Pick<Stores, 'runs'>,
-  { from, to }: Month,
-  tell: Tell,
-): Promise<ListedRun[]> {
-  const since = new Date(Date.parse(from) - LONGEST_RUN_MILLISECONDS).toISOString();
-  const found: ListedRun[] = [];
-  let before: string | undefined = to;
-  do {
-    const page: BegunPage = await runs.listBegun({ limit: RUNS_A_PAGE, before, since, probes: true, tell });
-    found.push(
-      ...page.runs.filter(
-        ({ status, updatedAt }) => FINISHED.includes(status) && updatedAt >= from && updatedAt < to,
-      ),
-    );
-    const last = page.runs.length < RUNS_A_PAGE ? undefined : page.runs.at(-1);
-    before = page.searchedTo ?? (last && begunAtOf(last));
-  } while (before !== undefined && found.length <= MOST_REPORTS);
-  return found;
-}
-
-function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isComplete' | 'unreadable'> {
+function sumsOf(reports: readonly Ended[]): Omit<Money, keyof Month | 'isComplete' | 'unreadable'> {
   const byPipeline = Map.groupBy(reports, ({ pipeline }) => pipeline);
   const byOwner = Map.groupBy(reports, ({ owner }) => owner);
   const tagged = reports.flatMap((report) =>
@@ -131,17 +125,16 @@ function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isCom
   const byTag = Map.groupBy(tagged, ({ tag, value }) => JSON.stringify([tag, value]));
   const byDay = Map.groupBy(reports, ({ finishedAt }) => finishedAt.slice(0, 10));
   const byPool = Map.groupBy(
-    reports.flatMap(({ attempts }) => attempts),
-    ({ pool: { instanceType, zoneId, purchaseOption } }) =>
-      JSON.stringify([instanceType, zoneId, purchaseOption]),
+    reports.flatMap(({ pools }) => pools),
+    ({ instanceType, zoneId, purchaseOption }) => JSON.stringify([instanceType, zoneId, purchaseOption]),
   );
   return {
-    total: spentOf(reports),
+    total: spentBy(reports),
     byPipeline: [...byPipeline]
-      .map(([pipeline, own]) => ({ pipeline, ...spentOf(own) }))
+      .map(([pipeline, own]) => ({ pipeline, ...spentBy(own) }))
       .toSorted((a, b) => b.costUsd - a.costUsd),
     byOwner: [...byOwner]
-      .map(([owner, own]) => ({ owner, ...spentOf(own) }))
+      .map(([owner, own]) => ({ owner, ...spentBy(own) }))
       .toSorted((a, b) => b.costUsd - a.costUsd),
     byTag: [...byTag.values()]
       .flatMap(([first, ...others]) =>
@@ -151,7 +144,7 @@ function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isCom
               {
                 tag: first.tag,
                 value: first.value,
-                ...spentOf([first, ...others].map(({ report }) => report)),
+                ...spentBy([first, ...others].map(({ report }) => report)),
               },
             ],
       )
@@ -163,7 +156,7 @@ function sumsOf(reports: readonly RunReport[]): Omit<Money, keyof Month | 'isCom
   };
 }
 
-function spentOf(reports: readonly RunReport[]): Spent {
+function spentBy(reports: readonly Ended[]): Spent {
   const costUsd = sum(reports, (report) => report.costUsd);
   const onDemandUsd = sum(reports, (report) => report.onDemandUsd);
   return {
@@ -173,34 +166,19 @@ function spentOf(reports: readonly RunReport[]): Spent {
     ...savedOf({ costUsd, onDemandUsd }),
     lostSeconds: sum(reports, ({ lostSeconds }) => lostSeconds),
     lostUsd: sum(
-      reports.flatMap(({ attempts }) => attempts),
-      lostUsd,
+      reports.flatMap(({ pools }) => pools),
+      ({ lostUsd }) => lostUsd,
     ),
-    promises: promisesOf(reports),
+    promises: {
+      runs: reports.filter(({ kept }) => kept !== undefined).length,
+      end: reports.filter(({ kept }) => kept?.end).length,
+      cost: reports.filter(({ kept }) => kept?.cost).length,
+    },
   };
 }
 
-function promisesOf(reports: readonly RunReport[]): Spent['promises'] {
-  const ended = reports.flatMap((report) => {
-    const first = report.status === 'succeeded' ? report.promises?.[0] : undefined;
-    return first === undefined ? [] : [{ ...first, report }];
-  });
-  const within = ({ low, high }: { low: number; high: number }, happened: number): boolean =>
-    happened >= low && happened <= high;
-  return {
-    runs: ended.length,
-    end: ended.filter(({ finishAt: { low, high }, report }) =>
-      within({ low: Date.parse(low), high: Date.parse(high) }, Date.parse(report.finishedAt)),
-    ).length,
-    cost: ended.filter(({ usd, report }) => within(usd, report.costUsd)).length,
-  };
-}
-
-const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: AttemptReport): number =>
-  billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;
-
-function poolSpent(attempts: readonly AttemptReport[]): Money['byPool'] {
-  const pool = attempts[0]?.pool;
+function poolSpent(pools: RunSpent['pools']): Money['byPool'] {
+  const pool = pools[0];
   if (pool === undefined) return [];
   const { instanceType, zoneId, purchaseOption } = pool;
   return [
@@ -208,9 +186,9 @@ function poolSpent(attempts: readonly AttemptReport[]): Money['byPool'] {
       instanceType,
       zoneId,
       purchaseOption,
-      attempts: attempts.length,
-      costUsd: sum(attempts, ({ costUsd }) => costUsd),
-      lostSeconds: sum(attempts, ({ lostSeconds }) => lostSeconds),
+      attempts: sum(pools, ({ attempts }) => attempts),
+      costUsd: sum(pools, ({ costUsd }) => costUsd),
+      lostSeconds: sum(pools, ({ lostSeconds }) => lostSeconds),
     },
   ];
 }

@@ -19,7 +19,8 @@ import { namesText } from '../shared/query-text.ts';
 import { noPlacement, storedPlacementOf } from './get-placement.ts';
 
 const names = namesText.optional();
-const amount = z.coerce.number().positive('write a number above 0').optional();
+const AMOUNT = 'write a number from 0.001 to 1000000000';
+const amount = z.coerce.number().min(0.001, AMOUNT).max(1e9, AMOUNT).optional();
 
 export const getWhatIf = defineRunOperation(
   {

@@ -5,13 +5,13 @@ import { type BegunQuery, begunAtOf, type Stores } from '../../records/stores.ts
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { pageQuery, readPage } from '../shared/paging.ts';
-import { moment } from '../shared/query-text.ts';
+import { LONGEST_NAME, moment } from '../shared/query-text.ts';
 import { runList, summaryOf } from '../shared/shown.ts';
 import { whereOf } from '../shared/where.ts';
 
 /** Statuses with commas between them. */
 const statuses = z.string().transform((text, context) => {
-  const wanted = text.split(',');
+  const wanted = [...new Set(text.split(','))];
   const unknown = wanted.filter((each) => !runStatusSchema.safeParse(each).success);
   if (unknown.length === 0) return wanted.flatMap((each) => runStatusSchema.safeParse(each).data ?? []);
   const message = `no status is called ${unknown.join(', ')}: give some of ${runStatusSchema.options.join(', ')}, with commas`;
@@ -27,7 +27,7 @@ export const listRuns = defineOperation(
     id: 'listRuns',
     summary: 'Lists the runs of all pipelines, newest first.',
     query: pageQuery(50).extend({
-      pipeline: z.string().optional().describe('Only runs of this pipeline.'),
+      pipeline: z.string().max(LONGEST_NAME).optional().describe('Only runs of this pipeline.'),
       status: statuses.optional().describe('Only runs of these statuses, with commas between them.'),
       since: moment.optional().describe('Only runs that began at this time or later.'),
       where: z

@@ -14,6 +14,7 @@ import { runStatusSchema, timelineEntrySchema } from '../../records/run-records.
 import { reportSchema } from '../../run/attempts/make-report.ts';
 import { refusalSchema } from './answers.ts';
 import type { Described, RequestBody } from './operation.ts';
+import { LONGEST_NAME } from './query-text.ts';
 import * as shown from './shown.ts';
 
 type Document = Record<string, unknown>;
@@ -165,7 +166,7 @@ const pathParameters = (path: string): Document[] =>
     in: 'path',
     required: true,
     description: PATH_PARAMETERS[name],
-    schema: { type: 'string' },
+    schema: { type: 'string', maxLength: LONGEST_NAME },
   }));
 
 function queryParameters(query: z.ZodObject): Document[] {

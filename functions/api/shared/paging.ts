@@ -17,16 +17,19 @@ const tokenOf = (list: string, last: string): string =>
 const token = z.tuple([z.string(), z.string().min(1)]);
 
 /** A text that no page gave out is refused with the rest of the query. */
-const pageToken = z.string().transform((text, context) => {
-  try {
-    const content: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    return token.parse(content);
-  } catch {
-    const message = `which no page of this list gave out: ${REMEDY}`;
-    context.addIssue({ code: 'custom', message, input: text });
-    return z.NEVER;
-  }
-});
+const pageToken = z
+  .string()
+  .max(1_000)
+  .transform((text, context) => {
+    try {
+      const content: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+      return token.parse(content);
+    } catch {
+      const message = `which no page of this list gave out: ${REMEDY}`;
+      context.addIssue({ code: 'custom', message, input: text });
+      return z.NEVER;
+    }
+  });
 
 /** @param usual items of a page, where the caller does not say */
 export const pageQuery = (usual: number) =>

@@ -13,6 +13,7 @@ import {
   type ListedRun,
   listedRunOf,
   listedRunSchema,
+  resultSchema,
   type RunRecord,
   runRecordSchema,
   runRequestSchema,
@@ -78,12 +79,16 @@ export const attemptSummary = attempt
     log: attempt.shape.log,
   });
 
+const result = resultSchema.omit({ spent: true }).optional();
+
 export const run = runRecordSchema.extend({
+  result,
   request: runRequestSchema.omit({ tokens: true, parts: true }).optional(),
   declaration: writtenSchema.optional(),
 });
 
 export const runSummary = listedRunSchema.omit({ listed: true }).extend({
+  result,
   request: run.shape.request,
   deadlineAt: time.optional(),
   ...ownership,

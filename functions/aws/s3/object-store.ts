@@ -14,6 +14,7 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { PIPELINES_PREFIX } from '@tidewheel/contract/bucket-keys.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedObject, ObjectStore, StoredBytes } from '@tidewheel/kit/object-store.ts';
 import { isKeyCount } from './xml.ts';
@@ -43,7 +44,10 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
   return {
     bucket,
     readText: async (key, mostBytes) => {
-      const stored = await readBytes(s3, { Bucket: bucket, Key: key }, mostBytes);
+      const object = { Bucket: bucket, Key: key };
+      const stored = key.startsWith(PIPELINES_PREFIX)
+        ? await readBegin(s3, object)
+        : await readBytes(s3, object, mostBytes);
       if (stored === undefined) return undefined;
       const { bytes, ...version } = stored;
       return { text: new TextDecoder().decode(bytes), ...version };
@@ -63,6 +67,14 @@ export function s3ObjectStore(s3: S3Client, bucket: string): ObjectStore {
     list: (prefix) => list(s3, bucket, prefix),
     listFolders: (prefix) => listFolders(s3, bucket, prefix),
   };
+}
+
+/** A person may write a declaration of any length. Its reader refuses one that is longer than this. */
+const MOST_DECLARATION_BYTES = 500_000;
+
+async function readBegin(s3: S3Client, object: GetObjectCommandInput): Promise<StoredBytes | undefined> {
+  const whole = await readBytes(s3, object, MOST_DECLARATION_BYTES);
+  return whole ?? readBytes(s3, { ...object, Range: `bytes=0-${MOST_DECLARATION_BYTES - 1}` });
 }
 
 async function readBytes(

@@ -1,14 +1,18 @@
 import { priceListRegion } from '@tidewheel/catalog/prices.ts';
 import { collectScores } from '@tidewheel/placement/market.ts';
 import * as z from 'zod';
-import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger, withinLimit } from '../../aws/lambda/lambda-handler.ts';
 import { describeHardware } from '../../aws/market/ec2-market.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../aws/market/price-list.ts';
 import * as compute from '../../aws/shared/compute-clients.ts';
 import { config } from '../../aws/shared/config.ts';
+import { runsChangedIn } from '../../records/recent-runs.ts';
 import { declaredCompute } from '../../run/ingest/register-pipeline.ts';
 import { marketOf } from '../../wiring/markets.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
+
+/** Of one declaration or run, which usually takes a fraction of a second. */
+const LIMIT_SECONDS = 20;
 
 export const handler = lambdaHandler('collect-scores', z.object({}), async () => {
   const region = config.region();
@@ -19,8 +23,11 @@ export const handler = lambdaHandler('collect-scores', z.object({}), async () =>
     transferPrices: (from: string, others: readonly string[]) => transferPrices(pricing, from, others),
     instanceTypes: (types: readonly string[]) => describeHardware(compute.ec2(), types),
   };
+  const stores = tableStores();
   const done = await collectScores({
-    ...tableStores(),
+    ...stores,
+    withinLimit: (work) => withinLimit(work, LIMIT_SECONDS),
+    recentRuns: (since) => runsChangedIn(stores, { from: since }),
     computeOf: (name) => declaredCompute(store(), name),
     region,
     market: marketOf,

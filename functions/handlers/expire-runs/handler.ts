@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
+import { lambdaHandler, logger, withinLimit } from '../../aws/lambda/lambda-handler.ts';
 import { openBlobStore } from '../../aws/s3/open-store.ts';
 import { config } from '../../aws/shared/config.ts';
 import { expireRuns } from '../../run/attempts/expire-runs.ts';
@@ -7,6 +7,8 @@ import { clock, executions, tableStores } from '../../wiring/services.ts';
 
 /** Below the function's timeout by more than one page of a thousand objects takes. */
 const BUDGET_SECONDS = 780;
+/** Hundreds of thousands of objects. The next pass goes on with what is left of them. */
+const RUN_SECONDS = 240;
 
 export const handler = lambdaHandler('expire-runs', z.object({}), async () => {
   const until = clock.now().getTime() + BUDGET_SECONDS * 1_000;
@@ -16,6 +18,7 @@ export const handler = lambdaHandler('expire-runs', z.object({}), async () => {
     store: opened.store,
     executions: executions(),
     clock,
+    withinLimit: (work) => withinLimit(work, RUN_SECONDS),
     isTimeUp: () => clock.now().getTime() >= until,
   });
   if (done.failures.length > 0) logger.error('could not expire everything', { failures: done.failures });

@@ -7,9 +7,6 @@ import { attemptServices } from '../../wiring/attempt-services.ts';
 import { marketOf } from '../../wiring/markets.ts';
 import { schedules } from '../../wiring/services.ts';
 
-/** Of one attempt or run, which usually takes a second. */
-const LIMIT_SECONDS = 30;
-
 const input = z.object({ sweep: z.boolean().optional() });
 
 export const handler = lambdaHandler('reconcile', input, async ({ sweep }, context) => {
@@ -21,7 +18,7 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
     notifiedMarker: config.notifiedMarker(),
     allowed: config.allowed(),
     market: marketOf(config.region()),
-    withinLimit: (work: Promise<void>) => withinLimit(work, LIMIT_SECONDS),
+    withinLimit,
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });
   const { failures } = done;

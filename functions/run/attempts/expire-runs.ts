@@ -6,7 +6,8 @@
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { type Retention, retentionSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { messageOf, type Unreadable } from '@tidewheel/kit/errors.ts';
+import { eachItem } from '@tidewheel/kit/each-item.ts';
+import type { Unreadable } from '@tidewheel/kit/errors.ts';
 import { type BlobStore, type KeyFailure, type ListedBlob, listPages } from '@tidewheel/packing/store.ts';
 import { executionName } from '../../records/batches.ts';
 import type { Executions } from '../../records/ports.ts';
@@ -20,6 +21,8 @@ export interface ExpiryDeps {
   readonly clock: Clock;
   /** The rest waits for the next pass. */
   readonly isTimeUp: () => boolean;
+  /** Rejects when a run takes too long. Absent: no limit. */
+  readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
 export interface ExpiryResult {
@@ -42,13 +45,12 @@ export async function expireRuns(deps: ExpiryDeps): Promise<ExpiryResult> {
   const tell: Tell = ({ why }) => {
     tally.failures.push(why);
   };
-  for (const run of await deps.runs.listKept(tell)) {
-    if (deps.isTimeUp()) break;
-    // A failure of one run must not keep the files of the others.
-    await expireRun(deps, run, tally).catch((error: unknown) => {
-      tally.failures.push(`${run.runId}: ${messageOf(error)}`);
-    });
-  }
+  await eachItem(
+    await deps.runs.listKept(tell),
+    ({ runId }) => runId,
+    (run) => expireRun(deps, run, tally),
+    { ...deps, now: deps.clock.now(), failures: tally.failures },
+  );
   return tally;
 }
 

@@ -137,6 +137,8 @@ export const reportSchema = z.object({
   stop: stopSchema.optional(),
   retry: retrySchema.optional(),
   modelUri: z.string().optional(),
+  /** Absent in reports of earlier releases, and where there is no object of that name. */
+  modelEtag: z.string().optional().describe("S3's digest of the model when the run ended."),
   generations: list(z.string()),
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
@@ -184,6 +186,7 @@ export interface ReportInput {
   readonly status: RunReport['status'];
   readonly failure?: string | undefined;
   readonly finishedAt: string;
+  readonly modelEtag?: string | undefined;
   /** The archive of its model is empty, and so is the folder that outlives its hosts. */
   readonly savedNothing?: boolean;
 }
@@ -215,6 +218,7 @@ export function makeReport(input: ReportInput): RunReport {
     stop: status === 'stopped' ? run.stop : undefined,
     retry: run.retry,
     modelUri: input.savedNothing === true ? undefined : last?.outcome?.modelUri,
+    modelEtag: input.modelEtag,
     generations: run.generations ?? [],
     source: run.source,
     startedFrom: run.startedFrom,

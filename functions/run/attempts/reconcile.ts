@@ -1,8 +1,7 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
-import { eachLimited } from '@tidewheel/kit/limited.ts';
+import { eachItem } from '@tidewheel/kit/each-item.ts';
 import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
 import type { LeftoverPort } from '../../launch/launcher.ts';
 import { tellAutomatic } from '../../records/automatic.ts';
@@ -31,8 +30,8 @@ import { watchResume } from './watch-resume.ts';
 export type ReconcileDeps = ReviseDeps &
   Pick<Stores, 'pipelines' | 'models'> &
   Pick<RegisterDeps, 'allowed' | 'schedules' | 'notifiedMarker'> & {
-    /** Rejects when the work takes too long for one attempt or run. Absent: no limit. */
-    readonly withinLimit?: ((work: Promise<void>) => Promise<void>) | undefined;
+    /** Rejects when the work takes too long. Absent: no limit. */
+    readonly withinLimit?: ((work: Promise<unknown>, seconds: number) => Promise<unknown>) | undefined;
   };
 
 export interface ReconcileResult {
@@ -56,12 +55,14 @@ export async function reconcile(
   options: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
   const failures: string[] = [];
-  const each: Each = (items, name, act, lanes = 1) =>
-    eachLimited(items, lanes, async (item) => {
-      // A failure of one item must not stop the others.
-      await act(item).catch((error: unknown) => failures.push(`${name(item)}: ${messageOf(error)}`));
-    });
   const { withinLimit = (work) => work } = deps;
+  const each: Each = (items, name, act, seconds = USUAL_SECONDS) =>
+    eachItem(items, name, act, {
+      now: deps.clock.now(),
+      failures,
+      lanes: LANES,
+      withinLimit: (work) => withinLimit(work, seconds),
+    });
   const tell: Tell = ({ why }) => {
     failures.push(why);
   };
@@ -69,37 +70,37 @@ export async function reconcile(
   await each(
     attempts,
     ({ jobName }) => jobName,
-    (attempt) => withinLimit(lookAt(deps, attempt)),
-    LANES,
+    (attempt) => lookAt(deps, attempt),
   );
   if (options.sweep)
     await each(
       Object.entries(deps.launchers),
       ([name]) => `leftovers of ${name} jobs`,
       ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
+      LONG_SECONDS,
     );
   await each(
     [deps.runs],
     () => 'runs of an earlier release',
     (runs) => runs.indexBegun(INDEX_READS),
+    LONG_SECONDS,
   );
   const resumed: string[] = [];
   const resume = async (run: RunRecord): Promise<void> => {
     if (await resumeIfDropped(deps, run, options)) resumed.push(run.runId);
   };
-  await each(
-    await deps.runs.listOpen(tell),
-    ({ runId }) => runId,
-    (run) => withinLimit(resume(run)),
-    LANES,
-  );
+  await each(await deps.runs.listOpen(tell), ({ runId }) => runId, resume);
   await each(
     await deps.models.listUnpublished(tell),
     ({ pipeline }) => `models of ${pipeline}`,
     ({ pipeline }) => publishModels(deps, pipeline),
   );
   const woken = options.sweep ? await sweepPipelines(deps, each, tell) : [];
-  failures.push(...(await watchLimits(deps)));
+  await each(
+    [...new Set((await deps.attempts.listOpen()).map(({ runId }) => runId))],
+    (runId) => `limits of ${runId}`,
+    (runId) => watchLimits(deps, runId),
+  );
   return { attempts: attempts.length, resumed, woken, failures };
 }
 
@@ -107,12 +108,15 @@ type Each = <T>(
   items: readonly T[],
   name: (item: T) => string,
   act: (item: T) => Promise<unknown>,
-  /** How many at once. */
-  lanes?: number,
+  /** For one item. */
+  seconds?: number,
 ) => Promise<void>;
 
-/** Slow items keep only their own lane. */
 const LANES = 8;
+/** An attempt, a run or a declaration usually takes a second. */
+const USUAL_SECONDS = 30;
+/** A listing of millions of arrivals. */
+const LONG_SECONDS = 240;
 
 /** 1 MB each: an upgrade is done in a few passes, and this one has time for the rest. */
 const INDEX_READS = 20;
@@ -150,6 +154,7 @@ async function sweepPipelines(deps: ReconcileDeps, each: Each, tell: Tell): Prom
       // The file may be gone, or older than the decision.
       await publishModels(deps, pipeline.name);
     },
+    LONG_SECONDS,
   );
   return woken;
 }

@@ -1,6 +1,6 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
-import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import {
   noneIfUnreadable,
   RunNotFoundError,
@@ -16,6 +16,7 @@ import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
+import { spentOf } from './spent.ts';
 
 export interface ReportDeps extends ObserveDeps, Pick<ModelDeps, 'models'> {
   readonly store: ObjectStore;
@@ -98,6 +99,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     failure: status === 'failed' ? reason : undefined,
     finishedAt,
+    modelEtag: await etagOf(deps.store, attempts.at(-1)?.outcome?.modelUri),
     savedNothing,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
@@ -111,6 +113,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
     result: {
       ...resultOf(run, report),
+      spent: spentOf(report),
       ...(leading !== undefined && { metric: leading }),
       metrics: Object.fromEntries(Object.entries(report.metrics).slice(0, MOST_LISTED)),
     },
@@ -120,6 +123,14 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
 
 /** A list of runs holds them for each one. */
 const MOST_LISTED = 20;
+
+/** A later run of the pipeline has the right to write where this model is. */
+async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undefined> {
+  const key = modelUri.slice(s3Uri(store.bucket, '').length);
+  if (key === '' || s3Uri(store.bucket, key) !== modelUri) return undefined;
+  for await (const listed of store.list(key)) return listed.key === key ? listed.etag : undefined;
+  return undefined;
+}
 
 const SAVED_NOTHING = {
   id: 'saved-nothing',

@@ -1,7 +1,6 @@
 /** Announces once that a run has spent most of its budget, and that it will probably miss its deadline. */
 
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';
 import type { Notice } from '../../records/notices.ts';
@@ -21,22 +20,8 @@ export interface LimitDeps extends Pick<Stores, 'runs' | 'attempts' | 'placement
   readonly clock: Clock;
 }
 
-/**
- * Looks at every run that has an open attempt. A failure at one run does not keep the others from being looked at.
- * @returns the failures, each with its run
- */
-export async function watchLimits(deps: LimitDeps): Promise<string[]> {
-  const open = await deps.attempts.listOpen();
-  const failures: string[] = [];
-  for (const runId of new Set(open.map((attempt) => attempt.runId))) {
-    await watchRun(deps, runId).catch((error: unknown) => {
-      failures.push(`limits of ${runId}: ${messageOf(error)}`);
-    });
-  }
-  return failures;
-}
-
-async function watchRun(deps: LimitDeps, runId: string): Promise<void> {
+/** @param runId of a run that has an open attempt */
+export async function watchLimits(deps: LimitDeps, runId: string): Promise<void> {
   const run = await deps.runs.get(runId);
   if (run?.declaration === undefined) return;
   const [attempts, progress] = await Promise.all([

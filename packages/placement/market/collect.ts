@@ -6,6 +6,7 @@
 import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { eachItem, type Round } from '@tidewheel/kit/each-item.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
@@ -24,10 +25,13 @@ export interface CollectDeps
   readonly pipelines: { list(): Promise<readonly { readonly name: string }[]> };
   /** What the pipeline declares; undefined for a missing or invalid declaration, which `settle` reports to its owner. */
   readonly computeOf: (pipeline: string) => Promise<Pipeline['compute'] | undefined>;
-  readonly runs: { list(pipeline: string, limit: number): Promise<readonly EndedOrOpen[]> };
+  /** Whose records changed since then. */
+  readonly recentRuns: (since: string) => Promise<readonly EndedOrOpen[]>;
   readonly attempts: FormerRuns['attempts'];
   /** The market of a region by its name. */
   readonly market: (region: string) => MarketSource;
+  /** Rejects when a pipeline or a run takes too long. Absent: no limit. */
+  readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
 export interface Collected {
@@ -40,13 +44,21 @@ export interface Collected {
 
 /** How often the schedule of functions/handlers/collect-scores/function.ts looks; samples carry the start of their step. */
 const STEP_MILLISECONDS = 15 * 60_000;
-const DAY_MILLISECONDS = 86_400_000;
+/** Several schedules may be missed. */
+const LOOK_BACK_MILLISECONDS = 6 * 3_600_000;
+const LANES = 8;
 
 /** Safe to repeat at any time: a second look within a step replaces the first. */
 export async function collectScores(deps: CollectDeps): Promise<Collected> {
   const notes: string[] = [];
   const names = (await deps.pipelines.list()).map(({ name }) => name);
-  const computes = (await Promise.all(names.map(deps.computeOf))).flatMap((compute) => compute ?? []);
+  const computes: Pipeline['compute'][] = [];
+  const round = { now: deps.clock.now(), failures: notes, lanes: LANES, withinLimit: deps.withinLimit };
+  const read = async (name: string): Promise<void> => {
+    const compute = await deps.computeOf(name);
+    if (compute !== undefined) computes.push(compute);
+  };
+  await eachItem(names, (name) => name, read, round);
   const hardware = await refreshHardware(deps, computes, notes);
   const questions = await askScores(deps, scoreNeeds(computes, { home: deps.region, hardware }), notes);
   let samples = 0;
@@ -60,7 +72,7 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
   await refreshPrices(deps, { computes, hardware, notes });
   return {
     samples,
-    poolOutcomes: await keepPoolOutcomes(deps, names),
+    poolOutcomes: await keepPoolOutcomes(deps, round),
     questions: questions.length,
     notes,
   };
@@ -117,25 +129,21 @@ async function samplesOf(
   });
 }
 
-/** Runs of a pipeline read each time; `place` records the attempts of a run in progress. */
-const RUNS_LOOKED_AT = 5;
-
+/** `place` records the attempts of a run in progress. */
 async function keepPoolOutcomes(
-  { runs, attempts, poolOutcomes, clock }: CollectDeps,
-  names: readonly string[],
+  { recentRuns, attempts, poolOutcomes }: CollectDeps,
+  round: Round,
 ): Promise<number> {
-  const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
+  const since = new Date(round.now.getTime() - LOOK_BACK_MILLISECONDS).toISOString();
   let count = 0;
-  for (const name of names) {
-    for (const { runId, updatedAt } of await runs.list(name, RUNS_LOOKED_AT)) {
-      if (updatedAt < since) continue;
-      for (const attempt of (await attempts.list(runId).catch(noneIfUnreadable)) ?? []) {
-        const met = poolOutcomeOf(attempt);
-        if (met === undefined || met.endedAt < since) continue;
-        await poolOutcomes.put(met);
-        count += 1;
-      }
+  const keep = async ({ runId }: EndedOrOpen): Promise<void> => {
+    for (const attempt of (await attempts.list(runId).catch(noneIfUnreadable)) ?? []) {
+      const met = poolOutcomeOf(attempt);
+      if (met === undefined || met.endedAt < since) continue;
+      await poolOutcomes.put(met);
+      count += 1;
     }
-  }
+  };
+  await eachItem(await recentRuns(since), ({ runId }) => runId, keep, round);
   return count;
 }

@@ -1317,6 +1317,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     stop: GetRunAnswerReportStop
     retry: GetRunAnswerReportRetry
     modelUri: str
+    modelEtag: str
     source: str
     startedFrom: GetRunAnswerReportStartedFrom
     git: GetRunAnswerReportGit
@@ -2021,6 +2022,7 @@ class Report(_Report, total=False):
     stop: ReportStop
     retry: ReportRetry
     modelUri: str
+    modelEtag: str
     source: str
     startedFrom: ReportStartedFrom
     git: ReportGit

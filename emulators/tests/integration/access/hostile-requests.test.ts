@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { servePage } from '../../../../cli/page/page-server.ts';
 import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
+import { volley } from '../../../../test/support/volley.ts';
 import { signedFetch, signedHeaders } from '../../../../test/support/signed-fetch.ts';
 import { type Emulator, startEmulator } from '../../../aws/ministack.ts';
 import { startMetadata } from '../../../ec2/metadata.ts';
@@ -109,6 +110,25 @@ it.each(['control', 'ec2'])('the server %s refuses false signatures everywhere',
   }
 });
 
+it.each([
+  'GET /_ministack/sqs/messages',
+  'POST /_ministack/config',
+  'POST /_ministack/reset',
+  'GET /health',
+  'GET /oauth2/authorize',
+  'GET /v20180820/configuration/buckets',
+])('the host of an API does not open %s', async (route) => {
+  const [method = '', place = ''] = route.split(' ');
+  const host = `deadbeef.execute-api.localhost:${emulator.port}`;
+  expect(await ask(`${emulator.url}${place}`, { method, headers: { host } })).toMatchObject({ status: 403 });
+});
+
+it('no server is passed, ended or filled by broken requests', async () => {
+  const { wrong, silent, grownMegabytes } = await volley(process.pid, { count: 250, seed: 1 });
+  expect({ wrong, silent }).toEqual({ wrong: [], silent: [] });
+  expect(grownMegabytes).toBeLessThan(300);
+});
+
 const nameOf = (lock: string) =>
   `\0tidewheel-${createHash('sha256').update(lock).digest('hex').slice(0, 24)}`;
 
@@ -151,6 +171,10 @@ describe('a body of 64 MB without a valid signature', () => {
   const unknownKey = {
     authorization: `AWS4-HMAC-SHA256 Credential=NOBODYSKEY0000000000/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=${'0'.repeat(64)}`,
     'x-amz-date': '20260101T000000Z',
+  };
+  const ownKey = {
+    ...unknownKey,
+    authorization: unknownKey.authorization.replace('NOBODYSKEY0000000000', TEST_KEY.accessKeyId),
   };
   const chunks = { ...unknownKey, 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' };
   const forged = Object.fromEntries(
@@ -198,11 +222,31 @@ describe('a body of 64 MB without a valid signature', () => {
     expect((await peakOf(emulator.pid)) - before).toBeLessThan(32 * MEGABYTE);
   });
 
-  it.each(['control', 'ec2'])('is refused by the server %s', async (server) => {
-    const headers = { 'transfer-encoding': 'chunked' };
-    const answer = await ask(urls.get(server) ?? '', { method: 'POST', headers, body });
-    expect(answer.status).toBe(413);
+  it.each([
+    ['control', {}, 403],
+    ['control', ownKey, 403],
+    ['ec2', {}, 400],
+    ['ec2', ownKey, 413],
+  ] as const)('is refused by the server %s with %j', async (server, signing, status) => {
+    const headers = { 'transfer-encoding': 'chunked', ...signing };
+    expect(await ask(urls.get(server) ?? '', { method: 'POST', headers, body })).toMatchObject({ status });
   });
+});
+
+it.each([
+  'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx: ',
+  'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n',
+  'GET /',
+  'PUT /x HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: ',
+])('the emulator ends what goes on without end after %j', async (begin) => {
+  const more = begin.endsWith('\n') ? 'x: y\r\n'.repeat(8_192) : 'x'.repeat(65_536);
+  const before = await peakOf(emulator.pid);
+  const socket = connect(emulator.port, '127.0.0.1').on('error', () => undefined);
+  socket.resume().write(begin);
+  const sending = setInterval(() => socket.write(more), 1);
+  await new Promise((ended) => void socket.on('close', ended));
+  clearInterval(sending);
+  expect((await peakOf(emulator.pid)) - before).toBeLessThan(8 * MEGABYTE);
 });
 
 describe('what S3 takes in signed chunks', () => {

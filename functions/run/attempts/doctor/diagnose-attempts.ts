@@ -6,7 +6,7 @@
 import { diagnose } from '@tidewheel/doctor/diagnose.ts';
 import { gainText, readingOf, speedOf, type Verdict } from '@tidewheel/doctor/verdict.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
+import { eachItem } from '@tidewheel/kit/each-item.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { tellStart } from '../../../records/evidence-files.ts';
 import type { Notifier } from '../../../records/ports.ts';
@@ -18,6 +18,8 @@ interface DoctorDeps extends Pick<Stores, 'runs' | 'attempts' | 'timeline'> {
   readonly store: ObjectStore;
   readonly notifier: Notifier;
   readonly clock: Clock;
+  /** Rejects when an attempt takes too long. Absent: no limit. */
+  readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
 /** Steps before this are warm-up: kernels are tuned, caches are filled. */
@@ -38,31 +40,29 @@ const PASS_SECONDS = 45;
 export const diagnoseAttempts = (deps: DoctorDeps, runId?: string): Promise<Diagnosed> =>
   runId === undefined ? diagnoseOpen(deps) : diagnoseEnded(deps, runId);
 
-/** Open attempts that are due; a failure of one does not stop the others, and the next pass takes what is left. */
+/** Open attempts that are due; the next pass takes what is left. */
 async function diagnoseOpen(deps: DoctorDeps): Promise<Diagnosed> {
   const diagnosed: { readonly pipeline: string; readonly diagnosis: Diagnosis }[] = [];
   const failures: string[] = [];
-  const began = deps.clock.now().getTime();
-  for (const attempt of dueOf(await deps.attempts.listOpen(), began)) {
-    if (deps.clock.now().getTime() - began > PASS_SECONDS * 1000) break;
-    try {
-      const diagnosis = await diagnoseAttempt(deps, attempt);
-      if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
-    } catch (error: unknown) {
-      failures.push(`${attempt.jobName}: ${messageOf(error)}`);
-    }
-  }
+  const now = deps.clock.now();
+  const act = async (attempt: AttemptRecord): Promise<void> => {
+    const diagnosis = await diagnoseAttempt(deps, attempt);
+    if (diagnosis !== undefined) diagnosed.push({ pipeline: attempt.pipeline, diagnosis });
+  };
+  await eachItem(dueOf(await deps.attempts.listOpen(), now), ({ jobName }) => jobName, act, {
+    now,
+    failures,
+    withinLimit: deps.withinLimit,
+    isTimeUp: () => deps.clock.now().getTime() - now.getTime() > PASS_SECONDS * 1_000,
+  });
   return { diagnosed, failures };
 }
 
-/** Those without a diagnosis first, then the oldest diagnosis. */
-function dueOf(open: readonly AttemptRecord[], now: number): readonly AttemptRecord[] {
-  const diagnosedAt = ({ diagnosis }: AttemptRecord): number =>
-    diagnosis === undefined ? 0 : Date.parse(diagnosis.at);
-  return open
-    .filter((each) => now - diagnosedAt(each) >= STANDS_SECONDS * 1000)
-    .toSorted((a, b) => diagnosedAt(a) - diagnosedAt(b));
-}
+const dueOf = (open: readonly AttemptRecord[], now: Date): readonly AttemptRecord[] =>
+  open.filter(
+    ({ diagnosis }) =>
+      diagnosis === undefined || now.getTime() - Date.parse(diagnosis.at) >= STANDS_SECONDS * 1_000,
+  );
 
 /** The newest attempt of a run, once after its end. Judge has copied home what it measured in another region. */
 async function diagnoseEnded(deps: DoctorDeps, runId: string): Promise<Diagnosed> {

@@ -1,6 +1,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { runsChangedIn } from '../../../../functions/records/recent-runs.ts';
 import { declaredCompute } from '../../../../functions/run/ingest/register-pipeline.ts';
 import { market, ZONES } from '../../../../test/support/builders/placement.ts';
 import {
@@ -80,6 +81,7 @@ beforeEach(async () => {
   deps = {
     ...stores,
     computeOf: (name) => declaredCompute(store, name),
+    recentRuns: (from) => runsChangedIn(stores, { from }),
     region: 'us-east-1',
     market: (region) => source(requested, region),
     clock: fakeClock(AT),

@@ -18,7 +18,7 @@ beforeEach(() => {
 it.each(['', 'a', '0123456789', '012345678'])('holds the bytes of %j', async (body) => {
   store.seed('model', body);
   const file = path.join(folder, 'below/model');
-  expect(await saveObject(store, 'model', file, 3)).toBe(body.length);
+  expect(await saveObject(store, 'model', file, { pieceBytes: 3 })).toBe(body.length);
   expect(await readFile(file, 'utf8')).toBe(body);
 });
 
@@ -43,4 +43,14 @@ it('keeps the former file when the object changes', async () => {
   await expect(saveObject(changing, 'model', file)).rejects.toThrow('another object than before');
   expect(await readdir(folder)).toEqual(['model']);
   expect(await readFile(file, 'utf8')).toBe('former');
+});
+
+it('is refused where a later run has replaced it', async () => {
+  store.seed('model', 'own');
+  const etag = (await store.head('model'))?.etag;
+  const file = path.join(folder, 'model');
+  expect(await saveObject(store, 'model', file, { etag })).toBe(3);
+  store.seed('model', 'evil');
+  await expect(saveObject(store, 'model', file, { etag })).rejects.toThrow('was replaced after its run had ended');
+  expect(await readFile(file, 'utf8')).toBe('own');
 });

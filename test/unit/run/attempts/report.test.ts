@@ -1,6 +1,8 @@
 /** What a run cost: every figure here was worked out by hand. */
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
+import { answer } from '../../../../functions/api/answer.ts';
 import { makeReport, type ReportInput, readReport } from '../../../../functions/run/attempts/make-report.ts';
 import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import {
@@ -73,6 +75,39 @@ it('a run keeps its promises and its misses', async () => {
     { share: 0, end: expect.any(Number) as number, cost: expect.closeTo(0.1) as number },
   ]);
   expect(await readReport(at.store, runOf('digits', 1))).toMatchObject({ promises: [promise] });
+});
+
+it('a report has the digest of its model', async () => {
+  const at = ground();
+  const model = 'digits/runs/digits-000001/models/model.tar.gz';
+  at.store.put(model, 'weights');
+  const outcome = outcomeOf('completed', { modelUri: `s3://${at.store.bucket}/${model}` });
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.runs.create(runOf('digits', 1));
+  await at.attempts.create(attemptOf(RUN, 1, { outcome }));
+  await endRun(at, { runId: RUN, judgement: { kind: 'done', reason: 'done' } });
+  const etag = (await at.store.readText(model))?.etag;
+  expect(await readReport(at.store, runOf('digits', 1))).toMatchObject({ modelEtag: etag });
+});
+
+it('sums of money need no report of a run', async () => {
+  const at = ground();
+  await at.pipelines.ensure('digits', { firstBatch: 1, at: AT });
+  await at.runs.create(runOf('digits', 1));
+  await at.attempts.create(interrupted);
+  await at.attempts.create(completed);
+  await endRun(at, { runId: RUN, judgement: { kind: 'done', reason: 'done' } });
+  const month = (await at.runs.get(RUN))?.updatedAt.slice(0, 7) ?? '';
+  const asked = { route: 'GET /money', parameters: {}, query: { month }, body: '' };
+  const summed = await answer(at, asked);
+  expect(summed).toMatchObject({ status: 200, body: { total: { runs: 1 } } });
+  // As a run of an earlier release, of which the report alone has the figures.
+  const run = await at.runs.get(RUN);
+  await at.runs.update(RUN, { updatedAt: run?.updatedAt ?? '', result: undefined });
+  expect(await answer(at, asked)).toEqual(summed);
+  at.store.remove(bucketKeys.report('digits', RUN));
+  await at.runs.update(RUN, { updatedAt: run?.updatedAt ?? '', ...(run?.result && { result: run.result }) });
+  expect(await answer(at, asked)).toEqual(summed);
 });
 
 describe('the cost of an attempt', () => {

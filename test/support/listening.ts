@@ -5,17 +5,25 @@ const LISTENING = '0A';
 /** 127.0.0.0/8 as /proc/net/tcp writes it: little-endian, so the first byte stands last. */
 const LOOPBACK = /^[0-9A-F]{6}7F:/;
 
-/** The sockets of the processes that listen on more than loopback; addresses in the kernel's hexadecimal. */
-export async function openToOthers(pids: readonly number[]): Promise<{ loopback: number; others: string[] }> {
-  const own = new Set((await Promise.all(pids.map(socketsOf))).flat());
-  const found = { loopback: 0, others: [] as string[] };
+interface Listener {
+  readonly pid: number;
+  /** The kernel's hexadecimal. */
+  readonly address: string;
+  readonly isLoopback: boolean;
+}
+
+/** The sockets on which the processes listen. */
+export async function listenersOf(pids: readonly number[]): Promise<readonly Listener[]> {
+  const owners = new Map<string, number>();
+  for (const pid of pids) for (const socket of await socketsOf(pid)) owners.set(socket, pid);
+  const found: Listener[] = [];
   for (const table of ['tcp', 'tcp6']) {
     const lines = (await readFile(`/proc/net/${table}`, 'utf8')).trim().split('\n').slice(1);
     for (const line of lines) {
       const [, address = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
-      if (state !== LISTENING || !own.has(`socket:[${inode}]`)) continue;
-      if (table === 'tcp' && LOOPBACK.test(address)) found.loopback += 1;
-      else found.others.push(address);
+      const pid = owners.get(`socket:[${inode}]`);
+      if (state === LISTENING && pid !== undefined)
+        found.push({ pid, address, isLoopback: table === 'tcp' && LOOPBACK.test(address) });
     }
   }
   return found;

@@ -1,0 +1,40 @@
+/** A round over things of many owners: none of them holds up the others, whatever its owner has made of it. */
+import { messageOf } from './errors.ts';
+import { eachLimited } from './limited.ts';
+
+export interface Round {
+  readonly now: Date;
+  /** Takes what failed, by name. The next round tries again. */
+  readonly failures: string[];
+  /** Items at once: a slow one keeps its own lane. */
+  readonly lanes?: number;
+  /** Rejects when the work takes too long. Absent: no limit. */
+  readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
+  /** The rest waits for the next round. */
+  readonly isTimeUp?: () => boolean;
+}
+
+export async function eachItem<T>(
+  items: readonly T[],
+  name: (item: T) => string,
+  act: (item: T) => Promise<unknown>,
+  { now, failures, lanes = 1, withinLimit = (work) => work, isTimeUp = () => false }: Round,
+): Promise<void> {
+  await eachLimited(turned(items, now), lanes, async (item) => {
+    if (isTimeUp()) return;
+    try {
+      await withinLimit(act(item));
+    } catch (error: unknown) {
+      failures.push(`${name(item)}: ${messageOf(error)}`);
+    }
+  });
+}
+
+/** A prime: rounds at any interval begin everywhere. */
+const SPREAD = 7_919;
+
+/** Another item comes first in each minute, so that slow ones, however many, are not always before the same others. */
+function turned<T>(items: readonly T[], now: Date): T[] {
+  const first = items.length === 0 ? 0 : (Math.floor(now.getTime() / 60_000) * SPREAD) % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}
