@@ -81,3 +81,12 @@ interface Placed {
 }
 
 export const poolText = ({ pool, topology }: Placed): string => `${topology.nodes} × ${placeText(pool)}`;
+
+/** Such as "Rebalance recommended" for RebalanceRecommended, or "Too few workers" for too-few-workers. */
+export function wordsOf(kind: string): string {
+  const words = kind
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('-', ' ')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

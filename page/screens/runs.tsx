@@ -39,7 +39,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
       </Head>
       {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
       <LeftOutText why={pages.unreadable} />
-      <Read of={pages} rows={12}>
+      <Read of={pages}>
         {(runs) =>
           runs.length === 0 && pages.unreadable.length === 0 && !pages.hasMore ? (
             <NoRun pipeline={pipeline} isSearch={where !== ''} />
@@ -81,14 +81,12 @@ const NoRun = ({
     </Empty>
   );
 
-interface ListProps {
-  readonly runs: readonly RunItem[];
-  readonly pages: RunPages;
-  readonly picked: readonly string[];
-  readonly name: string;
-}
-
-function List({ runs, pages, picked, name }: ListProps) {
+function List({
+  runs,
+  pages,
+  picked,
+  name,
+}: Readonly<{ runs: readonly RunItem[]; pages: RunPages; picked: readonly string[]; name: string }>) {
   const differing = differingNames(runs);
   const hasTags = runs.some((run) => tagsOf(run).length > 0);
   const columns = [
@@ -125,6 +123,7 @@ function List({ runs, pages, picked, name }: ListProps) {
     <>
       <p class="quiet">{`${runs.length}${pages.hasMore ? '+' : ''} runs, newest first`}</p>
       <VirtualTable
+        kind="runs"
         caption={`runs of ${name}`}
         columns={columns}
         count={runs.length}
