@@ -177,6 +177,8 @@ const about = document.querySelector<HTMLMetaElement>('meta[name=oidc]')?.conten
 if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(about, root))) {
   root.replaceChildren();
   render(<App />, root);
+  // The next screen has charts as a rule. What fails here is tried again there.
+  requestIdleCallback(() => void import('./charts/chart.tsx').catch(() => undefined));
 }
 
 // A component whose code is loaded when it is first shown.

@@ -1,8 +1,7 @@
 /** All runs, or those of a pipeline, however many: searched by text, metric and tag, and picked to be compared. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { metricText } from '../../client/amounts.ts';
-import { causeOf, dollarText, elapsedText } from '../model/format.ts';
+import { causeOf, dollarText, elapsedText, shortNumber } from '../model/format.ts';
 import { Empty, Head, Read } from '../parts/card.tsx';
 import { Find } from '../parts/controls.tsx';
 import { numbers, VirtualTable, wide } from '../parts/table.tsx';
@@ -136,11 +135,10 @@ function List({
 
 function Outcome({ run: { failure, result, annotation } }: { readonly run: RunItem }) {
   if (failure !== undefined) return <span title={failure}>{causeOf(failure).cause}</span>;
-  const { metric } = result ?? {};
-  const text = metric === undefined ? '' : metricText(metric.name, metric.value);
+  const { name, value } = result?.metric ?? {};
   return (
     <span title={annotation?.note}>
-      <strong>{text}</strong> {annotation?.note}
+      <strong>{typeof value === 'number' && shortNumber(value)}</strong> {name} {annotation?.note}
     </span>
   );
 }
