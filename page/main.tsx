@@ -4,7 +4,7 @@ import { type ComponentType, render } from 'preact';
 import { needsOf } from './model/needs.ts';
 import { Skeleton } from './parts/card.tsx';
 import { Dialog } from './parts/controls.tsx';
-import { deployment, RefusalText } from './parts/text.tsx';
+import { deployment, Facts, RefusalText } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
@@ -20,7 +20,7 @@ const MarketScreen = later(async () => (await import('./screens/market.tsx')).Ma
 const ProbesScreen = later(async () => (await import('./screens/probes.tsx')).ProbesScreen);
 const MoneyScreen = later(async () => (await import('./screens/money.tsx')).MoneyScreen);
 
-function Screen({ overview }: { readonly overview: Overview }) {
+function Screen({ overview }: Readonly<{ overview: Overview }>) {
   const [room, name, tab = ''] = address.value.path;
   if (room === 'runs')
     return name === undefined ? <RunsScreen /> : <RunScreen key={name} runId={name} tab={tab} />;
@@ -48,15 +48,15 @@ const IN_BAR = 4;
 
 const isSideOpen = signal(false);
 
-const RoomLink = ({ place }: { readonly place: number }) => {
-  const [room, text] = ROOMS[place] ?? ROOMS[0];
-  const isHere = address.value.path[0] === room;
-  return (
-    <a href={hrefOf(room === undefined ? [] : [room])} aria-current={isHere ? 'page' : undefined}>
-      <span class="text">{text}</span>
-    </a>
-  );
-};
+const roomLink = ([room, text]: (typeof ROOMS)[number]) => (
+  <a
+    key={text}
+    href={hrefOf(room === undefined ? [] : [room])}
+    aria-current={address.value.path[0] === room ? 'page' : undefined}
+  >
+    <span class="text">{text}</span>
+  </a>
+);
 
 function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }) {
   const [room, name] = address.value.path;
@@ -70,11 +70,7 @@ function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }
         </svg>
         Tidewheel
       </a>
-      <nav aria-label="screens">
-        {ROOMS.map(([, text], place) => (
-          <RoomLink key={text} place={place} />
-        ))}
-      </nav>
+      <nav aria-label="screens">{ROOMS.map(roomLink)}</nav>
       {needs > 0 && (
         <a href={hrefOf([])} class="is-failed">
           <span class="dot" />
@@ -119,9 +115,7 @@ const LIVENESS = {
 
 const Bar = () => (
   <nav class="bar" aria-label="screens of a phone">
-    {ROOMS.slice(0, IN_BAR).map(([, text], place) => (
-      <RoomLink key={text} place={place} />
-    ))}
+    {ROOMS.slice(0, IN_BAR).map(roomLink)}
     <button
       type="button"
       aria-expanded={isSideOpen.value}
@@ -134,16 +128,7 @@ const Bar = () => (
 
 const Help = () => (
   <Dialog title="Keys" onClose={() => (isHelpOpen.value = false)}>
-    <dl class="facts">
-      {KEYS.map(([key, text]) => (
-        <div key={key}>
-          <dt>
-            <kbd>{key}</kbd>
-          </dt>
-          <dd>{text}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts items={KEYS} />
   </Dialog>
 );
 
@@ -192,6 +177,8 @@ const about = document.querySelector<HTMLMetaElement>('meta[name=oidc]')?.conten
 if (about === undefined || (await (await import('./people/sign-in.tsx')).signIn(about, root))) {
   root.replaceChildren();
   render(<App />, root);
+  // The next screen has charts as a rule. What fails here is tried again there.
+  requestIdleCallback(() => void import('./charts/chart.tsx').catch(() => undefined));
 }
 
 // A component whose code is loaded when it is first shown.
@@ -219,6 +206,6 @@ function later<P extends object>(load: () => Promise<ComponentType<P>>): Compone
         },
       );
     isLoading = true;
-    return <Skeleton rows={8} />;
+    return <Skeleton />;
   };
 }

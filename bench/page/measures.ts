@@ -34,30 +34,35 @@ function cookieOf(answer: Response): string[] {
   return (answer.headers.get('set-cookie')?.split(';')[0] ?? '').split('=');
 }
 
-/** Bytes over the wire of all files of the page, as CDP counts them, headers included. */
-export async function compressedBytes(
+/** Bytes over the wire of the page's files, as CDP counts them, headers included: of Now, and the most that one of the others adds. */
+export async function screenBytes(
   browser: Browser,
   served: Served,
-  files: readonly string[],
-): Promise<number> {
-  const { context, page } = await open(browser, served);
-  await page.goto(`${served.origin}/`);
-  await page.locator('h1').waitFor();
-  const cdp = await context.newCDPSession(page);
-  await cdp.send('Network.enable');
-  const wanted = new Map<string, number>();
-  cdp.on('Network.requestWillBeSent', ({ requestId, request }) => {
-    if (files.includes(new URL(request.url).pathname)) wanted.set(requestId, Number.NaN);
-  });
-  cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    if (wanted.has(requestId)) wanted.set(requestId, encodedDataLength);
-  });
-  for (const file of files)
-    await page.evaluate(`fetch(${JSON.stringify(file)}).then((answer) => answer.text())`);
-  await page.waitForTimeout(200);
-  await context.close();
-  if (wanted.size !== files.length) throw new Error(`${wanted.size} of ${files.length} files were read`);
-  return [...wanted.values()].reduce((sum, bytes) => sum + bytes, 0);
+  screens: readonly string[],
+): Promise<{ readonly firstScreenBytes: number; readonly furtherScreenBytes: number }> {
+  const added: number[] = [];
+  for (const screen of screens) {
+    const { context, page } = await open(browser, served);
+    const cdp = await context.newCDPSession(page);
+    await cdp.send('Network.enable');
+    let bytes = 0;
+    const files = new Set<string>();
+    cdp.on('Network.requestWillBeSent', ({ requestId, request }) => {
+      if (!new URL(request.url).pathname.startsWith('/api/')) files.add(requestId);
+    });
+    cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (files.has(requestId)) bytes += encodedDataLength;
+    });
+    await show(page, served, '#/');
+    const first = bytes;
+    await page.evaluate(`location.hash = ${JSON.stringify(screen)}`);
+    await page.waitForTimeout(500);
+    await page.waitForLoadState('networkidle');
+    added.push(screen === '#/' ? first : bytes - first);
+    await context.close();
+  }
+  const [firstScreenBytes = Number.NaN, ...further] = added;
+  return { firstScreenBytes, furtherScreenBytes: Math.max(...further) };
 }
 
 /** Milliseconds to the first contentful paint, without a cache and with a slowed CPU: the median of several. */

@@ -1,20 +1,15 @@
 /** Small charts as SVG: bars of days or runs, and the line of a row. */
-interface Bar {
-  readonly name: string;
-  readonly value: number;
-  /** Class of its colour. */
-  readonly kind: string;
-}
+/** `kind` is the class of its colour. */
+type Bar = Readonly<{ name: string; value: number; kind: string }>;
 
-interface BarsProps {
-  readonly label: string;
-  readonly bars: readonly Bar[];
-  readonly class: 'bars' | 'sparks';
-  /** Names of the first and the last bar. */
-  readonly ends?: readonly [string, string];
-  /** So many have room; fewer do not spread over it. */
-  readonly places?: number;
-}
+/** `ends` name the first and the last bar. Of `places` fewer bars do not spread over the whole width. */
+export type BarsProps = Readonly<{
+  label: string;
+  bars: readonly Bar[];
+  class: 'bars' | 'sparks';
+  ends?: readonly [string, string];
+  places?: number;
+}>;
 
 const WIDTH = 10;
 const HEIGHT = 100;

@@ -8,19 +8,21 @@ import { Plot, type PlotProps, resolved } from './plot.tsx';
 
 type Cell = string | number;
 
-export interface ChartProps extends Omit<PlotProps, 'height' | 'onCursor'> {
-  readonly name: string;
-  readonly note?: string | undefined;
-  /** The last value, while the reader points to no other. */
-  readonly last?: string;
-  readonly xText: (x: number) => string;
-  readonly table: { readonly columns: Columns; readonly rows: () => readonly (readonly Cell[])[] };
-  /** Means or runs, by line. */
-  readonly legend?: readonly (string | undefined)[];
-  /** It has the whole width; `onSize` changes that. */
-  readonly isLarge?: boolean;
-  readonly onSize?: () => void;
-}
+/**
+ * `last` is shown while the reader points to no other value. `legend` says something of each line. A large one has the whole
+ * width; `onSize` changes that.
+ */
+export type ChartProps = Omit<PlotProps, 'height' | 'onCursor'> &
+  Readonly<{
+    name: string;
+    note?: string | undefined;
+    last?: string;
+    xText: (x: number) => string;
+    table: Readonly<{ columns: Columns; rows: () => readonly (readonly Cell[])[] }>;
+    legend?: readonly (string | undefined)[];
+    isLarge?: boolean;
+    onSize?: () => void;
+  }>;
 
 const HEIGHT = 124;
 const LARGE_HEIGHT = 300;
@@ -73,13 +75,13 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
   );
 }
 
-export const Swatch = ({ place }: { readonly place: number }) => (
+export const Swatch = ({ place }: Readonly<{ place: number }>) => (
   <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
     <line class={`of-${place}`} x1={0} x2={14} y1={5} y2={5} />
   </svg>
 );
 
-const Legend = ({ texts }: { readonly texts: readonly (string | undefined)[] }) => (
+const Legend = ({ texts }: Readonly<{ texts: readonly (string | undefined)[] }>) => (
   <ul class="legend">
     {texts.map((text, place) =>
       text === undefined ? null : (
@@ -109,12 +111,10 @@ function NumbersTable({ name, table: { columns, rows } }: Pick<ChartProps, 'name
   );
 }
 
-interface MenuProps {
-  readonly name: string;
-  readonly items: readonly (readonly [string, () => void])[];
-}
-
-const Menu = ({ name, items }: MenuProps) => (
+const Menu = ({
+  name,
+  items,
+}: Readonly<{ name: string; items: readonly (readonly [string, () => void])[] }>) => (
   <details
     class="menu"
     onFocusOut={({ currentTarget, relatedTarget }) => {
@@ -141,9 +141,9 @@ const Menu = ({ name, items }: MenuProps) => (
 );
 
 /** As a file of the reader's. */
-export function save(file: string, content: Blob): void {
+export function save(file: string, content: string | Blob): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
+  link.href = URL.createObjectURL(new Blob([content]));
   link.download = file;
   link.click();
   URL.revokeObjectURL(link.href);
@@ -159,7 +159,7 @@ const quoted = (cell: Cell): string => {
 function saveCsv(name: string, { columns, rows }: ChartProps['table']): void {
   const titles = columns.map((column) => (typeof column === 'string' ? column : column.title));
   const text = [titles, ...rows()].map((row) => row.map(quoted).join(',')).join('\n');
-  save(`${fileName(name)}.csv`, new Blob([`${text}\n`], { type: 'text/csv' }));
+  save(`${fileName(name)}.csv`, `${text}\n`);
 }
 
 const TITLE_HEIGHT = 28;

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { clockText, elapsedText, whenText } from '../model/format.ts';
-import type { LifeLine, SpanKind } from '../model/life-line.ts';
+import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
 import { Action } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
 import type { Range } from './plot.tsx';
@@ -27,15 +27,12 @@ const NAMES: Readonly<Record<SpanKind, string>> = {
   lost: 'lost work',
 };
 
-interface LifeLineProps {
-  readonly line: LifeLine;
-  /** What is shown; absent: all. */
-  readonly range?: Range | undefined;
-  /** Absent for a run that has ended. */
-  readonly now?: number | undefined;
-}
-
-export function LifeLineCard({ line, range, now }: LifeLineProps) {
+/** @param range what is shown; absent: all @param now absent for a run that has ended */
+export function LifeLineCard({
+  line,
+  range = line,
+  now,
+}: Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>) {
   const width = useSignal(LEAST_WIDTH);
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -49,7 +46,7 @@ export function LifeLineCard({ line, range, now }: LifeLineProps) {
     resized.observe(place);
     return () => resized.disconnect();
   }, []);
-  const { from, to } = range ?? line;
+  const { from, to } = range;
   const x = (time: number): number => ((time - from) / (to - from)) * (width.value - 2) + 1;
   const placed = { line, x, width: width.value };
   return (
@@ -63,7 +60,7 @@ export function LifeLineCard({ line, range, now }: LifeLineProps) {
           </Action>
         </span>
       </div>
-      <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="life line">
+      <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
         <svg class="life" viewBox={`0 0 ${width.value} ${HEIGHT}`} role="img" aria-label={labelOf(line)}>
           <defs>
             <pattern
@@ -80,7 +77,11 @@ export function LifeLineCard({ line, range, now }: LifeLineProps) {
               <stop offset="100%" stop-color="var(--runs)" stop-opacity={0} />
             </linearGradient>
           </defs>
-          <Ticks from={from} to={to} x={x} width={width.value} />
+          {ticksOf(range, width.value).map(({ time, text }) => (
+            <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor="middle">
+              {text}
+            </text>
+          ))}
           <Fan {...placed} />
           <Spans {...placed} />
           <Marks {...placed} now={now} />
@@ -90,11 +91,7 @@ export function LifeLineCard({ line, range, now }: LifeLineProps) {
   );
 }
 
-interface Placed {
-  readonly line: LifeLine;
-  readonly x: (time: number) => number;
-  readonly width: number;
-}
+type Placed = Readonly<{ line: LifeLine; x: (time: number) => number; width: number }>;
 
 const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080].map(
@@ -102,47 +99,32 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080
 );
 const TICK_WIDTH = 90;
 
-function Ticks({ from, to, x, width }: Range & Omit<Placed, 'line'>) {
+/** On round times of the reader's zone, away from both ends. */
+function ticksOf({ from, to }: Range, width: number) {
   const step = STEPS.find((each) => (to - from) / each <= width / TICK_WIDTH) ?? to - from;
   const zone = new Date(from).getTimezoneOffset() * MINUTE;
-  const first = Math.ceil((from - zone) / step) * step + zone;
-  const times = Array.from(
-    { length: Math.max(0, Math.floor((to - first) / step) + 1) },
-    (_, place) => first + place * step,
-  );
-  const text = to - from > 1_440 * MINUTE ? whenText : (time: number) => clockText(time);
-  return (
-    <>
-      {times
-        .filter((time) => x(time) > 16 && x(time) < width - 24)
-        .map((time) => (
-          <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor="middle">
-            {text(time)}
-          </text>
-        ))}
-    </>
-  );
+  const edge = ((to - from) * 20) / width;
+  const first = Math.ceil((from + edge - zone) / step) * step + zone;
+  const count = Math.max(0, Math.floor((to - edge - first) / step) + 1);
+  return Array.from({ length: count }, (_, place) => {
+    const time = first + place * step;
+    return { time, text: to - from > 1_440 * MINUTE ? whenText(time) : clockText(time) };
+  });
 }
 
 const Spans = ({ line: { spans }, x }: Placed) => (
   <>
     {spans.map(({ kind, from, to, text, label = '' }) => {
       const [left, wide] = [x(from), Math.max(2, x(to) - x(from) - 1.5)];
-      const fits = Math.floor((wide - 14) / LETTER);
       const words = label.split(' · ');
-      const said = [
-        words.join(' · '),
-        words.slice(0, 2).join(' · '),
-        words[0] ?? '',
-        label.split(' ', 1)[0] ?? '',
-      ];
+      const said = [label, words.slice(0, 2).join(' · '), words[0] ?? '', label.split(' ', 1)[0] ?? ''];
       return (
         <g key={`${kind} ${from}`}>
           <rect class={kind} x={left} y={TOP} width={wide} height={BAR} rx={3}>
             <title>{`${text}: ${elapsedText(from, to)}`}</title>
           </rect>
           <text class="in-bar" x={left + 7} y={TOP + 17} pointer-events="none">
-            {said.find((each) => each.length <= fits)}
+            {said.find((each) => each.length * LETTER <= wide - 14)}
           </text>
         </g>
       );
@@ -162,11 +144,9 @@ function Fan({ line: { fan, spans }, x }: Placed) {
         <title>{text}</title>
       </rect>
       <line class="expected" x1={expected} x2={expected} y1={TOP} y2={BOTTOM} />
-      {text.length * LETTER < high - from && (
-        <text x={from + 10} y={TOP + 17} pointer-events="none">
-          {text}
-        </text>
-      )}
+      <text x={from + 10} y={TOP + 17} pointer-events="none">
+        {text.length * LETTER < high - from && text}
+      </text>
     </g>
   );
 }
@@ -174,35 +154,24 @@ function Fan({ line: { fan, spans }, x }: Placed) {
 const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string =>
   `done ${whenText(expected)}, between ${whenText(low)} and ${whenText(high)}`;
 
-function Marks({ line, x, width, now }: Placed & Pick<LifeLineProps, 'now'>) {
-  const { deadline, due, saves, flags, verdicts } = line;
+function Marks({
+  line: { marks, deadline, due },
+  x,
+  width,
+  now,
+}: Placed & Readonly<{ now: number | undefined }>) {
   const dueAt = Math.min(width - 2, x(deadline ?? Number.MAX_VALUE));
   const isNear = now !== undefined && due !== undefined && Math.abs(x(now) - dueAt + LABEL / 2) < LABEL;
   return (
     <>
-      {saves.map(({ at, step }) => (
-        <Upright
-          key={at}
-          name="mark"
-          at={x(at)}
-          from={BOTTOM + 2}
-          to={BOTTOM + 8}
-          text={`saved ${step}: ${whenText(at)}`}
-        />
-      ))}
-      {flags.map(({ at, text }) => (
-        <path key={`${at} ${text}`} class="flag" d={`M${x(at)} ${TOP - 2}v-11l8 4l-8 4z`}>
-          <title>{`${whenText(at)}: ${text}`}</title>
-        </path>
-      ))}
-      {verdicts.map(({ at, text }) => (
-        <path key={text} class="verdict" d={`M${x(at)} ${BOTTOM + 2}l5 8h-10z`}>
+      {marks.map(({ kind, at, text }) => (
+        <path key={`${kind} ${at} ${text}`} class={`mark-${kind}`} d={`M${x(at)} ${SHAPES[kind]}`}>
           <title>{`${whenText(at)}: ${text}`}</title>
         </path>
       ))}
       {now !== undefined && (
         <>
-          <Upright name="now" at={x(now)} from={TOP - 6} to={BOTTOM + 6} text="now" />
+          <line class="now" x1={x(now)} x2={x(now)} y1={TOP - 6} y2={BOTTOM + 6} />
           <text
             class="strong"
             x={Math.min(x(now), width - 14)}
@@ -213,15 +182,7 @@ function Marks({ line, x, width, now }: Placed & Pick<LifeLineProps, 'now'>) {
           </text>
         </>
       )}
-      {deadline !== undefined && (
-        <Upright
-          name="deadline"
-          at={x(deadline)}
-          from={16}
-          to={BOTTOM + 6}
-          text={`deadline: ${whenText(deadline)}`}
-        />
-      )}
+      {deadline !== undefined && <line class="deadline" x1={dueAt} x2={dueAt} y1={16} y2={BOTTOM + 6} />}
       {due !== undefined && (
         <text class="due" x={dueAt} y={12} text-anchor="end">
           {`deadline ${whenText(due)}${deadline === undefined ? ' →' : ''}`}
@@ -231,41 +192,41 @@ function Marks({ line, x, width, now }: Placed & Pick<LifeLineProps, 'now'>) {
   );
 }
 
-interface UprightProps {
-  readonly name: string;
-  readonly at: number;
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
-
-const Upright = ({ name, at, from, to, text }: UprightProps) => (
-  <line class={name} x1={at} x2={at} y1={from} y2={to}>
-    <title>{text}</title>
-  </line>
-);
+/** Behind the place on the axis. */
+const SHAPES: Readonly<Record<MarkKind, string>> = {
+  save: `${BOTTOM + 2}v7`,
+  flag: `${TOP - 2}v-11l8 4l-8 4z`,
+  doctor: `${BOTTOM + 2}l5 8h-10z`,
+};
+const KEYS: Readonly<Record<MarkKind, readonly [shape: string, text: string]>> = {
+  save: ['M5 1v8', 'save'],
+  flag: ['M2 10V0l8 4l-8 4z', 'warning or request'],
+  doctor: ['M5 1l5 8h-10z', 'doctor'],
+};
 
 /** A reader who hears the page learns the outline; the table has the rest. */
-function labelOf({ spans, saves, flags, verdicts }: LifeLine): string {
-  const attempts = spans.filter(({ kind }) => kind === 'spot' || kind === 'on-demand').length;
-  const lost = spans.filter(({ kind }) => kind === 'lost').length;
-  return `life line of the run: ${attempts} attempts, ${lost} with lost work, ${saves.length} saves, ${flags.length} warnings, ${verdicts.length} verdicts of the doctor`;
+function labelOf({ spans, marks }: LifeLine): string {
+  const count = (...kinds: readonly string[]): number =>
+    [...spans, ...marks].filter(({ kind }) => kinds.includes(kind)).length;
+  return `life line of the run: ${count('spot', 'on-demand')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
 }
 
-const Legend = ({ line: { spans, flags, verdicts, saves } }: { readonly line: LifeLine }) => (
+const Legend = ({ line: { spans, marks } }: Readonly<{ line: LifeLine }>) => (
   <ul class="legend">
     {[...new Set(spans.map(({ kind }) => kind))].map((kind) => (
       <Key key={kind} text={NAMES[kind]}>
         <rect class={kind} width={10} height={10} rx={2} />
       </Key>
     ))}
-    {saves.length > 0 && <Key text="save">{<line class="mark" x1={5} x2={5} y1={0} y2={10} />}</Key>}
-    {flags.length > 0 && <Key text="warning or request">{<path class="flag" d="M2 10V0l8 4l-8 4z" />}</Key>}
-    {verdicts.length > 0 && <Key text="doctor">{<path class="verdict" d="M5 1l5 8h-10z" />}</Key>}
+    {[...new Set(marks.map(({ kind }) => kind))].map((kind) => (
+      <Key key={kind} text={KEYS[kind][1]}>
+        <path class={`mark-${kind}`} d={KEYS[kind][0]} />
+      </Key>
+    ))}
   </ul>
 );
 
-const Key = ({ text, children }: { readonly text: string; readonly children: ComponentChildren }) => (
+const Key = ({ text, children }: Readonly<{ text: string; children: ComponentChildren }>) => (
   <li>
     <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
       {children}
@@ -274,25 +235,25 @@ const Key = ({ text, children }: { readonly text: string; readonly children: Com
   </li>
 );
 
-function Spoken({ line: { spans, saves, flags, verdicts, due, fan } }: { readonly line: LifeLine }) {
-  const moment = (kind: string, at: number | undefined, text: string) =>
-    at === undefined ? [] : [{ at, row: [text, kind, whenText(at), ''] }];
+function Spoken({ line: { spans, marks, due, fan } }: Readonly<{ line: LifeLine }>) {
   const all = [
-    ...spans.map(({ text, kind, from, to }) => ({
-      at: from,
-      row: [text, NAMES[kind], whenText(from), elapsedText(from, to)],
-    })),
-    ...saves.flatMap(({ at, step }) => moment('save', at, `saved ${step}`)),
-    ...flags.flatMap(({ at, text }) => moment('flag', at, text)),
-    ...verdicts.flatMap(({ at, text }) => moment('doctor', at, text)),
-    ...(fan === undefined ? [] : moment('expected', fan.expected, fanText(fan))),
-    ...moment('deadline', due, 'deadline'),
+    ...spans.map(({ kind, ...span }) => ({ ...span, kind: NAMES[kind], at: span.from })),
+    ...marks,
+    ...(fan === undefined ? [] : [{ at: fan.expected, kind: 'expected', text: fanText(fan) }]),
+    ...(due === undefined ? [] : [{ at: due, kind: 'deadline', text: 'deadline' }]),
   ];
   return (
     <Table
       caption="spans of the life line"
       columns={['what', 'kind', 'from', ...numbers('duration')]}
-      rows={all.toSorted((a, b) => a.at - b.at).map(({ row }) => row)}
+      rows={all
+        .toSorted((a, b) => a.at - b.at)
+        .map((each) => [
+          each.text,
+          each.kind,
+          whenText(each.at),
+          'to' in each ? elapsedText(each.from, each.to) : '',
+        ])}
     />
   );
 }

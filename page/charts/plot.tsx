@@ -5,45 +5,38 @@ import uPlot from 'uplot';
 import { lonePoints } from '../model/curve.ts';
 
 /** The part of an axis that is shown, in its own unit. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
+export type Range = Readonly<{ from: number; to: number }>;
 
-export interface PlottedLine {
-  readonly label: string;
-  /** Name of the custom property that has its colour. */
-  readonly colour: string;
-  /** Colour alone does not tell lines apart. */
-  readonly dash?: number[];
-  /** Dots without a line. */
-  readonly isDotted?: true;
-  /** Stands behind another line. */
-  readonly isFaint?: boolean;
-}
+/**
+ * `colour` is a custom property; as colour alone does not tell lines apart, others are dashed, or are dots without a line. A
+ * faint one stands behind another.
+ */
+type PlottedLine = Readonly<{
+  label: string;
+  colour: string;
+  dash?: number[];
+  isDotted?: true;
+  isFaint?: boolean;
+}>;
 
-export interface PlotProps {
-  /** What a reader hears. */
-  readonly label: string;
-  /** Charts of one name share their cursor. */
-  readonly axis: string;
-  /** Absent: all. */
-  readonly range?: Range | undefined;
-  /** The reader has marked a part of the axis. */
-  readonly onRange?: (range: Range) => void;
-  readonly lines: readonly PlottedLine[];
-  /** x, then the values of each line. */
-  readonly data: uPlot.AlignedData;
-  /** Dotted lines from top to bottom. */
-  readonly marks?: readonly number[];
-  readonly valueText: (value: number) => string;
-  /** Of the values, where it does not follow from them. */
-  readonly extent?: readonly [number, number];
-  readonly isLog?: boolean;
-  readonly height: number;
-  /** The place in the data that the reader points to. */
-  readonly onCursor?: (place: number | undefined) => void;
-}
+/**
+ * Charts of one `axis` share their cursor, which `onCursor` follows. `range` absent: all. `data` has x, then the values of
+ * each line; `marks` are dotted lines from top to bottom; `extent` is of the values, where it does not follow from them.
+ */
+export type PlotProps = Readonly<{
+  label: string;
+  axis: string;
+  range?: Range | undefined;
+  onRange?: (range: Range) => void;
+  lines: readonly PlottedLine[];
+  data: uPlot.AlignedData;
+  marks?: readonly number[];
+  valueText: (value: number) => string;
+  extent?: readonly [number, number];
+  isLog?: boolean;
+  height: number;
+  onCursor?: (place: number | undefined) => void;
+}>;
 
 const AXIS_WIDTH = 46;
 const FONT = '11px system-ui, sans-serif';
@@ -88,9 +81,7 @@ export function resolved(name: string): string {
 /** Lines of other places each, over all of their places. */
 export const joined = (tables: [x: number[], y: number[]][]): uPlot.AlignedData => uPlot.join(tables);
 
-interface Shown {
-  readonly current: PlotProps;
-}
+type Shown = Readonly<{ current: PlotProps }>;
 
 function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
   const { axis, lines, extent, height, isLog } = shown.current;

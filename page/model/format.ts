@@ -49,12 +49,12 @@ export function shortNumber(value: number): string {
   return size < THOUSAND ? String(Number(value.toPrecision(4))) : Math.round(value).toLocaleString('en');
 }
 
-const LONGEST_NAME = 26;
-const ENDS = 12;
+const LONGEST_NAME = 20;
+const [HEAD, TAIL] = [9, 7];
 
 /** A long name keeps its number, which tells it from others. */
 export const shortName = (name: string): string =>
-  name.length <= LONGEST_NAME ? name : `${name.slice(0, ENDS)}…${name.slice(-ENDS)}`;
+  name.length <= LONGEST_NAME ? name : `${name.slice(0, HEAD)}…${name.slice(-TAIL)}`;
 
 /** The cause in one line: of a traceback the last line, which names the error. What it stands in may unfold. */
 export function causeOf(failure: string): { readonly cause: string; readonly more?: string } {
@@ -81,3 +81,12 @@ interface Placed {
 }
 
 export const poolText = ({ pool, topology }: Placed): string => `${topology.nodes} × ${placeText(pool)}`;
+
+/** Such as "Rebalance recommended" for RebalanceRecommended, or "Too few workers" for too-few-workers. */
+export function wordsOf(kind: string): string {
+  const words = kind
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('-', ' ')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -2,7 +2,6 @@
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
 import { placeText } from './format.ts';
-import type { VerdictMark } from './utilisation-rows.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */
@@ -29,17 +28,21 @@ interface Fan {
   readonly high: number;
 }
 
+export type MarkKind = 'save' | 'flag' | 'doctor';
+
+export interface Mark {
+  readonly kind: MarkKind;
+  readonly at: number;
+  readonly text: string;
+}
+
 export interface LifeLine {
   readonly from: number;
   readonly to: number;
   /** In order of time; lost work lies over the attempt that lost it. */
   readonly spans: readonly Span[];
-  /** Warnings of capacity, and what persons asked for. */
-  readonly flags: readonly { readonly at: number; readonly text: string }[];
-  /** What the doctor said of an attempt. */
-  readonly verdicts: readonly VerdictMark[];
-  /** Last save of each attempt. */
-  readonly saves: readonly { readonly at: number; readonly step: number }[];
+  /** The last save of each attempt, warnings of capacity, what persons asked for, and what the doctor said. */
+  readonly marks: readonly Mark[];
   /** When the run is expected to end, with the 90 % interval. */
   readonly fan?: Fan | undefined;
   /** Absent where it is so far off that the run would not be seen beside it. */
@@ -65,7 +68,7 @@ const FLAGGED: ReadonlySet<string> = new Set([
 const NEAR_DEADLINE = 2;
 
 /** @param now end of what still goes on */
-export function lifeLineOf(view: RunView, now: number, verdicts: readonly VerdictMark[] = []): LifeLine {
+export function lifeLineOf(view: RunView, now: number, verdicts: readonly Mark[] = []): LifeLine {
   const { run, attempts, timeline, report, money } = view;
   const from = Date.parse(run.createdAt);
   const end = endOf(run, report, now);
@@ -78,11 +81,13 @@ export function lifeLineOf(view: RunView, now: number, verdicts: readonly Verdic
     from,
     to: Math.max(end, deadline ?? 0, fan?.high ?? 0, from + 1),
     spans: spansOf(view, end).filter((span) => span.to > span.from),
-    flags: timeline.flatMap(({ kind, at, text }) =>
-      FLAGGED.has(kind) ? [{ at: Date.parse(at), text }] : [],
-    ),
-    verdicts,
-    saves: attempts.flatMap((attempt) => savesOf(attempt)),
+    marks: [
+      ...attempts.flatMap((attempt) => savesOf(attempt)),
+      ...timeline.flatMap(({ kind, at, text }) =>
+        FLAGGED.has(kind) ? [{ kind: 'flag' as const, at: Date.parse(at), text }] : [],
+      ),
+      ...verdicts,
+    ],
     fan,
     deadline,
     due,
@@ -138,9 +143,9 @@ function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): S
   ];
 }
 
-function savesOf({ createdAt, progressAfter }: Attempt): { at: number; step: number }[] {
+function savesOf({ createdAt, progressAfter }: Attempt): Mark[] {
   const at = timeOf(progressAfter?.updatedAt);
   // An attempt that saved nothing hands on the save of an earlier one.
   if (progressAfter === undefined || at === undefined || at < Date.parse(createdAt)) return [];
-  return [{ at, step: progressAfter.step }];
+  return [{ kind: 'save', at, text: `saved ${progressAfter.step}` }];
 }

@@ -5,27 +5,28 @@ import { causeOf } from './format.ts';
 type Pipeline = Operations['listPipelines']['answer']['pipelines'][number];
 type Run = Operations['listRuns']['answer']['runs'][number];
 
-export type Need =
-  | { readonly kind: 'declaration'; readonly pipeline: string; readonly text: string }
-  | { readonly kind: 'failure'; readonly run: Run; readonly text: string; readonly more?: string };
+/** @field run absent: the declaration is not valid */
+export interface Need {
+  readonly pipeline: string;
+  readonly run?: Run;
+  readonly text: string;
+  readonly more?: string;
+}
 
-/** Declarations that are not valid, and the newest run of a pipeline where it failed and nobody knows. */
+/** The newest run of a pipeline where it failed and nobody knows, and declarations that are not valid. */
 export function needsOf(pipelines: readonly Pipeline[], runs: readonly Run[]): readonly Need[] {
-  const newest = new Map<string, Run>();
-  for (const run of runs) if (!newest.has(run.pipeline)) newest.set(run.pipeline, run);
-  const failed = [...newest.values()].filter(
-    ({ status, acknowledgement }) => status === 'failed' && acknowledgement === undefined,
-  );
+  const newest = [...Map.groupBy(runs, ({ pipeline }) => pipeline).values()].flatMap(([run]) => run ?? []);
+  const failed = newest.filter(({ status, acknowledgement }) => status === 'failed' && !acknowledgement);
   return [
-    ...failed.map((run): Need => {
+    ...failed.map((run) => {
       const { cause, ...more } = causeOf(run.failure ?? 'it gives no reason');
-      return { kind: 'failure', run, text: cause, ...more };
+      return { pipeline: run.pipeline, run, text: cause, ...more };
     }),
     ...pipelines
       .filter(({ valid }) => !valid)
-      .map(({ name, problems }): Need => ({ kind: 'declaration', pipeline: name, text: textOf(problems) })),
+      .map(({ name, problems = [] }) => ({
+        pipeline: name,
+        text: problems.map(({ path, message }) => `${path}: ${message}`).join('; '),
+      })),
   ];
 }
-
-const textOf = (problems: Pipeline['problems'] = []): string =>
-  problems.map(({ path, message }) => `${path}: ${message}`).join('; ');

@@ -1,5 +1,6 @@
 /** Utilisation as columns that a chart draws, and what the doctor said of it. */
 import type { Operations } from '../../client/operations.ts';
+import type { Mark } from './life-line.ts';
 
 export type UtilisationView = Operations['getUtilisation']['answer'];
 type Point = UtilisationView['points'][number];
@@ -34,14 +35,10 @@ export function meanOf(
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-export interface VerdictMark {
-  readonly at: number;
-  readonly text: string;
-}
-
 /** A mark an attempt: its verdicts are of one moment. */
-export const verdictMarks = (verdicts: UtilisationView['verdicts']): VerdictMark[] =>
+export const verdictMarks = (verdicts: UtilisationView['verdicts']): Mark[] =>
   [...Map.groupBy(verdicts, ({ attempt }) => attempt)].map(([attempt, all]) => ({
+    kind: 'doctor',
     at: Date.parse(all[0]?.at ?? ''),
     text: `doctor on attempt ${attempt}: ${all.map(({ cause, remedy }) => (remedy === undefined ? cause : `${cause}, ${remedy}`)).join('; ')}`,
   }));

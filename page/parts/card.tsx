@@ -1,35 +1,25 @@
-/** The card, what stands in its place while nothing is known, and the row of an event. */
+/** The card, what stands in its place while nothing is known, a vital figure, and the row of an event. */
 import type { ComponentChildren } from 'preact';
-import type { PageReading } from '../state/readings.ts';
 import { Time } from './text.tsx';
 
-interface SectionProps {
-  readonly title: string;
-  readonly note?: ComponentChildren;
-  readonly tools?: ComponentChildren;
-  readonly children: ComponentChildren;
-}
+type Children = ComponentChildren;
 
 /** A heading over cards. */
-export const Section = ({ title, note, tools, children }: SectionProps) => (
-  <section class="section" aria-label={title}>
+export const Section = (
+  props: Readonly<{ title: string; note?: Children; tools?: Children; children: Children }>,
+) => (
+  <section class="section" aria-label={props.title}>
     <div class="head">
-      <h2>{title}</h2>
-      {note !== undefined && <span class="quiet">{note}</span>}
-      {tools !== undefined && <span class="tools">{tools}</span>}
+      <h2>{props.title}</h2>
+      {props.note !== undefined && <span class="quiet">{props.note}</span>}
+      {props.tools !== undefined && <span class="tools">{props.tools}</span>}
     </div>
-    {children}
+    {props.children}
   </section>
 );
 
 /** The head of a screen. */
-export const Head = ({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-}) => (
+export const Head = ({ title, children }: Readonly<{ title: string; children?: Children }>) => (
   <div class="head">
     <h1>{title}</h1>
     {children !== undefined && <span class="tools">{children}</span>}
@@ -37,11 +27,11 @@ export const Head = ({
 );
 
 /** Nothing is there, which is known. */
-export const Empty = ({ children }: { readonly children: ComponentChildren }) => (
+export const Empty = ({ children }: Readonly<{ children: Children }>) => (
   <div class="card empty">{children}</div>
 );
 
-export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
+export const Skeleton = ({ rows = 6 }: Readonly<{ rows?: number }>) => (
   <div class="card" role="status" aria-label="Reading the API">
     {Array.from({ length: rows }, (_, row) => (
       <span key={row} class="bone" style={{ width: `${86 - ((row * 29) % 45)}%` }} />
@@ -49,40 +39,59 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   </div>
 );
 
-interface ReadProps<T> {
-  readonly of: Pick<PageReading<T>, 'body' | 'refusal'>;
-  readonly rows?: number;
-  readonly children: (body: T) => ComponentChildren;
-}
-
 /** Says nothing before it is known: a reading is open, or was refused, for which the head has the reason. */
-export const Read = <T,>({ of: { body, refusal }, rows, children }: ReadProps<T>) =>
-  body !== undefined ? <>{children(body)}</> : refusal === undefined ? <Skeleton rows={rows ?? 4} /> : null;
-
-interface EventProps {
-  readonly at?: string | undefined;
-  /** Of its dot. */
-  readonly state?: string | undefined;
-  readonly bold: ComponentChildren;
-  readonly text: string;
-  /** Lines that unfold, such as a traceback. */
-  readonly more?: string | undefined;
-  readonly children?: ComponentChildren;
+export function Read<T>({
+  of: { body, refusal },
+  children,
+}: Readonly<{
+  of: Readonly<{ body: T | undefined; refusal: string | undefined }>;
+  children: (body: T) => Children;
+}>) {
+  if (body !== undefined) return <>{children(body)}</>;
+  return refusal === undefined ? <Skeleton /> : null;
 }
 
-/** A time, a dot, a bold word, a sentence; what leads on stands at its end. */
-export const EventRow = ({ at, state, bold, text, more, children }: EventProps) => (
+/** One of a row of four. @param beside follows the figure, `note` stands below it */
+export const Vital = (
+  props: Readonly<{
+    label: string;
+    figure: Children;
+    beside?: Children;
+    note?: Children;
+    children?: Children;
+  }>,
+) => (
+  <div>
+    <p class="label">{props.label}</p>
+    <b>{props.figure}</b>
+    <span class="quiet">{props.beside}</span>
+    {props.children}
+    <p class="quiet">{props.note}</p>
+  </div>
+);
+
+/** @param state of its dot @param more lines that unfold, such as a traceback */
+export const EventRow = (
+  props: Readonly<{
+    at?: string;
+    state?: string | undefined;
+    bold: Children;
+    text: string;
+    more?: string | undefined;
+    children?: Children;
+  }>,
+) => (
   <li>
-    {at !== undefined && <Time at={at} />}
-    <span class={`dot is-${state}`} />
+    {props.at !== undefined && <Time at={props.at} />}
+    <span class={`dot is-${props.state}`} />
     <p>
-      <strong>{bold}</strong> {text}
+      <strong>{props.bold}</strong> {props.text}
     </p>
-    {children !== undefined && <span class="tools">{children}</span>}
-    {more !== undefined && (
+    {props.children !== undefined && <span class="tools">{props.children}</span>}
+    {props.more !== undefined && (
       <details>
         <summary>traceback</summary>
-        <pre tabIndex={0}>{more}</pre>
+        <pre tabIndex={0}>{props.more}</pre>
       </details>
     )}
   </li>

@@ -6,24 +6,23 @@ import { setQuery } from '../state/address.ts';
 import type { ShownAnswer } from '../state/api.ts';
 import { RefusalText } from './text.tsx';
 
-interface ChoiceProps<Value extends string | number> {
-  /** Of the address. */
-  readonly word: string;
-  readonly values: readonly Value[];
-  readonly chosen: Value;
-  readonly text?: (value: Value) => string;
-  /** Other words of the address that end with the choice. */
-  readonly without?: Readonly<Record<string, undefined>>;
-}
-
-/** Buttons of which one is pressed. The choice is a word of the address. */
+/**
+ * Buttons of which one is pressed.
+ * @param word of the address, which has the choice @param without other words, which end with the choice
+ */
 export const Choice = <Value extends string | number>({
   word,
   values,
   chosen,
   text = String,
   without,
-}: ChoiceProps<Value>) => (
+}: Readonly<{
+  word: string;
+  values: readonly Value[];
+  chosen: Value;
+  text?: (value: Value) => string;
+  without?: Readonly<Record<string, undefined>>;
+}>) => (
   <span class="choice" role="group" aria-label={word}>
     {values.map((each) => (
       <button
@@ -38,52 +37,27 @@ export const Choice = <Value extends string | number>({
   </span>
 );
 
-interface FieldProps {
-  readonly text: string;
-  readonly mode: 'decimal' | 'text';
-  readonly value: string;
-  /** What holds while the field is empty. */
-  readonly placeholder?: string;
-  readonly onInput: (value: string) => void;
-}
-
-/** Nothing is sent before a button is pressed. */
-export const Field = ({ text, mode, value, placeholder, onInput }: FieldProps) => (
-  <label>
-    {text}{' '}
-    <input
-      inputMode={mode}
-      size={12}
-      value={value}
-      placeholder={placeholder}
-      onInput={({ currentTarget }) => onInput(currentTarget.value)}
-    />
-  </label>
-);
-
-/** A field of a form whose fields are one signal. */
+/**
+ * Fields of a form that is one signal. Nothing is sent before a button is pressed.
+ * @returns draws a field; its placeholder is what holds while it is empty
+ */
 export const fieldOf =
   <Form extends Readonly<Record<string, string>>>(form: Signal<Form>) =>
-  (name: keyof Form, text: string, more: Pick<FieldProps, 'mode'> & Partial<FieldProps>) => (
-    <Field
-      text={text}
-      value={form.value[name] ?? ''}
-      onInput={(value) => {
-        form.value = { ...form.value, [name]: value };
-      }}
-      {...more}
-    />
+  (name: keyof Form, text: string, placeholder?: string, mode: 'decimal' | 'text' = 'decimal') => (
+    <label>
+      {text}
+      <input
+        inputMode={mode}
+        size={12}
+        value={form.value[name]}
+        placeholder={placeholder}
+        onInput={({ currentTarget: { value } }) => (form.value = { ...form.value, [name]: value })}
+      />
+    </label>
   );
 
-interface FindProps {
-  readonly wanted: string;
-  readonly placeholder: string;
-  /** Absent: the word of the address. */
-  readonly onInput?: (value: string) => void;
-}
-
-/** What a list is narrowed to. The key / leads here. */
-export const Find = ({ wanted, placeholder, onInput = (find) => setQuery({ find }) }: FindProps) => (
+/** What a list is narrowed to: a word of the address. The key / leads here. */
+export const Find = ({ wanted, placeholder }: Readonly<{ wanted: string; placeholder: string }>) => (
   <input
     id="find"
     class="find"
@@ -92,19 +66,22 @@ export const Find = ({ wanted, placeholder, onInput = (find) => setQuery({ find 
     aria-label="find"
     placeholder={placeholder}
     value={wanted}
-    onInput={({ currentTarget }) => onInput(currentTarget.value)}
+    onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
   />
 );
 
-interface SendProps<T> {
-  readonly text: string;
-  readonly kind?: 'primary' | 'danger';
-  readonly call: () => Promise<ShownAnswer<T>>;
-  readonly onDone: (body: T | undefined) => void;
-}
-
 /** A button whose call changes something, and why the API refused it. */
-export function SendButton<T>({ text, kind, call, onDone }: SendProps<T>) {
+export function SendButton<T>({
+  text,
+  kind,
+  call,
+  onDone,
+}: Readonly<{
+  text: string;
+  kind?: 'primary' | 'danger';
+  call: () => Promise<ShownAnswer<T>>;
+  onDone: (body: T | undefined) => void;
+}>) {
   const isSent = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
   const press = async (): Promise<void> => {
@@ -125,26 +102,27 @@ export function SendButton<T>({ text, kind, call, onDone }: SendProps<T>) {
   );
 }
 
-interface DialogProps {
-  readonly title: string;
-  readonly isWide?: boolean | undefined;
-  readonly onClose: () => void;
-  readonly children: ComponentChildren;
-}
-
-export function Dialog({ title, isWide, onClose, children }: DialogProps) {
+export function Dialog({
+  title,
+  isWide,
+  onClose,
+  children,
+}: Readonly<{
+  title: string;
+  isWide?: boolean | undefined;
+  onClose: () => void;
+  children: ComponentChildren;
+}>) {
   const at = useRef<HTMLDialogElement>(null);
   useEffect(() => at.current?.showModal(), []);
+  // A press on the dialog itself is one beside what it holds.
   return (
     <dialog
       ref={at}
       class={isWide ? 'wide' : undefined}
       aria-label={title}
       onClose={onClose}
-      onClick={(event) => {
-        // What lies beside it.
-        if (event.target === at.current) onClose();
-      }}
+      onClick={({ target }) => target === at.current && onClose()}
     >
       <div class="head">
         <h2>{title}</h2>
@@ -159,21 +137,22 @@ export function Dialog({ title, isWide, onClose, children }: DialogProps) {
   );
 }
 
-interface ActionProps {
-  /** With three points: it asks before it acts. */
-  readonly text: string;
-  readonly title: string;
-  readonly kind?: 'primary' | undefined;
-  readonly isWide?: boolean;
-  readonly children: (close: () => void) => ComponentChildren;
-}
-
-/** A button that opens a dialog, which is made only then. */
-export function Action({ text, title, kind, isWide, children }: ActionProps) {
+/** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
+export function Action({
+  text,
+  title,
+  kind,
+  isWide,
+  children,
+}: Readonly<{
+  text: string;
+  title: string;
+  kind?: 'primary';
+  isWide?: boolean;
+  children: (close: () => void) => ComponentChildren;
+}>) {
   const isOpen = useSignal(false);
-  const close = (): void => {
-    isOpen.value = false;
-  };
+  const close = (): boolean => (isOpen.value = false);
   return (
     <>
       <button type="button" class={kind} data-action onClick={() => (isOpen.value = true)}>

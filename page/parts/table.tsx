@@ -3,16 +3,10 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-export interface Column {
-  readonly title: string;
-  readonly isNumber?: boolean;
-  /** A phone leaves it out. */
-  readonly isWide?: boolean;
-  /** Stands for the title. */
-  readonly head?: ComponentChildren;
-}
-
+/** A phone leaves out the wide ones; `head` stands for the title. */
+type Column = Readonly<{ title: string; isNumber?: boolean; isWide?: boolean; head?: ComponentChildren }>;
 export type Columns = readonly (string | Column)[];
+type Row = readonly ComponentChildren[];
 
 /** Columns of numbers. */
 export const numbers = (...titles: readonly string[]): readonly Column[] =>
@@ -22,13 +16,13 @@ export const numbers = (...titles: readonly string[]): readonly Column[] =>
 export const wide = (...titles: readonly string[]): readonly Column[] =>
   titles.map((title) => ({ title, isWide: true }));
 
-const columnOf = (column: string | Column): Column =>
+const columnOf = (column: string | Column = ''): Column =>
   typeof column === 'string' ? { title: column } : column;
 
-const classOf = ({ isNumber, isWide }: Column = { title: '' }): string | undefined =>
+const classOf = ({ isNumber, isWide }: Column): string | undefined =>
   [isNumber && 'number', isWide && 'wide'].filter(Boolean).join(' ') || undefined;
 
-const Titles = ({ columns }: { readonly columns: Columns }) => (
+const Titles = ({ columns }: Readonly<{ columns: Columns }>) => (
   <thead>
     <tr aria-rowindex={1}>
       {columns.map(columnOf).map((column) => (
@@ -40,26 +34,19 @@ const Titles = ({ columns }: { readonly columns: Columns }) => (
   </thead>
 );
 
-interface CellsProps {
-  readonly columns: Columns;
-  readonly cells: readonly ComponentChildren[];
-}
-
-export const Cells = ({ columns, cells }: CellsProps) =>
+export const Cells = ({ columns, cells }: Readonly<{ columns: Columns; cells: Row }>) =>
   cells.map((cell, at) => (
-    <td key={at} class={classOf(columnOf(columns[at] ?? ''))}>
+    <td key={at} class={classOf(columnOf(columns[at]))}>
       {cell}
     </td>
   ));
 
-interface FrameProps {
-  readonly caption: string;
-  readonly columns: Columns;
-  /** Rows, as `tr`. */
-  readonly children: ComponentChildren;
-}
-
-export const TableFrame = ({ caption, columns, children }: FrameProps) => (
+/** @param children rows, as `tr` */
+export const TableFrame = ({
+  caption,
+  columns,
+  children,
+}: Readonly<{ caption: string; columns: Columns; children: ComponentChildren }>) => (
   <div class="card scroll" tabIndex={0} role="region" aria-label={caption}>
     <table>
       <Titles columns={columns} />
@@ -68,17 +55,16 @@ export const TableFrame = ({ caption, columns, children }: FrameProps) => (
   </div>
 );
 
-interface TableProps extends Pick<FrameProps, 'caption' | 'columns'> {
-  readonly rows: readonly (readonly ComponentChildren[])[];
-  /** The row that stands out. */
-  readonly chosen?: number | undefined;
-}
-
-export const Table = ({ caption, columns, rows, chosen }: TableProps) => (
-  <TableFrame caption={caption} columns={columns}>
+/** @param chosen the row that stands out */
+export const Table = ({
+  rows,
+  chosen,
+  ...frame
+}: Readonly<{ caption: string; columns: Columns; rows: readonly Row[]; chosen?: number }>) => (
+  <TableFrame {...frame}>
     {rows.map((cells, place) => (
       <tr key={place} class={place === chosen ? 'chosen' : undefined}>
-        <Cells columns={columns} cells={cells} />
+        <Cells columns={frame.columns} cells={cells} />
       </tr>
     ))}
   </TableFrame>
@@ -89,18 +75,22 @@ const ROW_HEIGHTS = { runs: 36, log: 24 };
 /** Rows above and below the view, for scrolling without gaps. */
 const MARGIN = 20;
 
-interface VirtualTableProps extends Omit<FrameProps, 'children'> {
-  readonly count: number;
-  /** Cells of a row. */
-  readonly row: (place: number) => readonly ComponentChildren[];
-  /** The reader comes near the last row. */
-  readonly onEnd?: () => void;
-  /** Its columns have widths of their own. */
-  readonly kind?: 'runs' | 'log';
-}
-
-/** A table of any length: only the rows in view are elements. */
-export function VirtualTable({ caption, columns, count, row, onEnd, kind = 'runs' }: VirtualTableProps) {
+/** A table of any length: only the rows in view are elements. @param onEnd the reader comes near the last row */
+export function VirtualTable({
+  caption,
+  columns,
+  count,
+  row,
+  onEnd,
+  kind,
+}: Readonly<{
+  caption: string;
+  columns: Columns;
+  count: number;
+  row: (place: number) => Row;
+  onEnd?: () => void;
+  kind: keyof typeof ROW_HEIGHTS;
+}>) {
   const rowHeight = ROW_HEIGHTS[kind];
   const top = useSignal(0);
   const height = useSignal(600);
@@ -120,9 +110,7 @@ export function VirtualTable({ caption, columns, count, row, onEnd, kind = 'runs
       tabIndex={0}
       role="region"
       aria-label={caption}
-      onScroll={(event) => {
-        top.value = event.currentTarget.scrollTop;
-      }}
+      onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}
     >
       <table aria-rowcount={count + 1}>
         <Titles columns={columns} />
@@ -140,7 +128,7 @@ export function VirtualTable({ caption, columns, count, row, onEnd, kind = 'runs
   );
 }
 
-const Gap = ({ height }: { readonly height: number }) =>
+const Gap = ({ height }: Readonly<{ height: number }>) =>
   height <= 0 ? null : (
     <tr aria-hidden="true" class="gap">
       <td style={{ height: `${height}px` }} />

@@ -4,21 +4,19 @@ import type { ComponentChildren } from 'preact';
 import { dollarText, shortName, timeText, whenText } from '../model/format.ts';
 import { address, hrefOf } from '../state/address.ts';
 
-interface UsdProps {
-  readonly usd: number;
-  /** How the amount was computed. */
-  readonly basis: string;
-  /** What it is compared with. */
-  readonly beside?: number;
-}
-
-export const Basis = ({ of, children }: { readonly of: string; readonly children: ComponentChildren }) => (
+/** @param of how it was computed */
+export const Basis = ({ of, children }: Readonly<{ of: string; children: ComponentChildren }>) => (
   <span class="basis" title={of}>
     {children}
   </span>
 );
 
-export const Usd = ({ usd, basis, beside = 0 }: UsdProps) => (
+/** @param basis how it was computed @param beside what it is compared with */
+export const Usd = ({
+  usd,
+  basis,
+  beside = 0,
+}: Readonly<{ usd: number; basis: string; beside?: number | undefined }>) => (
   <Basis of={basis}>{dollarText(usd, beside)}</Basis>
 );
 
@@ -91,13 +89,11 @@ export function Command({ text: bare }: { readonly text: string }) {
   );
 }
 
-type Fact = readonly [string, ComponentChildren];
-
-/** @param items those whose value is undefined are not known, and left out */
-export const Facts = ({ items }: { readonly items: readonly Fact[] }) => (
+/** @param items those without a value are left out */
+export const Facts = ({ items }: Readonly<{ items: readonly (readonly [string, ComponentChildren])[] }>) => (
   <dl class="facts">
     {items
-      .filter(([, value]) => value !== undefined)
+      .filter(([, value]) => value)
       .map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -107,23 +103,23 @@ export const Facts = ({ items }: { readonly items: readonly Fact[] }) => (
   </dl>
 );
 
+const PIPELINE_TABS = ['Runs', 'Data', 'Probes'] as const;
+
 /** Links between the screens of a pipeline. */
 export const PipelineTabs = ({ pipeline }: { readonly pipeline: string }) => (
   <nav class="tabs" aria-label={`of ${pipeline}`}>
-    {(
-      [
-        ['', 'Runs'],
-        ['data', 'Data'],
-        ['probes', 'Probes'],
-      ] as const
-    ).map(([tab, text]) => (
-      <a
-        key={tab}
-        href={hrefOf(['pipelines', pipeline, tab].filter(Boolean))}
-        aria-current={(address.value.path[2] ?? '') === tab ? 'page' : undefined}
-      >
-        {text}
-      </a>
-    ))}
+    {PIPELINE_TABS.map((text) => {
+      const tab = text === 'Runs' ? [] : [text.toLowerCase()];
+      const isHere = address.value.path[2] === tab[0];
+      return (
+        <a
+          key={text}
+          href={hrefOf(['pipelines', pipeline, ...tab])}
+          aria-current={isHere ? 'page' : undefined}
+        >
+          {text}
+        </a>
+      );
+    })}
   </nav>
 );

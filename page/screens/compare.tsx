@@ -19,25 +19,10 @@ import { type AnswerOf, client, inWords } from '../state/api.ts';
 const MOST_RUNS = 6;
 const POINTS = 500;
 const COLOURS = ['--runs', '--on-demand', '--spot', '--bad', '--warn', '--quiet'];
-const DASHES = [undefined, [8, 3], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4]];
+const DASHES = [[], [8, 3], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4]];
 
-interface Read {
-  readonly view: AnswerOf<'getRun'>;
-  readonly series: readonly SeriesView[];
-}
-
-/** Runs of the address in its order; a text says why one was not read. */
-function useRunsOf(names: readonly string[]) {
-  const known = useSignal<ReadonlyMap<string, Read | string>>(new Map());
-  const read = (runId: string): void =>
-    void readRun(runId).then((one) => {
-      known.value = new Map([...known.value, [runId, one]]);
-    });
-  useEffect(() => {
-    for (const runId of names) if (!known.value.has(runId)) read(runId);
-  }, [names.join(' ')]);
-  return { known: known.value, read };
-}
+type Read = Readonly<{ view: AnswerOf<'getRun'>; series: readonly SeriesView[] }>;
+type RunsProps = Readonly<{ runs: readonly Read[] }>;
 
 async function readRun(runId: string): Promise<Read | string> {
   const [run, series] = await Promise.all([
@@ -52,38 +37,44 @@ export function CompareScreen() {
   const { query } = address.value;
   const names = [...new Set((query.get('runs') ?? '').split(',').filter(Boolean))].slice(0, MOST_RUNS);
   const by = AXES.find((each) => each === query.get('x')) ?? 'step';
-  const { known, read } = useRunsOf(names);
-  const runs = names.flatMap((name) => {
-    const one = known.get(name);
-    return one === undefined || typeof one === 'string' ? [] : [one];
-  });
-  const isOpen = names.some((name) => !known.has(name));
+  // A text says why a run was not read.
+  const known = useSignal<ReadonlyMap<string, Read | string>>(new Map());
+  const read = (runId: string): void =>
+    void readRun(runId).then((one) => {
+      known.value = new Map([...known.value, [runId, one]]);
+    });
+  useEffect(() => {
+    for (const runId of names) if (!known.value.has(runId)) read(runId);
+  }, [names.join(' ')]);
+  const all = names.map((name) => ({ name, one: known.value.get(name) }));
+  const runs = all.flatMap(({ one }) => (typeof one === 'object' ? [one] : []));
   return (
     <>
       <Head title="Compare">
         <Choice word="x" values={AXES} chosen={by} text={(each) => (each === 'dollars' ? '$' : each)} />
       </Head>
       <Chosen names={names} />
-      {names.map((name) => {
-        const why = known.get(name);
-        return typeof why !== 'string' ? null : (
-          <div key={name} class="alert">
-            <p class="problem">{`${name}: ${why}`}</p>
-            <button type="button" onClick={() => read(name)}>
-              Try again
-            </button>
-          </div>
-        );
-      })}
-      {names.length === 0 ? (
+      {all.map(
+        ({ name, one }) =>
+          typeof one === 'string' && (
+            <div key={name} class="alert">
+              <p class="problem">{`${name}: ${one}`}</p>
+              <button type="button" onClick={() => read(name)}>
+                Try again
+              </button>
+            </div>
+          ),
+      )}
+      {names.length === 0 && (
         <Empty>
           <p>Pick two to six runs in the list of all runs, or add one by its id.</p>
           <a class="button" href={hrefOf(['runs'])}>
             Runs
           </a>
         </Empty>
-      ) : isOpen ? (
-        <Skeleton rows={10} />
+      )}
+      {all.some(({ one }) => one === undefined) ? (
+        <Skeleton />
       ) : (
         runs.length > 0 && <Compared runs={runs} by={by} />
       )}
@@ -92,12 +83,12 @@ export function CompareScreen() {
   );
 }
 
-function Chosen({ names }: { readonly names: readonly string[] }) {
+function Chosen({ names }: Readonly<{ names: readonly string[] }>) {
   const text = useSignal('');
   const setNames = (next: readonly string[]): void => setQuery({ runs: next.join(',') });
   const add = (event: Event): void => {
     event.preventDefault();
-    if (text.value.trim() !== '') setNames([...names, text.value.trim()]);
+    setNames([...names, text.value.trim()]);
     text.value = '';
   };
   return (
@@ -112,33 +103,39 @@ function Chosen({ names }: { readonly names: readonly string[] }) {
           {`${shortName(name)} ×`}
         </button>
       ))}
-      {names.length < MOST_RUNS && (
-        <input
-          id="find"
-          aria-label="run"
-          value={text.value}
-          placeholder="digits-000001"
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        />
-      )}
-      <button type="submit">Add</button>
+      <input
+        id="find"
+        aria-label="run"
+        value={text.value}
+        placeholder="digits-000001"
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+      />
+      <button type="submit" disabled={names.length >= MOST_RUNS}>
+        Add
+      </button>
     </form>
   );
 }
 
-interface ComparedProps {
-  readonly runs: readonly Read[];
-  readonly by: AxisName;
-}
-
-function Compared({ runs, by }: ComparedProps) {
-  const names = [
-    ...new Set(
-      runs.flatMap(({ view, series }) => inOrder(series, leadingName(view, series)).map(({ name }) => name)),
-    ),
-  ];
+function Compared({ runs, by }: RunsProps & Readonly<{ by: AxisName }>) {
+  const ordered = runs.flatMap(({ view, series }) => inOrder(series, leadingName(view, series)));
+  const names = [...new Set(ordered.map(({ name }) => name))];
   const wanted = address.value.query.get('series') ?? names[0];
   const differing = differences(runs.map(({ view }) => view.run));
+  // A run has the colour of its curve.
+  const columns = runs.map(({ view: { run } }, place) => ({
+    title: run.runId,
+    head: (
+      <span class="cell">
+        <Swatch place={place} />
+        <RunLink runId={run.runId} />
+      </span>
+    ),
+  }));
+  const rows = differing.map(({ field, values }) => [
+    field.replace('training.hyperparameters.', ''),
+    ...values,
+  ]);
   return (
     <>
       {wanted === undefined ? (
@@ -146,7 +143,7 @@ function Compared({ runs, by }: ComparedProps) {
       ) : (
         <>
           <label>
-            series{' '}
+            series
             <select
               value={wanted}
               onChange={({ currentTarget }) => setQuery({ series: currentTarget.value })}
@@ -159,51 +156,49 @@ function Compared({ runs, by }: ComparedProps) {
           <Overlaid runs={runs} by={by} name={wanted} />
         </>
       )}
-      <Figures runs={runs} name={wanted} />
+      <Section title="Figures">
+        <Table
+          caption="outcomes"
+          columns={['', ...columns]}
+          rows={[
+            ['state', ...runs.map(({ view }) => <Pill status={view.run.status} />)],
+            ...figuresOf(runs, wanted),
+          ]}
+        />
+      </Section>
       <Section title="What differs" note="equal settings are hidden">
-        {differing.length === 0 ? (
+        {rows.length === 0 ? (
           <Empty>Nothing that was declared, and they read the same data.</Empty>
         ) : (
-          <Table
-            caption="what differs"
-            columns={['setting', ...runColumns(runs)]}
-            rows={differing.map(({ field, values }) => [
-              field.replace('training.hyperparameters.', ''),
-              ...values,
-            ])}
-          />
+          <Table caption="what differs" columns={['setting', ...columns]} rows={rows} />
         )}
       </Section>
     </>
   );
 }
 
-function Overlaid({ runs, by, name }: ComparedProps & { readonly name: string }) {
-  const lines = runs.flatMap(({ view, series }) => {
+function Overlaid({ runs, by, name }: RunsProps & Readonly<{ by: AxisName; name: string }>) {
+  const lines = runs.flatMap(({ view, series }, place) => {
     const own = inOrder(series, name).find((each) => each.name === name);
-    return own === undefined
-      ? []
-      : [{ label: view.run.runId, unit: own.unit, points: pointsOf(own, view, by) }];
+    return own ? [{ label: view.run.runId, place, unit: own.unit, points: pointsOf(own, view, by) }] : [];
   });
   const data = useMemo(() => joined(lines.map(({ points }) => points)), [runs, by, name]);
   if (lines.length === 0) return <Empty>None of them has this series.</Empty>;
   const unit = { step: lines[0]?.unit ?? 'step', time: 'hour', dollars: '$' }[by];
-  const valueText = (value: number): string => `${shortNumber(value)}${unitOf(name)}`;
   return (
     <Chart
       name={name}
       note={`${lines.length} runs by ${by}`}
       label={`${name} of ${lines.length} runs by ${by}`}
       axis={`compared ${by}`}
-      lines={lines.map(({ label }, place) => ({
+      lines={lines.map(({ label, place }) => ({
         label,
         colour: COLOURS[place] ?? '--quiet',
-        ...(DASHES[place] && { dash: DASHES[place] }),
+        dash: DASHES[place] ?? [],
       }))}
       data={data}
-      valueText={valueText}
+      valueText={(value) => `${shortNumber(value)}${unitOf(name)}`}
       xText={(x) => `${unit} ${shortNumber(x)}`}
-      legend={lines.map(({ label }) => label)}
       isLarge
       table={{
         columns: ['run', ...numbers(unit, name)],
@@ -214,95 +209,39 @@ function Overlaid({ runs, by, name }: ComparedProps & { readonly name: string })
   );
 }
 
-/** A run has the colour of its curve. */
-const runColumns = (runs: readonly Read[]) =>
-  runs.map(({ view: { run } }, place) => ({
-    title: run.runId,
-    head: (
-      <span class="cell">
-        <Swatch place={place} />
-        <RunLink runId={run.runId} />
-      </span>
-    ),
-  }));
-
-interface Figure {
-  readonly name: string;
-  readonly values: readonly (number | undefined)[];
-  readonly text: (value: number) => string;
-  /** Which is best. */
-  readonly isLowBest: boolean;
-}
-
-/** The best of each row stands out. */
-function Figures({ runs, name }: { readonly runs: readonly Read[]; readonly name: string | undefined }) {
-  const best = ({ series }: Read, metric: string) => {
-    const own = series.find((each) => each.name === metric);
+/** A row a figure; the best of each stands out. */
+function figuresOf(runs: readonly Read[], name: string | undefined) {
+  const row = (
+    title: string,
+    text: (value: number) => string,
+    valueOf: (run: Read) => number | undefined,
+    isLowBest = true,
+  ) => {
+    const values = runs.map(valueOf);
+    const known = values.filter((value) => value !== undefined);
+    const best = new Set(known).size > 1 ? Math[isLowBest ? 'min' : 'max'](...known) : undefined;
+    const cells = values.map(
+      (value) =>
+        value !== undefined && <span class={value === best ? 'best' : undefined}>{text(value)}</span>,
+    );
+    return [title, ...cells];
+  };
+  const bestValue = ({ series }: Read) => {
+    const own = series.find((each) => each.name === name);
     return own && bestOf(own)?.value;
   };
-  const low = { isLowBest: true, text: dollarText };
-  const figures: Figure[] = [
-    ...(name === undefined
-      ? []
-      : [
-          {
-            name: `best ${name}`,
-            values: runs.map((run) => best(run, name)),
-            text: shortNumber,
-            isLowBest: isFalling(name),
-          },
-        ]),
-    { ...low, name: 'cost', values: runs.map(({ view: { report, money } }) => report?.costUsd ?? money.usd) },
-    {
-      ...low,
-      name: 'On-Demand would be',
-      values: runs.map(({ view: { report, money } }) => report?.onDemandUsd ?? money.onDemandUsd),
-    },
-    { ...low, name: 'took', values: runs.map(tookSeconds), text: durationText },
-    {
-      ...low,
-      name: 'interruptions',
-      values: runs.map(({ view }) => view.report?.interruptions),
-      text: String,
-    },
-    {
-      ...low,
-      name: 'lost work',
-      values: runs.map(({ view }) => view.money.lost.seconds),
-      text: durationText,
-    },
-  ];
-  return (
-    <Section title="Figures">
-      <Table
-        caption="outcomes"
-        columns={['', ...runColumns(runs)]}
-        rows={[
-          ['state', ...runs.map(({ view }) => <Pill status={view.run.status} />)],
-          ...figures.map(rowOf),
-        ]}
-      />
-    </Section>
-  );
-}
-
-const tookSeconds = ({ view: { run, report } }: Read): number | undefined => {
-  const end = timeOf(report?.finishedAt);
-  return end === undefined ? undefined : (end - Date.parse(run.createdAt)) / 1000;
-};
-
-function rowOf({ name, values, text, isLowBest }: Figure) {
-  const known = values.filter((value) => value !== undefined);
-  const best = isLowBest ? Math.min(...known) : Math.max(...known);
-  const isTold = new Set(known).size > 1;
+  const took = ({ view: { run, report } }: Read) =>
+    report && ((timeOf(report.finishedAt) ?? 0) - Date.parse(run.createdAt)) / 1000;
   return [
-    name,
-    ...values.map((value) =>
-      value === undefined ? (
-        ''
-      ) : (
-        <span class={isTold && value === best ? 'best' : undefined}>{text(value)}</span>
-      ),
+    ...(name === undefined ? [] : [row(`best ${name}`, shortNumber, bestValue, isFalling(name))]),
+    row('cost', dollarText, ({ view: { report, money } }) => report?.costUsd ?? money.usd),
+    row(
+      'On-Demand would be',
+      dollarText,
+      ({ view: { report, money } }) => report?.onDemandUsd ?? money.onDemandUsd,
     ),
+    row('took', durationText, took),
+    row('interruptions', String, ({ view }) => view.report?.interruptions),
+    row('lost work', durationText, ({ view }) => view.money.lost.seconds),
   ];
 }

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
-import { Bars } from '../charts/bars.tsx';
+import { BarsCard } from '../charts/bars-card.tsx';
 import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
 import { Empty, Head, Read, Section } from '../parts/card.tsx';
 import { Action, SendButton } from '../parts/controls.tsx';
@@ -57,12 +57,10 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
   );
 }
 
-interface GenerationsProps {
-  readonly dataset: Dataset;
-  readonly chosen: string | undefined;
-}
-
-const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsProps) => (
+const Generations = ({
+  dataset: { generations, pinned },
+  chosen,
+}: Readonly<{ dataset: Dataset; chosen: string | undefined }>) => (
   <Section title="Generations">
     <Table
       caption="generations"
@@ -97,10 +95,7 @@ const Generations = ({ dataset: { generations, pinned }, chosen }: GenerationsPr
   </Section>
 );
 
-interface ChosenProps {
-  readonly pipeline: string;
-  readonly generation: string;
-}
+type ChosenProps = Readonly<{ pipeline: string; generation: string }>;
 
 function Chosen({ pipeline, generation }: ChosenProps) {
   const { body } = useReading('getGeneration', { name: pipeline, generation }, () => undefined);
@@ -129,46 +124,26 @@ function Chosen({ pipeline, generation }: ChosenProps) {
 }
 
 /** Two bars a class: what came, and what the shards hold. */
-function Classes({ classes }: Pick<Generation, 'classes'>) {
-  if (classes.length === 0) return null;
-  const bars = classes.flatMap(({ label, arrived, sealed }) => [
-    { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'is-arrived' },
-    { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'is-spot' },
-  ]);
-  return (
-    <Section
+const Classes = ({ classes }: Pick<Generation, 'classes'>) =>
+  classes.length === 0 ? null : (
+    <BarsCard
       title="Classes"
       note="grey: as they arrived; green: in the shards"
-      tools={
-        <Action text="As a table" title="Classes">
-          {() => (
-            <Table
-              caption="classes"
-              columns={['class', ...numbers('arrived', 'in the shards')]}
-              rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
-            />
-          )}
-        </Action>
-      }
-    >
-      <figure class="card pad">
-        <Bars
-          class="bars"
-          ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
-          label={`samples of ${classes.length} classes before and after`}
-          bars={bars}
-        />
-      </figure>
-    </Section>
+      ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
+      label={`samples of ${classes.length} classes before and after`}
+      bars={classes.flatMap(({ label, arrived, sealed }) => [
+        { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'is-arrived' },
+        { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'is-spot' },
+      ])}
+      columns={['class', ...numbers('arrived', 'in the shards')]}
+      rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
+    />
   );
-}
 
-interface RejectedProps {
-  readonly at: ChosenProps;
-  readonly generation: Generation;
-}
-
-function Rejected({ at, generation: { rejected, rejectedByReason } }: RejectedProps) {
+function Rejected({
+  at,
+  generation: { rejected, rejectedByReason },
+}: Readonly<{ at: ChosenProps; generation: Generation }>) {
   const reasons = Object.entries(rejectedByReason);
   if (reasons.length === 0) return <p class="quiet">It rejected nothing.</p>;
   return (
@@ -210,14 +185,8 @@ const Versions = ({ dataset: { versions } }: { readonly dataset: Dataset }) => (
 /** Others are not read. */
 const IMAGE = /\.(png|jpe?g|gif|webp)$/i;
 
-interface ThumbnailProps {
-  readonly pipeline: string;
-  readonly generation: string;
-  readonly shard?: string;
-  readonly member?: string;
-  /** Key of a rejected object, instead of shard and member. */
-  readonly rejected?: string;
-}
+/** Of a sample in a shard, or of a rejected object by its key. */
+type ThumbnailProps = ChosenProps & Readonly<{ shard?: string; member?: string; rejected?: string }>;
 
 /** A small image of the dataset, read when it comes into view. The API sniffs its type; the browser gets nothing else. */
 function Thumbnail({ pipeline, generation, shard, member, rejected }: ThumbnailProps) {
@@ -252,49 +221,47 @@ function Thumbnail({ pipeline, generation, shard, member, rejected }: ThumbnailP
 
 // Pins the version of a dataset that a generation ended, or takes the pin out, with what runs then train on.
 
-interface PinProps {
-  readonly pipeline: string;
-  readonly dataset: AnswerOf<'getDataset'>;
-  readonly generation: string;
-  /** Reads the dataset again. */
-  readonly onChange: () => void;
-}
-
 const AFTERWARDS =
   'Open runs go on as they are. The declaration in the bucket changes: a later drop or apply of a file that says otherwise changes it back.';
 
-/** Keys: what one of them has opened, the other does not show, or a second press would undo the first. */
-function Pin({ pipeline, dataset, generation, onChange }: PinProps) {
+function Pin({
+  pipeline,
+  dataset,
+  generation,
+  onChange,
+}: ChosenProps & Readonly<{ dataset: Dataset; onChange: () => void }>) {
   const { pinned } = dataset;
+  const isPinned = generation === pinned;
   const version = pinnable(dataset, generation);
-  const send = async (given: string | null) =>
-    inWords(await client.call('putPin', { name: pipeline, body: { generation: given } }));
-  const done = (close: () => void) => (): void => {
-    close();
-    onChange();
-  };
-  if (generation === pinned)
-    return (
-      <Action key="unpin" text="Unpin…" title={`Take the pin of ${generation} out`}>
-        {(close) => (
-          <>
-            <p>{`Runs whose batch closes from now on train on all that is sealed then. ${AFTERWARDS}`}</p>
-            <SendButton text="Take the pin out" kind="primary" call={() => send(null)} onDone={done(close)} />
-          </>
-        )}
-      </Action>
+  if (!isPinned && version === undefined) return null;
+  const call = async () =>
+    inWords(
+      await client.call('putPin', { name: pipeline, body: { generation: isPinned ? null : generation } }),
     );
-  if (version === undefined) return null;
-  const samples = samplesOfGenerations(dataset, version.generations);
+  const { number, generations = [] } = version ?? {};
+  const samples = samplesOfGenerations(dataset, generations).toLocaleString();
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
+  const what = isPinned
+    ? 'on all that is sealed then.'
+    : `on version ${number}${instead}: ${samples} samples of ${generations.join(', ')}. New arrivals are packed, and train once the pin is taken out.`;
   return (
-    <Action key="pin" text="Pin…" title={`Pin the version of ${generation}`}>
+    <Action
+      key={String(isPinned)}
+      text={isPinned ? 'Unpin…' : 'Pin…'}
+      title={isPinned ? `Take the pin of ${generation} out` : `Pin the version of ${generation}`}
+    >
       {(close) => (
         <>
-          <p>
-            {`Runs whose batch closes from now on train on version ${version.number}${instead}: ${samples.toLocaleString()} samples of ${version.generations.join(', ')}. New arrivals are packed, and train once the pin is taken out. ${AFTERWARDS}`}
-          </p>
-          <SendButton text="Pin" kind="primary" call={() => send(generation)} onDone={done(close)} />
+          <p>{`Runs whose batch closes from now on train ${what} ${AFTERWARDS}`}</p>
+          <SendButton
+            text={isPinned ? 'Take the pin out' : 'Pin'}
+            kind="primary"
+            call={call}
+            onDone={() => {
+              close();
+              onChange();
+            }}
+          />
         </>
       )}
     </Action>

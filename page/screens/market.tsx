@@ -1,6 +1,4 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
-
-import type { ComponentChildren } from 'preact';
 import { percentText, poolText, priceText } from '../model/format.ts';
 import { Empty, Head, Read, Section } from '../parts/card.tsx';
 import { Action, Choice } from '../parts/controls.tsx';
@@ -13,8 +11,6 @@ import { useReading } from '../state/readings.ts';
 const POLL_SECONDS = 60;
 const HIGHEST_SCORE = 10;
 const DAYS = [1, 7, 30, 90] as const;
-const SHOWN = ['score', 'price', 'luck'] as const;
-type Shown = (typeof SHOWN)[number];
 
 type Market = AnswerOf<'getMarket'>;
 type Pool = Market['pools'][number];
@@ -22,12 +18,12 @@ type Pool = Market['pools'][number];
 export function MarketScreen() {
   const { query } = address.value;
   const days = DAYS.find((each) => String(each) === query.get('days')) ?? 7;
-  const shown = SHOWN.find((each) => each === query.get('show')) ?? 'score';
+  const shown = (['price', 'luck'] as const).find((each) => each === query.get('show')) ?? 'score';
   const market = useReading('getMarket', { days }, () => POLL_SECONDS);
   return (
     <>
       <Head title="Market">
-        <Choice word="show" values={SHOWN} chosen={shown} />
+        <Choice word="show" values={['score', 'price', 'luck']} chosen={shown} />
         <Choice
           word="days"
           values={DAYS}
@@ -36,10 +32,16 @@ export function MarketScreen() {
         />
       </Head>
       <Read of={market}>
-        {(body) => (
+        {({ pools, running }) => (
           <>
-            <Pools market={body} shown={shown} days={days} />
-            <Running market={body} />
+            {(shown === 'luck' ? pools.length === 0 : pools.every(({ readAt }) => !readAt)) && (
+              <Empty>
+                No look at the market is on record yet. The service looks every 15 minutes at the types that
+                valid declarations name, where they may use Spot.
+              </Empty>
+            )}
+            {pools.length > 0 && <Pools pools={pools} shown={shown} days={days} />}
+            <Running running={running} />
           </>
         )}
       </Read>
@@ -48,42 +50,7 @@ export function MarketScreen() {
   );
 }
 
-interface PoolsProps {
-  readonly market: Market;
-  readonly shown: Shown;
-  readonly days: number;
-}
-
-function Pools({ market: { pools }, shown, days }: PoolsProps) {
-  const isUnread = pools.every(({ readAt }) => readAt === undefined);
-  if (pools.length === 0) return <Unread />;
-  const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
-  const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
-  const poolAt = (type: string, zone: string) =>
-    pools.find((each) => each.instanceType === type && each.zoneId === zone);
-  const rows = types.map((name) => ({ name, cells: zones.map((zone) => cellOf(poolAt(name, zone), shown)) }));
-  return (
-    <Section
-      title="Types by zones"
-      note={LEGENDS[shown]}
-      tools={
-        <Action text="History…" title="Scores and prices" isWide>
-          {() => <History pools={pools} days={days} />}
-        </Action>
-      }
-    >
-      {isUnread && shown !== 'luck' && <Unread />}
-      <HeatMap caption={`${shown} by type and zone`} columns={zones} rows={rows} />
-    </Section>
-  );
-}
-
-const Unread = () => (
-  <Empty>
-    No look at the market is on record yet. The service looks every 15 minutes at the types that valid
-    declarations name, where they may use Spot.
-  </Empty>
-);
+type Shown = 'score' | 'price' | 'luck';
 
 const LEGENDS: Readonly<Record<Shown, string>> = {
   score:
@@ -93,43 +60,64 @@ const LEGENDS: Readonly<Record<Shown, string>> = {
   luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
 };
 
-function cellOf(pool: Pool | undefined, shown: Shown): HeatCell {
-  if (pool === undefined) return { text: '–', heat: undefined, title: 'nothing is on record' };
-  const title =
-    pool.readAt === undefined ? 'only our own attempts' : `read ${new Date(pool.readAt).toLocaleString()}`;
-  switch (shown) {
-    case 'score':
-      return {
-        text: pool.score ?? '–',
-        heat: pool.score === undefined ? undefined : pool.score / HIGHEST_SCORE,
-        title,
-      };
-    case 'price':
-      return priceCell(pool, title);
-    case 'luck': {
-      const { kept, lost, refused } = pool.luck;
-      const all = kept + lost + refused;
-      return {
-        text: all === 0 ? '–' : `${kept} / ${lost} / ${refused}`,
-        heat: all === 0 ? undefined : kept / all,
-        title,
-      };
-    }
+/** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
+function Pools({ pools, shown, days }: Readonly<{ pools: readonly Pool[]; shown: Shown; days: number }>) {
+  const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
+  const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
+  const history = (
+    <Action text="History…" title="Scores and prices" isWide>
+      {() => <History pools={pools} days={days} />}
+    </Action>
+  );
+  return (
+    <Section title="Types by zones" note={LEGENDS[shown]} tools={history}>
+      <TableFrame caption={`${shown} by type and zone`} columns={['type', ...zones]}>
+        {types.map((type) => (
+          <tr key={type}>
+            <th scope="row">{type}</th>
+            {zones.map((zone) => {
+              const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
+              const { text = '–', heat } = (pool && cellOf(pool, shown)) ?? {};
+              return (
+                <td key={zone} class={`heat heat-${stepOf(heat)}`} title={titleOf(pool)}>
+                  {text}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </TableFrame>
+    </Section>
+  );
+}
+
+const STEPS = 5;
+const stepOf = (heat: number | undefined): string =>
+  heat === undefined ? 'none' : String(Math.min(STEPS - 1, Math.floor(heat * STEPS)));
+
+const titleOf = (pool: Pool | undefined): string =>
+  pool === undefined
+    ? 'nothing is on record'
+    : pool.readAt === undefined
+      ? 'only our own attempts'
+      : `read ${new Date(pool.readAt).toLocaleString()}`;
+
+/** `heat` from 0 to 1; undefined: nothing is known. */
+function cellOf({ score, spotUsd, onDemandUsd, luck }: Pool, shown: Shown) {
+  if (shown === 'score')
+    return score === undefined ? undefined : { text: score, heat: score / HIGHEST_SCORE };
+  if (shown === 'luck') {
+    const { kept, lost, refused } = luck;
+    const all = kept + lost + refused;
+    return all === 0 ? undefined : { text: `${kept} / ${lost} / ${refused}`, heat: kept / all };
   }
-}
-
-function priceCell({ spotUsd, onDemandUsd }: Pool, title: string): HeatCell {
-  if (spotUsd === undefined) return { text: '–', heat: undefined, title };
-  if (onDemandUsd === undefined) return { text: priceText(spotUsd), heat: undefined, title };
+  if (spotUsd === undefined || onDemandUsd === undefined)
+    return spotUsd === undefined ? undefined : { text: priceText(spotUsd) };
   const share = spotUsd / onDemandUsd;
-  return {
-    text: `${priceText(spotUsd)} (${percentText(share)})`,
-    heat: Math.max(0, 1 - share),
-    title,
-  };
+  return { text: `${priceText(spotUsd)} (${percentText(share)})`, heat: Math.max(0, 1 - share) };
 }
 
-const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly days: number }) => (
+const History = ({ pools, days }: Readonly<{ pools: readonly Pool[]; days: number }>) => (
   <Table
     caption={`scores and prices of ${days} days`}
     columns={['type', 'zone', 'time', ...numbers('score', 'Spot price of an hour')]}
@@ -138,14 +126,14 @@ const History = ({ pools, days }: { readonly pools: readonly Pool[]; readonly da
         instanceType,
         zoneId,
         <Time at={at} />,
-        score ?? '',
-        spotUsd === undefined ? '' : priceText(spotUsd),
+        score,
+        spotUsd && priceText(spotUsd),
       ]),
     )}
   />
 );
 
-const Running = ({ market: { running } }: { readonly market: Market }) => (
+const Running = ({ running }: Pick<Market, 'running'>) => (
   <Section title="Who holds capacity now">
     {running.length === 0 ? (
       <Empty>No attempt is open.</Empty>
@@ -163,37 +151,3 @@ const Running = ({ market: { running } }: { readonly market: Market }) => (
     )}
   </Section>
 );
-
-/** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
-interface HeatCell {
-  readonly text: ComponentChildren;
-  /** From 0 to 1; undefined: nothing is known. */
-  readonly heat: number | undefined;
-  readonly title: string;
-}
-
-interface HeatMapProps {
-  readonly caption: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly { readonly name: string; readonly cells: readonly HeatCell[] }[];
-}
-
-const STEPS = 5;
-
-const HeatMap = ({ caption, columns, rows }: HeatMapProps) => (
-  <TableFrame caption={caption} columns={['type', ...columns]}>
-    {rows.map(({ name, cells }) => (
-      <tr key={name}>
-        <th scope="row">{name}</th>
-        {cells.map(({ text, heat, title }, place) => (
-          <td key={place} class={`heat heat-${stepOf(heat)}`} title={title}>
-            {text}
-          </td>
-        ))}
-      </tr>
-    ))}
-  </TableFrame>
-);
-
-const stepOf = (heat: number | undefined): string =>
-  heat === undefined ? 'none' : String(Math.min(STEPS - 1, Math.floor(heat * STEPS)));

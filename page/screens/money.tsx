@@ -1,9 +1,9 @@
-/** The screen "Money": what the runs of a month cost, by pipeline, day and pool. */
+/** The screen "Money": what the runs of a month cost, by pipeline, owner, tag, day and pool. */
+import type { ComponentChildren } from 'preact';
 import { durationText, savedText } from '../../client/amounts.ts';
-import { Bars } from '../charts/bars.tsx';
+import { BarsCard } from '../charts/bars-card.tsx';
 import { dollarText, placeText } from '../model/format.ts';
-import { Empty, Head, Read, Section } from '../parts/card.tsx';
-import { Action } from '../parts/controls.tsx';
+import { Empty, Head, Read, Section, Vital } from '../parts/card.tsx';
 import { numbers, Table } from '../parts/table.tsx';
 import { Basis, Command, LeftOutText, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
@@ -13,6 +13,7 @@ import { useReading } from '../state/readings.ts';
 const POLL_SECONDS = 60;
 
 type Money = AnswerOf<'getMoney'>;
+type MoneyProps = Readonly<{ money: Money }>;
 
 export function MoneyScreen() {
   const wanted = address.value.query.get('month') ?? undefined;
@@ -22,133 +23,105 @@ export function MoneyScreen() {
   return (
     <>
       <Head title="Money">
-        {body !== undefined && (
-          <>
-            <span class="quiet">{body.month}</span>
-            <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
-              The month before
-            </a>
-          </>
+        {body && <span class="quiet">{body.month}</span>}
+        {body && (
+          <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
+            The month before
+          </a>
         )}
       </Head>
       <LeftOutText why={body?.unreadable} />
-      <Read of={money}>{(read) => <Month money={read} />}</Read>
-      <Command text={`npx tidewheel cost${body === undefined ? '' : ` --month ${body.month}`}`} />
+      <Read of={money}>
+        {(read) =>
+          read.total.runs === 0 ? (
+            <Empty>No run has ended in this month. A run counts in the month of its end.</Empty>
+          ) : (
+            <Month money={read} />
+          )
+        }
+      </Read>
+      <Command text={`npx tidewheel cost${body ? ` --month ${body.month}` : ''}`} />
     </>
   );
 }
 
-function Month({ money }: { readonly money: Money }) {
-  const { total, isComplete } = money;
-  if (total.runs === 0)
-    return <Empty>No run has ended in this month. A run counts in the month of its end.</Empty>;
-  return (
-    <>
-      <Vitals money={money} />
-      {!isComplete && (
-        <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
-      )}
-      <Days money={money} />
-      <Shares money={money} />
-    </>
-  );
-}
+const Month = ({ money }: MoneyProps) => (
+  <>
+    <Vitals money={money} />
+    {!money.isComplete && (
+      <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
+    )}
+    <Days money={money} />
+    <Shares money={money} />
+  </>
+);
 
+const SUM_BASIS = 'sum of the reports of all runs that ended in this month';
+const FORECAST_BASIS = 'the cost so far by the days so far, over all days of the month';
 const ON_DEMAND_BASIS =
   'what ran at On-Demand prices, failed and stopped runs too: without the work that Spot lost';
+const LOST_BASIS = 'training that no checkpoint covered, and its share of the cost';
 
-function Vitals({ money }: { readonly money: Money }) {
+function Vitals({ money }: MoneyProps) {
   const { total } = money;
-  const { costUsd, onDemandUsd, lostUsd, lostSeconds, runs, promises } = total;
+  const { costUsd, onDemandUsd, promises } = total;
   const forecast = forecastUsd(money, new Date());
+  const goesOn = forecast !== undefined && (
+    <>
+      <Usd usd={forecast} basis={FORECAST_BASIS} /> if it goes on so
+    </>
+  );
+  const onDemand = (
+    <>
+      On-Demand would be <Usd usd={onDemandUsd} beside={costUsd} basis={ON_DEMAND_BASIS} />
+    </>
+  );
+  const held =
+    promises.runs > 0 && `forecasts held: end ${promises.end}, cost ${promises.cost} of ${promises.runs}`;
   return (
     <section class="card vitals" aria-label="the month">
-      <div>
-        <p class="label">So far</p>
-        <b>
-          <Usd
-            usd={costUsd}
-            beside={onDemandUsd}
-            basis="sum of the reports of all runs that ended in this month"
-          />
-        </b>
-        {forecast !== undefined && (
-          <p class="quiet">
-            <Usd usd={forecast} basis="the cost so far by the days so far, over all days of the month" /> if
-            it goes on so
-          </p>
-        )}
-      </div>
-      <div>
-        <p class="label">Saved</p>
-        <b>{`$${savedText(total)}`}</b>
-        <p class="quiet">
-          On-Demand would be <Usd usd={onDemandUsd} beside={costUsd} basis={ON_DEMAND_BASIS} />
-        </p>
-      </div>
-      <div>
-        <p class="label">Lost work</p>
-        <b>
-          <Basis of="training that no checkpoint covered, and its share of the cost">
-            {dollarText(lostUsd)}
-          </Basis>
-        </b>
-        <p class="quiet">{durationText(lostSeconds)}</p>
-      </div>
-      <div>
-        <p class="label">Runs</p>
-        <b>{runs.toLocaleString()}</b>
-        {promises.runs > 0 && (
-          <p class="quiet">{`forecasts held: end ${promises.end}, cost ${promises.cost} of ${promises.runs}`}</p>
-        )}
-      </div>
+      <Vital
+        label="So far"
+        figure={<Usd usd={costUsd} beside={onDemandUsd} basis={SUM_BASIS} />}
+        note={goesOn}
+      />
+      <Vital label="Saved" figure={`$${savedText(total)}`} note={onDemand} />
+      <Vital
+        label="Lost work"
+        figure={<Basis of={LOST_BASIS}>{dollarText(total.lostUsd)}</Basis>}
+        note={durationText(total.lostSeconds)}
+      />
+      <Vital label="Runs" figure={total.runs.toLocaleString()} note={held} />
     </section>
   );
 }
 
+/** A day is no block of the whole width. */
 const LEAST_DAYS = 14;
 
-const Days = ({ money: { month, byDay } }: { readonly money: Money }) => (
-  <Section
+const Days = ({ money: { month, byDay } }: MoneyProps) => (
+  <BarsCard
     title="By day"
-    tools={
-      <Action text="As a table" title="Cost by day">
-        {() => (
-          <Table
-            caption="cost by day"
-            columns={['day (UTC)', ...numbers('cost')]}
-            rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
-          />
-        )}
-      </Action>
-    }
-  >
-    <figure class="card pad">
-      <Bars
-        class="bars"
-        places={LEAST_DAYS}
-        ends={[byDay[0]?.day ?? '', byDay.length > 1 ? (byDay.at(-1)?.day ?? '') : '']}
-        label={`cost of each day of ${month}`}
-        bars={byDay.map(({ day, costUsd }) => ({
-          name: `${day}: ${dollarText(costUsd)}`,
-          value: costUsd,
-          kind: 'is-training',
-        }))}
-      />
-    </figure>
-  </Section>
+    places={LEAST_DAYS}
+    ends={[byDay[0]?.day ?? '', byDay.length > 1 ? (byDay.at(-1)?.day ?? '') : '']}
+    label={`cost of each day of ${month}`}
+    bars={byDay.map(({ day, costUsd }) => ({
+      name: `${day}: ${dollarText(costUsd)}`,
+      value: costUsd,
+      kind: 'is-training',
+    }))}
+    columns={['day (UTC)', ...numbers('cost')]}
+    rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
+  />
 );
 
-interface SpentProps {
-  readonly caption: string;
-  readonly rows: readonly (Money['total'] & { readonly name: preact.ComponentChildren })[];
-}
+type Spent = Omit<Money['total'], 'promises'> & Readonly<{ name: ComponentChildren }>;
 
-const SpentTable = ({ caption, rows }: SpentProps) => (
-  <Section title={`By ${caption}`}>
+const SpentTable = ({ by, rows }: Readonly<{ by: string; rows: readonly Spent[] }>) => (
+  <Section title={`By ${by}`}>
     <Table
-      caption={`cost by ${caption}`}
-      columns={[caption, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
+      caption={`cost by ${by}`}
+      columns={[by, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
       rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
         name,
         runs,
@@ -160,34 +133,23 @@ const SpentTable = ({ caption, rows }: SpentProps) => (
   </Section>
 );
 
-const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly money: Money }) => (
+const pipelineLink = (pipeline: string) => (
+  <a href={hrefOf(['pipelines', pipeline])} data-row>
+    {pipeline}
+  </a>
+);
+
+const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: MoneyProps) => (
   <>
     <SpentTable
-      caption="pipeline"
-      rows={byPipeline.map(({ pipeline, ...spent }) => ({
-        name: (
-          <a href={hrefOf(['pipelines', pipeline])} data-row>
-            {pipeline}
-          </a>
-        ),
-        ...spent,
-      }))}
+      by="pipeline"
+      rows={byPipeline.map((each) => ({ ...each, name: pipelineLink(each.pipeline) }))}
     />
     {byOwner.some(({ owner }) => owner !== undefined) && (
-      <>
-        <SpentTable
-          caption="owner"
-          rows={byOwner.map(({ owner = 'no owner', ...spent }) => ({ name: owner, ...spent }))}
-        />
-      </>
+      <SpentTable by="owner" rows={byOwner.map((each) => ({ ...each, name: each.owner ?? 'no owner' }))} />
     )}
     {byTag.length > 0 && (
-      <>
-        <SpentTable
-          caption="tag"
-          rows={byTag.map(({ tag, value, ...spent }) => ({ name: `${tag} = ${value}`, ...spent }))}
-        />
-      </>
+      <SpentTable by="tag" rows={byTag.map((each) => ({ ...each, name: `${each.tag} = ${each.value}` }))} />
     )}
     <Section title="By pool">
       <Table
@@ -204,21 +166,14 @@ const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: { readonly mo
   </>
 );
 
-/** A month of money. Months are those of UTC, as in AWS's bills. */
-interface Spent {
-  readonly from: string;
-  readonly to: string;
-  readonly total: { readonly costUsd: number };
-}
-
 /** @returns USD by the end of the month at the rate so far; undefined for a month that is over or has just begun */
-function forecastUsd({ from, to, total }: Spent, now: Date): number | undefined {
+function forecastUsd({ from, to, total }: Money, now: Date): number | undefined {
   const [begin, end] = [Date.parse(from), Date.parse(to)];
   const share = (now.getTime() - begin) / (end - begin);
   return share > 0.03 && share < 1 ? total.costUsd / share : undefined;
 }
 
-/** @param month such as 2026-01 */
+/** Months are those of UTC, as in AWS's bills. @param month such as 2026-01 */
 function monthBefore(month: string): string {
   const [year = 0, number = 1] = month.split('-').map(Number);
   return new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);

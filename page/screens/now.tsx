@@ -1,11 +1,11 @@
 /** The screen "Now": who needs a person, what runs, and each pipeline with its last runs. */
 import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars, Sparkline } from '../charts/bars.tsx';
+import { sparkOf } from '../model/curve.ts';
 import {
   dollarText,
   elapsedText,
   percentText,
-  placeText,
   poolText,
   shortName,
   shortNumber,
@@ -13,42 +13,39 @@ import {
 } from '../model/format.ts';
 import { leadingOf } from '../model/leading.ts';
 import { type Need, needsOf } from '../model/needs.ts';
-import { sparkOf } from '../model/curve.ts';
 import { EventRow, Head, Read, Section } from '../parts/card.tsx';
-import { SendButton } from '../parts/controls.tsx';
+import { Dismiss } from '../parts/dismiss.tsx';
 import { Cells, numbers, Table, TableFrame, wide } from '../parts/table.tsx';
 import { Command, LeftOutText, Pill, RunLink, Time, Usd } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
-import { type AnswerOf, client, inWords } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
 import type { RunItem } from '../state/pages.ts';
 import { useReading } from '../state/readings.ts';
 
-const SPARKS = 20;
+type Runs = Readonly<{ runs: readonly RunItem[] }>;
+
+const LAST = 20;
 /** Each is two calls of its own. */
 const OPEN = 10;
 const POLL_SECONDS = 5;
 const SERIES_POLL_SECONDS = 20;
 const SPARK_POINTS = 40;
-const COST_BASIS = 'billed seconds of all attempts by the price of their pools';
 
-type Pipeline = AnswerOf<'listPipelines'>['pipelines'][number];
-
-export const NowScreen = ({ overview: { pipelines: list, runs } }: { readonly overview: Overview }) => (
+export const NowScreen = ({ overview: { pipelines: list, runs } }: Readonly<{ overview: Overview }>) => (
   <>
-    <Head title="Now">{runs.body !== undefined && <span class="quiet">{todayText(runs.body)}</span>}</Head>
+    <Head title="Now">{runs.body && <span class="quiet">{todayText(runs.body)}</span>}</Head>
     <LeftOutText why={[...(list.body?.unreadable ?? []), ...runs.unreadable]} />
-    <Read of={list} rows={8}>
+    <Read of={list}>
       {({ pipelines, nextToken, unreadable = [] }) =>
         pipelines.length === 0 && unreadable.length === 0 ? (
           <NoPipeline />
         ) : (
-          <Read of={runs} rows={8}>
+          <Read of={runs}>
             {(all) => (
               <>
                 <NeedsYou needs={needsOf(pipelines, all)} onDone={runs.again} />
                 <Open runs={all.filter((run) => !isFinished(run))} />
-                <Pipelines pipelines={pipelines} runs={all} />
+                <Pipelines names={pipelines.map(({ name }) => name)} runs={all} />
                 {nextToken !== undefined && <a href={hrefOf([], { after: nextToken })}>more pipelines</a>}
               </>
             )}
@@ -69,26 +66,35 @@ function todayText(runs: readonly RunItem[]): string {
   return `${open} open · ${ended.length} ended today for ${dollarText(usd)}`;
 }
 
-interface NeedsProps {
-  readonly needs: readonly Need[];
-  readonly onDone: () => void;
-}
-
-const NeedsYou = ({ needs, onDone }: NeedsProps) =>
+const NeedsYou = ({ needs, onDone }: Readonly<{ needs: readonly Need[]; onDone: () => void }>) =>
   needs.length === 0 ? null : (
     <Section title="Needs you">
       <ul class="card events needs">
-        {needs.map((need) =>
-          need.kind === 'failure' ? (
-            <Failed key={need.run.runId} need={need} onDone={onDone} />
-          ) : (
+        {needs.map(({ pipeline, run, text, more }) =>
+          run === undefined ? (
             <EventRow
-              key={need.pipeline}
+              key={pipeline}
               state="warn"
-              bold={<a href={hrefOf(['pipelines', need.pipeline])}>{need.pipeline}</a>}
-              text={`is declared wrongly: ${need.text}`}
+              bold={<a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>}
+              text={`is declared wrongly: ${text}`}
             >
               <Command text="npx tidewheel check" />
+            </EventRow>
+          ) : (
+            <EventRow
+              key={pipeline}
+              state="failed"
+              bold={<RunLink runId={run.runId} />}
+              text={`failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}`}
+              more={more}
+            >
+              <a class="button" href={hrefOf(['runs', run.runId, 'log'])}>
+                Log
+              </a>
+              <a class="button" href={hrefOf(['runs', run.runId])}>
+                Look
+              </a>
+              <Dismiss run={run} onDone={onDone} />
             </EventRow>
           ),
         )}
@@ -96,42 +102,9 @@ const NeedsYou = ({ needs, onDone }: NeedsProps) =>
     </Section>
   );
 
-interface FailedProps {
-  readonly need: Extract<Need, { kind: 'failure' }>;
-  readonly onDone: () => void;
-}
+const COLUMNS = ['run', ...wide('saved'), 'leading metric', ...wide('cost'), 'done by', ...wide('where')];
 
-const Failed = ({ need: { run, text, more }, onDone }: FailedProps) => (
-  <EventRow
-    state="failed"
-    bold={<RunLink runId={run.runId} />}
-    text={`failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}`}
-    more={more}
-  >
-    <a class="button" href={hrefOf(['runs', run.runId, 'log'])}>
-      Log
-    </a>
-    <a class="button" href={hrefOf(['runs', run.runId])}>
-      Look
-    </a>
-    <SendButton
-      text="Dismiss"
-      call={async () => inWords(await client.call('acknowledgeRun', { runId: run.runId }))}
-      onDone={onDone}
-    />
-  </EventRow>
-);
-
-const COLUMNS = [
-  'run',
-  ...wide('saved'),
-  'leading metric',
-  { title: 'cost', isNumber: true, isWide: true },
-  'done by',
-  ...wide('where'),
-];
-
-const Open = ({ runs }: { readonly runs: readonly RunItem[] }) =>
+const Open = ({ runs }: Runs) =>
   runs.length === 0 ? null : (
     <Section title="Running" note={runs.length > OPEN ? `${OPEN} of ${runs.length}` : undefined}>
       <TableFrame caption="open runs" columns={COLUMNS}>
@@ -142,37 +115,45 @@ const Open = ({ runs }: { readonly runs: readonly RunItem[] }) =>
     </Section>
   );
 
-function OpenRow({ run: { runId, status, deadlineAt } }: { readonly run: RunItem }) {
+function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem }>) {
   const { body } = useReading('getRun', { runId }, ({ run }) => (isFinished(run) ? undefined : POLL_SECONDS));
   const name = body?.run.declaration?.training.objective?.metric;
-  const curves = useReading(
-    'getSeries',
-    body && { runId, points: SPARK_POINTS, name },
-    () => SERIES_POLL_SECONDS,
-  );
+  const points = body && { runId, points: SPARK_POINTS, name };
+  const curves = useReading('getSeries', points, () => SERIES_POLL_SECONDS);
   const leading = body && leadingOf(body, curves.body?.series ?? []);
+  const { step = 0, totalSteps = 0 } = (body && savedProgress(body)) ?? {};
+  const { usd = 0, expected } = body?.money ?? {};
+  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
+  const left = Date.parse(deadlineAt ?? '') - end;
+  const attempt = body?.attempts.at(-1);
   const cells = [
     <span class="cell">
       <RunLink runId={runId} />
       <Pill status={status} />
     </span>,
-    body && <Saved view={body} />,
+    totalSteps > 0 && (
+      <>
+        <progress value={step} max={totalSteps} aria-label={`saved work of ${runId}`} />
+        <small>{percentText(step / totalSteps)}</small>
+      </>
+    ),
     leading && (
       <>
         <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
         <small>{`${leading.name} ${leading.value}`}</small>
       </>
     ),
-    body && (
-      <>
-        <Usd usd={body.money.usd} basis={COST_BASIS} />
-        {body.money.expected !== undefined && (
-          <small>{`of ${dollarText(body.money.expected.usd.expected)}`}</small>
-        )}
-      </>
-    ),
-    <DoneBy at={body?.money.expected?.finishAt.expected} deadlineAt={deadlineAt} />,
-    body && whereText(body),
+    <>
+      <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
+      {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
+    </>,
+    <>
+      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
+      {deadlineAt && (
+        <small>{left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`}</small>
+      )}
+    </>,
+    attempt?.outcome === undefined && attempt && poolText(attempt.placement),
   ];
   return (
     <tr>
@@ -181,60 +162,17 @@ function OpenRow({ run: { runId, status, deadlineAt } }: { readonly run: RunItem
   );
 }
 
-function Saved({ view }: { readonly view: AnswerOf<'getRun'> }) {
-  const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
-  if (totalSteps <= 0) return <small>nothing yet</small>;
-  return (
-    <>
-      <progress value={step} max={totalSteps} aria-label={`saved work of ${view.run.runId}`} />
-      <small>{percentText(step / totalSteps)}</small>
-    </>
-  );
-}
-
-const DoneBy = ({
-  at,
-  deadlineAt,
-}: {
-  readonly at: string | undefined;
-  readonly deadlineAt: string | undefined;
-}) => {
-  const end = Math.max(Date.now(), Date.parse(at ?? ''));
-  const left = Date.parse(deadlineAt ?? '') - end;
-  return (
-    <>
-      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt !== undefined && (
-        <small>{left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`}</small>
-      )}
-    </>
-  );
-};
-
-function whereText({ run, attempts }: AnswerOf<'getRun'>): string {
-  const attempt = attempts.at(-1);
-  if (attempt === undefined || attempt.outcome !== undefined) return run.status;
-  const { topology, pool } = attempt.placement;
-  return topology.nodes === 1 ? placeText(pool) : poolText(attempt.placement);
-}
-
-interface PipelinesProps {
-  readonly pipelines: readonly Pipeline[];
-  readonly runs: readonly RunItem[];
-}
-
-const Pipelines = ({ pipelines, runs }: PipelinesProps) => (
+const Pipelines = ({ names, runs }: Runs & Readonly<{ names: readonly string[] }>) => (
   <Section title="Pipelines">
     <Table
       caption="pipelines"
       columns={[
         'pipeline',
-        'last 20 runs',
-        ...wide('newest model', 'its metric over runs'),
-        { title: 'a run costs', isNumber: true, isWide: true },
+        `last ${LAST} runs`,
+        ...wide('newest model', 'its metric over runs', 'a run costs'),
         ...numbers('last run'),
       ]}
-      rows={pipelines.map(({ name }) =>
+      rows={names.map((name) =>
         cellsOf(
           name,
           runs.filter(({ pipeline }) => pipeline === name),
@@ -245,58 +183,45 @@ const Pipelines = ({ pipelines, runs }: PipelinesProps) => (
 );
 
 function cellsOf(name: string, runs: readonly RunItem[]) {
-  const [newest] = runs;
-  const costs = runs.flatMap(({ result }) => result?.costUsd ?? []).slice(0, SPARKS);
+  const costs = runs.flatMap(({ result }) => result?.costUsd ?? []).slice(0, LAST);
   const model = runs.find(({ modelUri }) => modelUri !== undefined);
-  const metric = model?.result?.metric;
-  const values = runs.flatMap(({ result }) =>
-    result?.metric?.name === metric?.name && typeof result?.metric?.value === 'number'
-      ? [result.metric.value]
-      : [],
+  const { metric } = model?.result ?? {};
+  const values = runs.flatMap(
+    ({ result }) => (result?.metric?.name === metric?.name && result?.metric?.value) || [],
   );
   return [
     <a class="run-id" href={hrefOf(['pipelines', name])} title={name} data-row>
       <strong>{shortName(name)}</strong>
     </a>,
-    newest === undefined ? (
+    runs[0] === undefined ? (
       'none: drop data below its incoming/'
     ) : (
-      <Sparks name={name} runs={runs.slice(0, SPARKS).toReversed()} />
+      <Sparks name={name} runs={runs.slice(0, LAST)} />
     ),
     model && (
       <>
         <RunLink runId={model.runId} />
-        {typeof metric?.value === 'number' && <small>{`${metric.name} ${shortNumber(metric.value)}`}</small>}
+        {metric && <small>{`${metric.name} ${shortNumber(metric.value ?? Number.NaN)}`}</small>}
       </>
     ),
-    metric && (
-      <Sparkline label={`${metric.name} of the last runs`} values={values.slice(0, SPARKS).toReversed()} />
-    ),
-    costs.length === 0 ? (
-      ''
-    ) : (
+    <Sparkline label={`${metric?.name} of the last runs`} values={values.slice(0, LAST).toReversed()} />,
+    costs.length > 0 && (
       <Usd usd={costs.reduce((sum, usd) => sum + usd, 0) / costs.length} basis="the mean of its last runs" />
     ),
-    newest && <Time at={newest.createdAt} />,
+    runs[0] && <Time at={runs[0].createdAt} />,
   ];
 }
 
 /** Height is cost, colour is outcome; each bar says both. */
-function Sparks({ name, runs }: { readonly name: string; readonly runs: readonly RunItem[] }) {
-  const bars = runs.map(({ runId, status, result, createdAt, updatedAt }) => ({
-    name: `${runId}: ${status}${result === undefined ? '' : `, ${dollarText(result.costUsd)}`}, ${elapsedText(createdAt, updatedAt)}`,
+function Sparks({ name, runs }: Runs & Readonly<{ name: string }>) {
+  const bars = runs.toReversed().map(({ runId, status, result, createdAt, updatedAt }) => ({
+    name: `${runId}: ${status}${result ? `, ${dollarText(result.costUsd)}` : ''}, ${elapsedText(createdAt, updatedAt)}`,
     value: result?.costUsd ?? 0,
     kind: `is-${status}`,
   }));
   const ended = runs.filter(({ status }) => status === 'succeeded').length;
-  return (
-    <Bars
-      class="sparks"
-      places={SPARKS}
-      label={`last ${runs.length} runs of ${name}: ${ended} succeeded`}
-      bars={bars}
-    />
-  );
+  const label = `last ${runs.length} runs of ${name}: ${ended} succeeded`;
+  return <Bars class="sparks" places={LAST} label={label} bars={bars} />;
 }
 
 const NoPipeline = () => (

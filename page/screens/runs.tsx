@@ -1,8 +1,7 @@
 /** All runs, or those of a pipeline, however many: searched by text, metric and tag, and picked to be compared. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { metricText } from '../../client/amounts.ts';
-import { causeOf, dollarText, elapsedText } from '../model/format.ts';
+import { causeOf, dollarText, elapsedText, shortNumber } from '../model/format.ts';
 import { Empty, Head, Read } from '../parts/card.tsx';
 import { Find } from '../parts/controls.tsx';
 import { numbers, VirtualTable, wide } from '../parts/table.tsx';
@@ -39,7 +38,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
       </Head>
       {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
       <LeftOutText why={pages.unreadable} />
-      <Read of={pages} rows={12}>
+      <Read of={pages}>
         {(runs) =>
           runs.length === 0 && pages.unreadable.length === 0 && !pages.hasMore ? (
             <NoRun pipeline={pipeline} isSearch={where !== ''} />
@@ -81,14 +80,12 @@ const NoRun = ({
     </Empty>
   );
 
-interface ListProps {
-  readonly runs: readonly RunItem[];
-  readonly pages: RunPages;
-  readonly picked: readonly string[];
-  readonly name: string;
-}
-
-function List({ runs, pages, picked, name }: ListProps) {
+function List({
+  runs,
+  pages,
+  picked,
+  name,
+}: Readonly<{ runs: readonly RunItem[]; pages: RunPages; picked: readonly string[]; name: string }>) {
   const differing = differingNames(runs);
   const hasTags = runs.some((run) => tagsOf(run).length > 0);
   const columns = [
@@ -125,6 +122,7 @@ function List({ runs, pages, picked, name }: ListProps) {
     <>
       <p class="quiet">{`${runs.length}${pages.hasMore ? '+' : ''} runs, newest first`}</p>
       <VirtualTable
+        kind="runs"
         caption={`runs of ${name}`}
         columns={columns}
         count={runs.length}
@@ -137,11 +135,10 @@ function List({ runs, pages, picked, name }: ListProps) {
 
 function Outcome({ run: { failure, result, annotation } }: { readonly run: RunItem }) {
   if (failure !== undefined) return <span title={failure}>{causeOf(failure).cause}</span>;
-  const { metric } = result ?? {};
-  const text = metric === undefined ? '' : metricText(metric.name, metric.value);
+  const { name, value } = result?.metric ?? {};
   return (
     <span title={annotation?.note}>
-      <strong>{text}</strong> {annotation?.note}
+      <strong>{typeof value === 'number' && shortNumber(value)}</strong> {name} {annotation?.note}
     </span>
   );
 }

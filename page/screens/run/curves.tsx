@@ -27,84 +27,93 @@ import { address, setQuery } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import { useReading } from '../../state/readings.ts';
 
-type View = AnswerOf<'getRun'>;
-
 /** More than a chart has pixels. */
 const DETAILED_POINTS = 4_000;
+/** With the utilisation, three rows of three. */
 const CURVES = 8;
 
 /** What the address says of all curves. */
 export function shownAxis() {
   const { query } = address.value;
   const x = AXES.find((each) => each === query.get('x')) ?? 'step';
-  const [, from, to] =
-    /^(\d{1,15}(?:\.\d{1,9})?)-(\d{1,15}(?:\.\d{1,9})?)$/.exec(query.get('zoom') ?? '') ?? [];
-  const range = Number(to) > Number(from) ? { from: Number(from), to: Number(to) } : undefined;
+  const ends = /^(\d{1,15}(?:\.\d{1,9})?)-(\d{1,15}(?:\.\d{1,9})?)$/.exec(query.get('zoom') ?? '') ?? [];
+  const [from, to] = [Number(ends[1]), Number(ends[2])];
+  const range = to > from ? { from, to } : undefined;
   return { x, range, isRaw: query.get('lines') === 'raw', isLog: query.get('scale') === 'log' };
 }
 
 const mark = ({ from, to }: Range): void =>
   setQuery({ zoom: `${Math.max(0, from).toFixed(4)}-${Math.max(0, to).toFixed(4)}` });
 
-interface CurvesProps {
-  readonly view: View;
-  readonly series: readonly SeriesView[];
-  readonly leading: string | undefined;
-  readonly busy: UtilisationView | undefined;
-}
-
-export function Curves({ view, series, leading, busy }: CurvesProps) {
+export function Curves({
+  view,
+  series,
+  leading,
+  busy,
+}: Readonly<{
+  view: AnswerOf<'getRun'>;
+  series: readonly SeriesView[];
+  leading: string | undefined;
+  busy: UtilisationView | undefined;
+}>) {
   const { x } = shownAxis();
   const { query } = address.value;
   const axis = useMemo(() => axisOf(x, view), [x, view]);
-  const ordered = useMemo(() => inOrder(series, leading), [series, leading]);
-  const [find, large] = [query.get('curve') ?? '', query.get('large')];
-  const found = ordered.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()));
-  const isWhole = query.get('curves') === 'all' || find !== '';
-  const some = isWhole ? found : found.slice(0, CURVES);
+  const all = useMemo(() => inOrder(series, leading), [series, leading]);
+  const isWhole = query.get('curves') === 'all';
+  const some = isWhole ? all : all.slice(0, CURVES);
   const absent = absenceText(view.attempts, series);
-  const note = `${some.length} of ${ordered.length}${isWhole ? '' : ', those that say most first'}`;
+  const none = isFinished(view.run)
+    ? 'The script printed no number.'
+    : 'The script has printed no number yet.';
+  const note = `${some.length} of ${all.length}, those that say most first`;
   return (
     <Section
       title="Curves"
-      note={ordered.length === 0 ? undefined : note}
-      tools={<Tools all={ordered} axis={axis} isWhole={isWhole} />}
+      note={all.length > 0 && note}
+      tools={<Tools all={all} axis={axis} isWhole={isWhole} />}
     >
       {absent !== undefined && <p class="quiet">{absent}</p>}
-      {ordered.length === 0 && absent === undefined && (
-        <Empty>
-          {isFinished(view.run) ? 'The script printed no number.' : 'The script has printed no number yet.'}
-        </Empty>
-      )}
+      {all.length === 0 && absent === undefined && <Empty>{none}</Empty>}
       <div class="curves">
         {some.map((each) => (
-          <DetailedCurve
+          <Curve
             key={`${each.source} ${each.name} ${each.unit}`}
             series={each}
             axis={axis}
             runId={view.run.runId}
-            isLarge={large === each.name}
+            isLarge={query.get('large') === each.name}
           />
         ))}
-        {busy !== undefined && busy.points.length > 0 && (
-          <Utilisation utilisation={busy} isOnAxis={x === 'time'} />
-        )}
+        {busy && busy.points.length > 0 && <Utilisation busy={busy} isOnAxis={x === 'time'} />}
       </div>
     </Section>
   );
 }
 
-interface ToolsProps {
-  readonly all: readonly SeriesView[];
-  readonly axis: Axis;
-  readonly isWhole: boolean;
-}
+type ToolsProps = Readonly<{ all: readonly SeriesView[]; axis: Axis; isWhole: boolean }>;
 
-function Tools({ all, axis, isWhole }: ToolsProps) {
-  const { x, isRaw, isLog } = shownAxis();
+/** The zoom's buttons do what dragging over a curve does. */
+function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
+  const { x, range, isRaw, isLog } = shownAxis();
+  const ends = all.flatMap(({ points }) =>
+    [points[0], points.at(-1)].flatMap((point) => (point ? xOf(point) : [])),
+  );
+  const { from, to } = range ?? { from: Math.min(...ends), to: Math.max(...ends) };
+  const quarter = (to - from) / 4;
+  const button = (name: string, press: () => void) => (
+    <button type="button" class="plain" onClick={press}>
+      {name}
+    </button>
+  );
+  const moved = (name: string, left: number, right: number) =>
+    button(name, () => mark({ from: from + left * quarter, to: to + right * quarter }));
   return (
     <>
-      <Zoom all={all} axis={axis} />
+      {ends.length > 0 && moved('closer', 1, -1)}
+      {range && moved('earlier', -1, -1)}
+      {range && moved('later', 1, 1)}
+      {range && button('whole run', () => setQuery({ zoom: undefined }))}
       <Choice
         word="x"
         values={AXES}
@@ -115,10 +124,7 @@ function Tools({ all, axis, isWhole }: ToolsProps) {
       <Choice word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
       <Choice word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
       {all.length > CURVES && (
-        <button
-          type="button"
-          onClick={() => setQuery({ curves: isWhole ? undefined : 'all', curve: undefined })}
-        >
+        <button type="button" onClick={() => setQuery({ curves: isWhole ? undefined : 'all' })}>
           {isWhole ? 'Fewer' : `All ${all.length}`}
         </button>
       )}
@@ -126,82 +132,44 @@ function Tools({ all, axis, isWhole }: ToolsProps) {
   );
 }
 
-/** The buttons do what dragging over a curve does. */
-function Zoom({ all, axis: { xOf } }: Pick<ToolsProps, 'all' | 'axis'>) {
-  const marked = shownAxis().range;
-  const ends = all.flatMap(({ points }) =>
-    [points[0], points.at(-1)].flatMap((point) => (point ? [xOf(point)] : [])),
-  );
-  if (ends.length === 0) return null;
-  const { from, to } = marked ?? { from: Math.min(...ends), to: Math.max(...ends) };
-  const quarter = (to - from) / 4;
-  const button = (name: string, press: () => void) => (
-    <button type="button" class="plain" onClick={press}>
-      {name}
-    </button>
-  );
-  return (
-    <>
-      {button('closer', () => mark({ from: from + quarter, to: to - quarter }))}
-      {marked !== undefined && (
-        <>
-          {button('earlier', () => mark({ from: from - quarter, to: to - quarter }))}
-          {button('later', () => mark({ from: from + quarter, to: to + quarter }))}
-          {button('whole run', () => setQuery({ zoom: undefined }))}
-        </>
-      )}
-    </>
-  );
-}
+const xTextOf = ({ name }: Pick<Axis, 'name'>, unit: string): ((x: number) => string) =>
+  ({
+    time: (x: number) => clockText(x * 1000),
+    dollars: (x: number) => `$${x.toFixed(2)}`,
+    step: (x: number) => `${unit} ${shortNumber(x)}`,
+  })[name];
 
-interface CurveProps {
-  readonly series: SeriesView;
-  readonly axis: Axis;
-  readonly runId: string;
-  readonly isLarge: boolean;
-}
-
-/** An overview has few points; a part of it is drawn with all. */
-function DetailedCurve({ series, runId, ...props }: CurveProps) {
-  const { name, source, unit, points, pointCount } = series;
-  const isClose = shownAxis().range !== undefined || props.isLarge;
-  const wanted = isClose && pointCount > points.length ? { runId, points: DETAILED_POINTS, name } : undefined;
-  const { body } = useReading('getSeries', wanted, () => undefined);
-  const whole = body?.series.find((each) => each.source === source && each.unit === unit);
-  return <Curve series={whole ?? series} {...props} />;
-}
-
-export function xTextOf({ name }: Pick<Axis, 'name'>, unit: string): (x: number) => string {
-  if (name === 'time') return (x) => clockText(x * 1000);
-  if (name === 'dollars') return (x) => `$${x.toFixed(2)}`;
-  return (x) => `${unit} ${shortNumber(x)}`;
-}
-
-function Curve({ series, axis, isLarge }: Omit<CurveProps, 'runId'>) {
-  const { name, unit, points } = series;
+/** An overview has few points; a part of it, or a large one, is drawn with more. */
+function Curve({
+  series: few,
+  axis,
+  runId,
+  isLarge,
+}: Readonly<{ series: SeriesView; axis: Axis; runId: string; isLarge: boolean }>) {
+  const { name, source, unit, pointCount } = few;
   const { range, isRaw, isLog } = shownAxis();
-  const isSmooth = !isRaw && points.length > FEW_POINTS;
+  const isThinned = (range !== undefined || isLarge) && pointCount > few.points.length;
+  const wanted = isThinned ? { runId, points: DETAILED_POINTS, name } : undefined;
+  const { body } = useReading('getSeries', wanted, () => undefined);
+  const series = body?.series.find((each) => each.source === source && each.unit === unit) ?? few;
+  const isSmooth = !isRaw && series.points.length > FEW_POINTS;
   const { data, marks } = useMemo(
-    () => columnsOf(series, axis, { isSmooth, isLog }),
+    () => columnsOf(series, axis, isSmooth, isLog),
     [series, axis, isSmooth, isLog],
   );
-  const sign = unitOf(name);
-  const valueText = (value: number): string => `${shortNumber(value)}${sign}`;
-  const [best, last] = [bestOf(series), points.at(-1)];
+  const valueText = (value: number): string => `${shortNumber(value)}${unitOf(name)}`;
+  const best = isMeasure(name) ? bestOf(series) : undefined;
+  const last = series.points.at(-1)?.value;
   return (
     <Chart
       name={name}
-      note={
-        best && isMeasure(name)
-          ? `best ${valueText(best.value)} at ${unit} ${shortNumber(best.position)}`
-          : undefined
-      }
-      last={last === undefined ? '' : last.value === null ? 'no number' : valueText(last.value)}
+      note={best && `best ${valueText(best.value)} at ${unit} ${shortNumber(best.position)}`}
+      last={typeof last === 'number' ? valueText(last) : 'no number'}
       label={`${name} by ${axis.name === 'step' ? unit : axis.name}`}
       axis={`${axis.name} ${axis.name === 'step' ? unit : ''}`}
       range={range}
       onRange={mark}
-      lines={linesOf(isSmooth)}
+      lines={isSmooth ? SMOOTH : RAW}
       data={data}
       marks={marks}
       isLog={isLog}
@@ -214,62 +182,45 @@ function Curve({ series, axis, isLarge }: Omit<CurveProps, 'runId'>) {
   );
 }
 
-const linesOf = (isSmooth: boolean): ChartProps['lines'] => [
-  { label: isSmooth ? 'raw' : 'kept', colour: '--runs', isFaint: isSmooth },
-  ...(isSmooth ? [{ label: 'smooth', colour: '--runs' }] : []),
-  { label: 'lost', colour: '--warn', isDotted: true },
+const LOST = { label: 'lost', colour: '--warn', isDotted: true } as const;
+const RAW: ChartProps['lines'] = [{ label: 'kept', colour: '--runs' }, LOST];
+const SMOOTH: ChartProps['lines'] = [
+  { label: 'raw', colour: '--runs', isFaint: true },
+  { label: 'smooth', colour: '--runs' },
+  LOST,
 ];
 
-interface Drawn {
-  readonly isSmooth: boolean;
-  readonly isLog: boolean;
-}
-
 /** A logarithm knows no 0. */
-function columnsOf(series: SeriesView, axis: Axis, { isSmooth, isLog }: Drawn) {
+function columnsOf(series: SeriesView, axis: Axis, isSmooth: boolean, isLog: boolean) {
   const { x, kept, lost, marks } = curveColumns(series, axis);
   const drawn = (values: readonly (number | null | undefined)[]) =>
-    isLog ? values.map((value) => (typeof value === 'number' && value <= 0 ? null : value)) : [...values];
-  const data: uPlot.AlignedData = [
-    [...x],
-    drawn(kept),
-    ...(isSmooth ? [drawn(smoothed(kept))] : []),
-    drawn(lost),
-  ];
+    values.map((value) => (isLog && typeof value === 'number' && value <= 0 ? null : value));
+  const smooth = isSmooth ? [drawn(smoothed(kept))] : [];
+  const data: uPlot.AlignedData = [[...x], drawn(kept), ...smooth, drawn(lost)];
   return { data, marks };
 }
 
 const tableOf = ({ unit, name, points, lost }: SeriesView): ChartProps['table'] => ({
   columns: [...numbers(unit, name, 'attempt'), 'time', 'state'],
   rows: () =>
-    [points, lost].flatMap((all, isLost) =>
-      all.map(({ position, value, attempt, at }) => [
-        position,
-        String(value),
-        attempt,
-        at,
-        isLost ? 'lost' : 'kept',
-      ]),
+    [points, lost].flatMap((all) =>
+      all.map(({ position, value, attempt, at }) => {
+        const state = all === lost ? 'lost' : 'kept';
+        return [position, String(value), attempt, at, state];
+      }),
     ),
 });
 
 const LINES = [
-  { label: 'CPU', colour: '--runs' },
-  { label: 'GPU', colour: '--on-demand', dash: [8, 3] },
-  { label: 'waiting for data', colour: '--spot', dash: [2, 3] },
-];
+  { label: 'CPU', colour: '--runs', dash: [], key: 'cpuBusy' },
+  { label: 'GPU', colour: '--on-demand', dash: [8, 3], key: 'gpuBusy' },
+  { label: 'waiting for data', colour: '--spot', dash: [2, 3], key: 'waiting' },
+] as const;
 
-/** How busy the hosts were, over all attempts. */
-function Utilisation({
-  utilisation,
-  isOnAxis,
-}: {
-  readonly utilisation: UtilisationView;
-  readonly isOnAxis: boolean;
-}) {
-  const { points, hostsLeftOut } = utilisation;
+/** How busy the hosts were, over all attempts: always by time. */
+function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnAxis: boolean }>) {
+  const { points, hostsLeftOut } = busy;
   const data = useMemo(() => columnsOfUtilisation(points), [points]);
-  const means = [meanOf(points, 'cpuBusy'), meanOf(points, 'gpuBusy'), meanOf(points, 'waiting')];
   const leftOut = hostsLeftOut > 0 ? `; without ${hostsLeftOut} hosts, too many to read` : '';
   return (
     <Chart
@@ -279,26 +230,22 @@ function Utilisation({
       axis="time "
       range={isOnAxis ? shownAxis().range : undefined}
       {...(isOnAxis && { onRange: mark })}
-      lines={LINES}
+      lines={LINES.map(({ dash, ...line }) => ({ ...line, dash: [...dash] }))}
       data={data}
       valueText={percentText}
       extent={[0, 1]}
       xText={xTextOf({ name: 'time' }, '')}
-      legend={LINES.map(({ label }, place) => {
-        const mean = means[place];
+      legend={LINES.map(({ label, key }) => {
+        const mean = meanOf(points, key);
         return mean === undefined ? undefined : `${label}, mean ${percentText(mean)}`;
       })}
       table={{
         columns: ['until', ...numbers('attempt', 'hosts', ...LINES.map(({ label }) => label))],
         rows: () =>
-          points.map(({ at, attempt, hosts, cpuBusy, gpuBusy, waiting }) => [
-            timeText(at),
-            attempt,
-            hosts,
-            percentText(cpuBusy),
-            gpuBusy === undefined ? '' : percentText(gpuBusy),
-            percentText(waiting),
-          ]),
+          points.map(({ at, attempt, hosts, ...shares }) => {
+            const texts = LINES.map(({ key }) => (shares[key] === undefined ? '' : percentText(shares[key])));
+            return [timeText(at), attempt, hosts, ...texts];
+          }),
       }}
     />
   );

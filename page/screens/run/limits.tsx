@@ -4,14 +4,10 @@ import { dollarText } from '../../model/format.ts';
 import { parseLimits, type WrittenLimits } from '../../model/limits.ts';
 import { Action, fieldOf, SendButton } from '../../parts/controls.tsx';
 import { type AnswerOf, client, inWords, type ShownAnswer } from '../../state/api.ts';
-import { DecisionTable } from './decision.tsx';
-import { Otherwise } from './what-if.tsx';
+import { DecisionTable, Otherwise } from './decision.tsx';
 
-interface LimitsProps {
-  readonly view: Pick<AnswerOf<'getRun'>, 'run' | 'attempts'>;
-  /** Reads the run again. */
-  readonly onChange: () => void;
-}
+/** `onChange` reads the run again. */
+type LimitsProps = Readonly<{ view: Pick<AnswerOf<'getRun'>, 'run' | 'attempts'>; onChange: () => void }>;
 
 const EMPTY: WrittenLimits = { deadlineHours: '', budgetUsd: '' };
 
@@ -29,13 +25,12 @@ function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {
   const changed = useSignal<AnswerOf<'putLimits'> | undefined>(undefined);
   const { runId } = run;
   const { deadlineHours = 'none', budgetUsd = 'none' } = run.declaration?.limits ?? {};
-  const attempt = attempts.at(-1)?.attempt;
+  const attempt = String(attempts.at(-1)?.attempt ?? '');
   const field = fieldOf(written);
-  const send = <T,>(call: (limits: Readonly<Record<string, number>>) => Promise<ShownAnswer<T>>) => {
+  const send = async <T,>(call: (limits: Readonly<Record<string, number>>) => Promise<ShownAnswer<T>>) => {
     const asked = parseLimits(written.value);
-    return asked.kind === 'limits'
-      ? call(asked.limits)
-      : Promise.resolve({ kind: 'refused' as const, message: asked.message, waitSeconds: 0 });
+    if (asked.kind === 'limits') return call(asked.limits);
+    return { kind: 'refused' as const, message: asked.message, waitSeconds: 0 };
   };
   return (
     <>
@@ -44,17 +39,15 @@ function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {
         it is: new limits hold from the next look at it, within five minutes.
       </p>
       <div class="tools">
-        {field('deadlineHours', 'deadline in hours', { mode: 'decimal', placeholder: String(deadlineHours) })}
-        {field('budgetUsd', 'budget in USD', { mode: 'decimal', placeholder: String(budgetUsd) })}
+        {field('deadlineHours', 'deadline in hours', String(deadlineHours))}
+        {field('budgetUsd', 'budget in USD', String(budgetUsd))}
       </div>
       <div class="tools">
-        {attempt !== undefined && (
+        {attempt !== '' && (
           <SendButton
             text="What would placement do?"
             call={() =>
-              send(async (limits) =>
-                inWords(await client.call('getWhatIf', { runId, attempt: String(attempt), ...limits })),
-              )
+              send(async (limits) => inWords(await client.call('getWhatIf', { runId, attempt, ...limits })))
             }
             onDone={(body) => {
               foreseen.value = body;
@@ -65,9 +58,7 @@ function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {
         <SendButton
           text="Change the limits"
           kind="primary"
-          call={() =>
-            send(async (limits) => inWords(await client.call('putLimits', { runId, body: limits })))
-          }
+          call={() => send(async (body) => inWords(await client.call('putLimits', { runId, body })))}
           onDone={(body) => {
             foreseen.value = undefined;
             changed.value = body;
@@ -82,19 +73,15 @@ function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {
   );
 }
 
-function Changed({ answer: { limits, placement } }: { readonly answer: AnswerOf<'putLimits'> }) {
+function Changed({ answer: { limits, placement } }: Readonly<{ answer: AnswerOf<'putLimits'> }>) {
   const deadline =
     limits.deadlineHours === undefined ? 'no deadline' : `a deadline of ${limits.deadlineHours} h`;
   const budget = limits.budgetUsd === undefined ? 'no budget' : `a budget of ${dollarText(limits.budgetUsd)}`;
   return (
     <div role="status" class="stack">
       <p>{`The run has ${deadline} and ${budget} now.`}</p>
-      {placement !== undefined && (
-        <>
-          <p class="quiet">With them, the last placement would have been:</p>
-          <DecisionTable decision={placement} />
-        </>
-      )}
+      {placement !== undefined && <p class="quiet">With them, the last placement would have been:</p>}
+      {placement !== undefined && <DecisionTable decision={placement} />}
     </div>
   );
 }

@@ -4,84 +4,57 @@ import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/r
 import { Sparkline } from '../../charts/bars.tsx';
 import { save } from '../../charts/chart.tsx';
 import { type SeriesView, sparkOf } from '../../model/curve.ts';
-import { causeOf, dollarText, elapsedText, percentText, whenText } from '../../model/format.ts';
+import { causeOf, dollarText, elapsedText, percentText, whenText, wordsOf } from '../../model/format.ts';
 import { leadingOf } from '../../model/leading.ts';
-import { Section } from '../../parts/card.tsx';
+import { Section, Vital } from '../../parts/card.tsx';
 import { Action } from '../../parts/controls.tsx';
+import { Dismiss } from '../../parts/dismiss.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Facts, Time, Usd } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';
 import { type AnswerOf, client } from '../../state/api.ts';
-import { wordsOf } from './events.tsx';
-import { Annotation, Dismiss } from './annotation.tsx';
+import { Annotation } from './annotation.tsx';
 
 type View = AnswerOf<'getRun'>;
+type ViewProps = Readonly<{ view: View }>;
+type ChangeProps = Readonly<{ view: View; onChange: () => void }>;
 type Report = NonNullable<View['report']>;
 
-const ON_DEMAND_BASIS = 'what ran, on the same types at On-Demand prices: without the work that Spot lost';
-
-interface VitalsProps {
-  readonly view: View;
-  /** undefined: not read yet */
-  readonly series: readonly SeriesView[] | undefined;
-  readonly now: number;
-}
-
-/** Which metric and how good, how far, when done, what it costs. */
-export const Vitals = ({ view, series, now }: VitalsProps) => (
-  <section class="card vitals" aria-label="vital figures">
-    <Metric view={view} series={series} />
-    <Progress view={view} />
-    {view.report === undefined ? (
-      <DoneBy view={view} now={now} />
-    ) : (
-      <Ended view={view} report={view.report} />
-    )}
-    <Cost view={view} now={now} />
-  </section>
-);
-
-function Metric({ view, series }: Omit<VitalsProps, 'now'>) {
+/** Which metric and how good, how far, when done, what it costs. @param series undefined: not read yet */
+export function Vitals({
+  view,
+  series,
+  now,
+}: Readonly<{ view: View; series: readonly SeriesView[] | undefined; now: number }>) {
   const leading = leadingOf(view, series ?? []);
-  if (leading === undefined)
-    return (
-      <div>
-        <p class="label">metric</p>
-        <p class="quiet">
-          {series === undefined ? '…' : isFinished(view.run) ? 'no number' : 'no number yet'}
-        </p>
-      </div>
-    );
+  const none = series === undefined ? '…' : 'no number yet';
   return (
-    <div>
-      <p class="label">{leading.name}</p>
-      <b>{leading.value}</b>
-      <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
-      <p class="quiet">{leading.note}</p>
-    </div>
+    <section class="card vitals" aria-label="vital figures">
+      <Vital label={leading?.name ?? 'metric'} figure={leading?.value} note={leading?.note ?? none}>
+        {leading && <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />}
+      </Vital>
+      <Progress view={view} />
+      {isFinished(view.run) ? <Ended view={view} /> : <DoneBy view={view} now={now} />}
+      <Cost view={view} now={now} />
+    </section>
   );
 }
 
-function Progress({ view }: { readonly view: View }) {
+function Progress({ view }: ViewProps) {
   const { run, report } = view;
   const { step = 0, totalSteps = 0, unit = 'step' } = savedProgress(view) ?? {};
-  const share = totalSteps > 0 ? step / totalSteps : undefined;
+  const lost = report && report.lostSeconds > 0 ? `, ${durationText(report.lostSeconds)} lost` : '';
+  const some = step > 0 ? `${unit} ${step}` : 'nothing';
+  const isKnown = totalSteps > 0;
   return (
-    <div>
-      <p class="label">{isFinished(run) ? 'Trained' : 'Saved'}</p>
-      <b>{share !== undefined ? percentText(share) : step > 0 ? `${unit} ${step}` : 'nothing'}</b>
-      {share !== undefined && (
-        <>
-          <span class="quiet">{`${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}</span>
-          <progress value={step} max={totalSteps} aria-label="saved work" />
-        </>
-      )}
-      {report !== undefined && (
-        <p class="quiet">
-          {`${report.interruptions} interruptions${report.lostSeconds > 0 ? `, ${durationText(report.lostSeconds)} lost` : ''}`}
-        </p>
-      )}
-    </div>
+    <Vital
+      label={isFinished(run) ? 'Trained' : 'Saved'}
+      figure={isKnown ? percentText(step / totalSteps) : some}
+      beside={isKnown && `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}
+      note={report && `${report.interruptions} interruptions${lost}`}
+    >
+      {isKnown && <progress value={step} max={totalSteps} aria-label="saved work" />}
+    </Vital>
   );
 }
 
@@ -89,99 +62,82 @@ function Progress({ view }: { readonly view: View }) {
 const leftText = (left: number): string =>
   left >= 0 ? `${durationText(left)} before the deadline` : `${durationText(-left)} after the deadline`;
 
-function DoneBy({ view: { run, money }, now }: Pick<VitalsProps, 'view' | 'now'>) {
+function DoneBy({ view: { money }, now }: ViewProps & Readonly<{ now: number }>) {
   const { expected, deadlineAt } = money;
-  if (expected === undefined)
-    return (
-      <div>
-        <p class="label">{isFinished(run) ? 'Ended' : 'Done by'}</p>
-        <p>{isFinished(run) ? <Time at={run.updatedAt} /> : 'not known yet'}</p>
-        <p class="quiet">{deadlineAt === undefined ? 'no deadline' : `deadline ${whenText(deadlineAt)}`}</p>
-      </div>
-    );
+  const due = deadlineAt === undefined ? 'no deadline' : `deadline ${whenText(deadlineAt)}`;
+  if (expected === undefined) return <Vital label="Done by" figure="…" beside="not known yet" note={due} />;
   const { finishAt, basis, lateChance = 0 } = expected;
   // What was expected earlier than now has not come true.
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
-    basis === 'measured' ? 'from what this run has measured' : 'from earlier runs: nothing is measured yet';
+    basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
   const late = lateChance > 0.05 ? `, late with ${Math.round(lateChance * 100)} %` : '';
+  const left = deadlineAt && leftText((Date.parse(deadlineAt) - finish) / 1000);
+  const between = `${whenText(finishAt.low)} to ${whenText(finishAt.high)}`;
   return (
-    <div>
-      <p class="label">Done by</p>
-      <b>{whenText(finish)}</b>
-      <span class="quiet">
-        <Basis
-          of={`90 % between, ${source}`}
-        >{`${whenText(finishAt.low)} to ${whenText(finishAt.high)}`}</Basis>
-      </span>
-      <p class="quiet">
-        {deadlineAt === undefined
-          ? 'no deadline'
-          : `${leftText((Date.parse(deadlineAt) - finish) / 1000)}${late}`}
-      </p>
-    </div>
+    <Vital
+      label="Done by"
+      figure={whenText(finish)}
+      beside={<Basis of={`90 % between, from ${source}`}>{between}</Basis>}
+      note={left === undefined ? due : `${left}${late}`}
+    />
   );
 }
 
-const Ended = ({ view: { run }, report }: { readonly view: View; readonly report: Report }) => (
-  <div>
-    <p class="label">Took</p>
-    <b>{elapsedText(run.createdAt, report.finishedAt)}</b>
-    <span class="quiet">
-      until <Time at={report.finishedAt} />
-    </span>
-    <p class="quiet">{deadlineText(report)}</p>
-  </div>
-);
-
-function deadlineText({ deadline: { at, met }, finishedAt }: Report): string {
-  if (at === undefined) return 'no deadline';
-  const left = (Date.parse(at) - Date.parse(finishedAt)) / 1000;
+function Ended({ view: { run, report, money } }: ViewProps) {
+  const end = report?.finishedAt ?? run.updatedAt;
+  const { at = money.deadlineAt, met } = report?.deadline ?? {};
+  const left = (Date.parse(at ?? '') - Date.parse(end)) / 1000;
   // A run that failed may have had time left.
-  return met === false && left >= 0 ? `deadline ${whenText(at)} not met` : leftText(left);
+  const due = met === false && left >= 0 ? 'deadline not met' : leftText(left);
+  const until = (
+    <>
+      until <Time at={end} />
+    </>
+  );
+  const note = at === undefined ? 'no deadline' : due;
+  return <Vital label="Took" figure={elapsedText(run.createdAt, end)} beside={until} note={note} />;
 }
 
-function Cost({ view: { money, report }, now }: Pick<VitalsProps, 'view' | 'now'>) {
-  const { usdPerSecond, asOf, expected, onDemandUsd, budgetUsd } = money;
+const REPORT_BASIS =
+  'billed seconds of all attempts by the price of their pools, and what was copied between regions';
+const ON_DEMAND_BASIS = 'what ran, on the same types at On-Demand prices: without the work that Spot lost';
+
+function Cost({ view: { money, report }, now }: ViewProps & Readonly<{ now: number }>) {
+  const { usdPerSecond, asOf, expected, budgetUsd } = money;
+  const onDemand = (usd: number, beside?: number) => (
+    <>
+      On-Demand would be <Usd usd={usd} beside={beside} basis={ON_DEMAND_BASIS} />
+      {budgetUsd !== undefined && `; budget ${dollarText(budgetUsd)}`}
+    </>
+  );
   if (report !== undefined)
     return (
-      <div>
-        <p class="label">Cost</p>
-        <b>
-          <Usd
-            usd={report.costUsd}
-            beside={report.onDemandUsd}
-            basis="billed seconds of all attempts by the price of their pools, and what was copied between regions"
-          />
-        </b>
-        <span class="quiet">{`$${savedText(report)} saved`}</span>
-        <p class="quiet">
-          On-Demand would be <Usd usd={report.onDemandUsd} beside={report.costUsd} basis={ON_DEMAND_BASIS} />
-        </p>
-      </div>
+      <Vital
+        label="Cost"
+        figure={<Usd usd={report.costUsd} beside={report.onDemandUsd} basis={REPORT_BASIS} />}
+        beside={`$${savedText(report)} saved`}
+        note={onDemand(report.onDemandUsd, report.costUsd)}
+      />
     );
-  const since = `counted until ${whenText(asOf)}, and since then by ${(usdPerSecond * 3600).toFixed(2)} USD an hour`;
+  const since = `counted until ${whenText(asOf)}, and since then by ${dollarText(usdPerSecond * 3600)} an hour`;
+  const about = expected && (
+    <Basis of={`90 % between ${dollarText(expected.usd.low)} and ${dollarText(expected.usd.high)}`}>
+      {`of about ${dollarText(expected.usd.expected)}`}
+    </Basis>
+  );
   return (
-    <div>
-      <p class="label">Cost</p>
-      <b>
-        <Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />
-      </b>
-      {expected !== undefined && (
-        <Basis of={`90 % between ${dollarText(expected.usd.low)} and ${dollarText(expected.usd.high)}`}>
-          {`of about ${dollarText(expected.usd.expected)}`}
-        </Basis>
-      )}
-      <p class="quiet">
-        On-Demand would be <Usd usd={expected?.onDemandUsd ?? onDemandUsd} basis={ON_DEMAND_BASIS} />
-        {budgetUsd !== undefined && `; budget ${dollarText(budgetUsd)}`}
-      </p>
-    </div>
+    <Vital
+      label="Cost"
+      figure={<Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />}
+      beside={about}
+      note={onDemand(expected?.onDemandUsd ?? money.onDemandUsd)}
+    />
   );
 }
 
 /** What ended the run, in one line; the traceback is one press away. */
-export function Failure({ view: { run }, onChange }: { readonly view: View; readonly onChange: () => void }) {
+export function Failure({ view: { run }, onChange }: ChangeProps) {
   if (run.failure === undefined) return null;
   const { cause, more } = causeOf(run.failure);
   return (
@@ -206,9 +162,8 @@ export function Failure({ view: { run }, onChange }: { readonly view: View; read
 }
 
 /** What came of it, and what one does next with it. */
-export function Model({ view: { run } }: { readonly view: View }) {
-  if (run.modelUri === undefined) return null;
-  return (
+export const Model = ({ view: { run } }: ViewProps) =>
+  run.modelUri === undefined ? null : (
     <section class="card pad stack" aria-label="model">
       <div class="head">
         <h2>Model</h2>
@@ -220,16 +175,9 @@ export function Model({ view: { run } }: { readonly view: View }) {
       </div>
     </section>
   );
-}
-
-interface AdviceProps {
-  readonly verdicts: AnswerOf<'getUtilisation'>['verdicts'];
-  readonly runId: string;
-  readonly isEnded: boolean;
-}
 
 /** The newest verdict in one sentence. */
-export function Advice({ verdicts, runId, isEnded }: AdviceProps) {
+export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisation'>['verdicts'] }>) {
   const newest = verdicts.at(-1)?.attempt;
   const first = verdicts.find(({ attempt }) => attempt === newest);
   if (first === undefined) return null;
@@ -238,19 +186,16 @@ export function Advice({ verdicts, runId, isEnded }: AdviceProps) {
       <span class="pill">doctor</span>
       <p>
         <strong>{wordsOf(first.cause)}</strong>
-        {first.remedy === undefined ? '' : `: ${first.remedy}`}
+        {first.remedy && `: ${first.remedy}`}
       </p>
       <span class="tools">
-        <Action text={isEnded ? 'All advice' : 'All advice…'} title="What the doctor says" isWide>
+        <Action text="All advice…" title="What the doctor says" isWide>
           {() => (
-            <>
-              <Table
-                caption="verdicts of the doctor"
-                columns={[...numbers('attempt'), 'the doctor says', 'what to change']}
-                rows={verdicts.map(({ attempt, cause, remedy = '' }) => [attempt, wordsOf(cause), remedy])}
-              />
-              <Command text={`npx tidewheel doctor ${runId}`} />
-            </>
+            <Table
+              caption="verdicts of the doctor"
+              columns={[...numbers('attempt'), 'the doctor says', 'what to change']}
+              rows={verdicts.map(({ attempt, cause, remedy }) => [attempt, wordsOf(cause), remedy])}
+            />
           )}
         </Action>
       </span>
@@ -259,40 +204,34 @@ export function Advice({ verdicts, runId, isEnded }: AdviceProps) {
 }
 
 /** Whose it is, which code, its report and notes: read once, so they stand last. */
-export function Details({ view, onChange }: { readonly view: View; readonly onChange: () => void }) {
-  const { run, report, money } = view;
-  const { owner } = run.declaration ?? {};
+export function Details({ view: { run, report, money }, onChange }: ChangeProps) {
+  const { declaration, annotation } = run;
+  const tags = Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('='));
+  const lost = `${durationText(money.lost.seconds)}, ${dollarText(money.lost.usd)}`;
+  const tools = (
+    <>
+      {report !== undefined && (
+        <button type="button" onClick={() => void saveReport(run.runId)}>
+          Report as JSON
+        </button>
+      )}
+      <Annotation run={run} onDone={onChange} />
+    </>
+  );
   return (
-    <Section
-      title="Details"
-      tools={
-        <>
-          {report !== undefined && (
-            <button type="button" onClick={() => void saveReport(run.runId)}>
-              Report as JSON
-            </button>
-          )}
-          <Annotation run={run} onDone={onChange} />
-        </>
-      }
-    >
+    <Section title="Details" tools={tools}>
       <div class="card pad stack">
-        {run.annotation?.note !== undefined && <p>{run.annotation.note}</p>}
+        {annotation?.note && <p>{annotation.note}</p>}
         <Facts
           items={[
             ['began', <Time at={run.createdAt} />],
             ['started by', run.request?.requestedBy ?? run.trigger],
-            ['owner', owner],
-            ['tags', tagsOf(run).join(', ') || undefined],
+            ['owner', declaration?.owner],
+            ['tags', [...tags, ...(annotation?.tags ?? [])].join(', ')],
             ['code', codeText(run)],
-            ['of the cost', sharesText(money)],
-            [
-              'lost work',
-              money.lost.seconds > 0
-                ? `${durationText(money.lost.seconds)}, ${dollarText(money.lost.usd)}`
-                : undefined,
-            ],
-            ...reportItems(report),
+            ['of the cost', money.usd > 0 && sharesText(money)],
+            ['lost work', money.lost.seconds > 0 && lost],
+            ...(report === undefined ? [] : reportItems(report)),
           ]}
         />
       </div>
@@ -302,21 +241,11 @@ export function Details({ view, onChange }: { readonly view: View; readonly onCh
 
 async function saveReport(runId: string): Promise<void> {
   const answer = await client.call('getReport', { runId });
-  if (answer.kind === 'ok')
-    save(
-      `${runId}-report.json`,
-      new Blob([JSON.stringify(answer.body, undefined, 2)], { type: 'application/json' }),
-    );
+  if (answer.kind === 'ok') save(`${runId}-report.json`, JSON.stringify(answer.body, undefined, 2));
 }
 
-const tagsOf = ({ declaration, annotation }: View['run']): readonly string[] => [
-  ...Object.entries(declaration?.tags ?? {}).map(([tag, value]) => `${tag}=${value}`),
-  ...(annotation?.tags ?? []),
-];
-
 /** Where the money went: by purchase option, and what was lost. */
-function sharesText({ usd, byPurchaseOption, lost }: View['money']): string | undefined {
-  if (usd <= 0) return undefined;
+function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
   const parts = byPurchaseOption.map(
     ({ purchaseOption, usd: part }) =>
       `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${percentText(part / usd)}`,
@@ -324,14 +253,12 @@ function sharesText({ usd, byPurchaseOption, lost }: View['money']): string | un
   return `${parts.join(', ')}; lost ${percentText(lost.usd / usd)}`;
 }
 
-function reportItems(report: Report | undefined): (readonly [string, preact.ComponentChildren])[] {
-  if (report === undefined) return [];
-  const { metrics, onDemandNode: node, fileSystemsUsd: files } = report;
-  const nodeBasis = 'the same useful work on the cheapest single On-Demand node that could have done it';
-  const filesBasis = 'their storage at its price a month, while an attempt asked for capacity or trained';
-  return [
-    ['metrics', metricTexts(metrics).join(', ') || undefined],
-    [`on one ${node?.instanceType}`, node && <Usd usd={node.usd} basis={nodeBasis} />],
-    ['file systems', files === undefined ? undefined : <Usd usd={files} basis={filesBasis} />],
-  ];
-}
+const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
+const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
+
+const reportItems = ({ metrics, onDemandNode: node, fileSystemsUsd: files }: Report) =>
+  [
+    ['metrics', metricTexts(metrics).join(', ')],
+    [`on one ${node?.instanceType}`, node && <Usd usd={node.usd} basis={NODE_BASIS} />],
+    ['file systems', files && <Usd usd={files} basis={FILES_BASIS} />],
+  ] as const;

@@ -4,45 +4,36 @@ import { LifeLineCard } from '../../charts/life-line.tsx';
 import { leadingName } from '../../model/leading.ts';
 import { lifeLineOf } from '../../model/life-line.ts';
 import { verdictMarks } from '../../model/utilisation-rows.ts';
-import { Empty, Read, Section, Skeleton } from '../../parts/card.tsx';
-import { Choice } from '../../parts/controls.tsx';
+import { Empty, Read, Section } from '../../parts/card.tsx';
+import { Action, Choice } from '../../parts/controls.tsx';
 import { Command, Pill } from '../../parts/text.tsx';
 import { address, hrefOf } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import { useClock } from '../../state/clock.ts';
 import { useReading } from '../../state/readings.ts';
 import { Curves, shownAxis } from './curves.tsx';
-import { DecisionTable } from './decision.tsx';
+import { DecisionTable, WhatIf } from './decision.tsx';
 import { Events } from './events.tsx';
 import { Log } from './log.tsx';
 import { Advice, Details, Failure, Model, Vitals } from './overview.tsx';
 import { Steering } from './steering.tsx';
-import { WhatIfForm } from './what-if.tsx';
 
 /** An event is seen within two seconds of its time. */
 const POLL_SECONDS = 1.25;
 const SERIES_POLL_SECONDS = 5;
+const PLACEMENTS_POLL_SECONDS = 15;
 /** A point stands for ten seconds or more. */
 const UTILISATION_POLL_SECONDS = 20;
-const PLACEMENTS_POLL_SECONDS = 15;
 const POINTS = 500;
 
-const TABS = [
-  ['', 'Overview'],
-  ['log', 'Log'],
-  ['why', 'Why here'],
-  ['declaration', 'Declaration'],
-] as const;
+const TABS = ['Overview', 'Log', 'Why here', 'Declaration'] as const;
+/** In the address; that of the overview is empty. */
+const pathOf = (tab: string): string => tab.split(' ', 1)[0]?.toLowerCase().replace('overview', '') ?? '';
 
 type View = AnswerOf<'getRun'>;
 
-interface RunScreenProps {
-  readonly runId: string;
-  /** Of the address; empty for the overview. */
-  readonly tab: string;
-}
-
-export function RunScreen({ runId, tab }: RunScreenProps) {
+/** @param tab of the address */
+export function RunScreen({ runId, tab }: Readonly<{ runId: string; tab: string }>) {
   const run = useReading(
     'getRun',
     { runId },
@@ -50,45 +41,13 @@ export function RunScreen({ runId, tab }: RunScreenProps) {
     (view) => `${view.run.status} ${view.timelineCount}`,
   );
   const [, pipeline = runId, number = ''] = /^(.*?)-((?:probe-)?\d+)$/.exec(runId) ?? [];
-  return (
-    <>
-      <nav class="quiet" aria-label="where">
-        <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
-        {` / run ${number.replace(/^0+(?=\d)/, '')}`}
-      </nav>
-      <div class="head">
-        <h1>{runId}</h1>
-        {run.body !== undefined && (
-          <>
-            <Pill status={run.body.run.status} />
-            <span class="tools">
-              <Steering view={run.body} onChange={run.again} />
-            </span>
-          </>
-        )}
-      </div>
-      <Read of={run} rows={8}>
-        {(view) => <Tabs view={view} tab={tab} onChange={run.again} />}
-      </Read>
-    </>
-  );
-}
-
-interface TabsProps {
-  readonly view: View;
-  readonly tab: string;
-  readonly onChange: () => void;
-}
-
-function Tabs({ view, tab, onChange }: TabsProps) {
-  const { runId, pipeline, declaration } = view.run;
   const tabs = (
     <nav class="tabs" aria-label="of this run">
-      {TABS.map(([path, text]) => (
+      {TABS.map((text) => (
         <a
-          key={path}
-          href={hrefOf(['runs', runId, path].filter(Boolean))}
-          aria-current={path === tab ? 'page' : undefined}
+          key={text}
+          href={hrefOf(['runs', runId, pathOf(text)].filter(Boolean))}
+          aria-current={pathOf(text) === tab ? 'page' : undefined}
         >
           {text}
         </a>
@@ -97,51 +56,56 @@ function Tabs({ view, tab, onChange }: TabsProps) {
       <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
     </nav>
   );
-  if (tab === '') return <Overview view={view} tabs={tabs} onChange={onChange} />;
   return (
     <>
-      {tabs}
-      {tab === 'log' && <Log runId={runId} />}
-      {tab === 'why' && <Why runId={runId} isEnded={isFinished(view.run)} />}
-      {tab === 'declaration' && <Declaration declaration={declaration} pipeline={pipeline} />}
+      <nav class="quiet" aria-label="where">
+        <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
+        {` / run ${number.replace(/^0+(?=\d)/, '')}`}
+      </nav>
+      <div class="head">
+        <h1>{runId}</h1>
+        {run.body && <Pill status={run.body.run.status} />}
+        <span class="tools">{run.body && <Steering view={run.body} onChange={run.again} />}</span>
+      </div>
+      {tab !== '' && tabs}
+      <Read of={run}>
+        {(view) => {
+          if (tab === 'log') return <Log runId={runId} />;
+          if (tab === 'why') return <Why runId={runId} isEnded={isFinished(view.run)} />;
+          if (tab === 'declaration') return <Declaration run={view.run} />;
+          return <Overview view={view} tabs={tabs} onChange={run.again} />;
+        }}
+      </Read>
     </>
   );
 }
 
-interface OverviewProps extends Omit<TabsProps, 'tab'> {
-  readonly tabs: preact.ComponentChildren;
-}
-
-function Overview({ view, tabs, onChange }: OverviewProps) {
-  const { run } = view;
-  const { runId } = run;
-  const isEnded = isFinished(run);
+function Overview({
+  view,
+  tabs,
+  onChange,
+}: Readonly<{ view: View; tabs: preact.ComponentChildren; onChange: () => void }>) {
+  const { runId } = view.run;
+  const isEnded = isFinished(view.run);
   const now = useClock(!isEnded);
-  const busy = useReading('getUtilisation', { runId }, () =>
-    isEnded ? undefined : UTILISATION_POLL_SECONDS,
-  );
-  const curves = useReading('getSeries', { runId, points: POINTS }, () =>
-    isEnded ? undefined : SERIES_POLL_SECONDS,
-  );
-  const series = curves.body?.series;
+  const every = (seconds: number) => () => (isEnded ? undefined : seconds);
+  const busy = useReading('getUtilisation', { runId }, every(UTILISATION_POLL_SECONDS));
+  const curves = useReading('getSeries', { runId, points: POINTS }, every(SERIES_POLL_SECONDS));
   const { x, range } = shownAxis();
   const onLine = x === 'time' && range ? { from: range.from * 1000, to: range.to * 1000 } : undefined;
   const verdicts = busy.body?.verdicts ?? [];
+  const line = lifeLineOf(view, now, verdictMarks(verdicts));
   return (
     <>
       <Failure view={view} onChange={onChange} />
-      <Vitals view={view} series={series} now={now} />
+      <Vitals view={view} series={curves.body?.series} now={now} />
       <Model view={view} />
-      <Advice verdicts={verdicts} runId={runId} isEnded={isEnded} />
-      <LifeLineCard
-        line={lifeLineOf(view, now, verdictMarks(verdicts))}
-        range={onLine}
-        now={isEnded ? undefined : now}
-      />
+      <Advice verdicts={verdicts} />
+      <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />
       {tabs}
-      <Read of={curves} rows={6}>
-        {({ series: all }) => (
-          <Curves view={view} series={all} leading={leadingName(view, all)} busy={busy.body} />
+      <Read of={curves}>
+        {({ series }) => (
+          <Curves view={view} series={series} leading={leadingName(view, series)} busy={busy.body} />
         )}
       </Read>
       <Events view={view} />
@@ -155,13 +119,8 @@ function Overview({ view, tabs, onChange }: OverviewProps) {
   );
 }
 
-interface DeclarationProps {
-  readonly declaration: object | undefined;
-  readonly pipeline: string;
-}
-
-/** The tab "Declaration": what the run was declared to be, as it was pinned at the close of its batch. */
-const Declaration = ({ declaration, pipeline }: DeclarationProps) => (
+/** What the run was declared to be, as it was pinned at the close of its batch. */
+const Declaration = ({ run: { declaration, pipeline } }: Pick<View, 'run'>) => (
   <>
     {declaration === undefined ? (
       <Empty>Its batch is not closed yet: until then it follows the declaration of {pipeline}.</Empty>
@@ -174,44 +133,27 @@ const Declaration = ({ declaration, pipeline }: DeclarationProps) => (
   </>
 );
 
-/** The tab "Why here": what each placement considered, and what it would have chosen otherwise. */
-function Why({ runId, isEnded }: { readonly runId: string; readonly isEnded: boolean }) {
-  const list = useReading('listPlacements', { runId }, () => (isEnded ? undefined : PLACEMENTS_POLL_SECONDS));
-  return (
-    <Read of={list}>
-      {({ placements }) => {
-        const last = placements.at(-1);
-        if (last === undefined)
-          return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
-        const chosen = Number(address.value.query.get('attempt') ?? last.attempt);
-        return (
-          <Section
-            title="Placement"
-            tools={
-              <Choice
-                word="attempt"
-                values={placements.map(({ attempt }) => attempt)}
-                chosen={chosen}
-                text={(attempt) => `attempt ${attempt}`}
-              />
-            }
-          >
-            <One key={chosen} runId={runId} attempt={chosen} />
-            <Command text={`npx tidewheel why ${runId} --attempt ${chosen}`} />
-          </Section>
-        );
-      }}
-    </Read>
+/** What each placement considered, and what it would have chosen otherwise. */
+function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) {
+  const every = isEnded ? undefined : PLACEMENTS_POLL_SECONDS;
+  const list = useReading('listPlacements', { runId }, () => every);
+  const attempts = list.body?.placements.map(({ attempt }) => attempt) ?? [];
+  const chosen = address.value.query.get('attempt') ?? attempts.at(-1)?.toString();
+  const one = useReading('getPlacement', chosen ? { runId, attempt: chosen } : undefined, () => undefined);
+  if (list.body !== undefined && attempts.length === 0)
+    return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
+  const tools = (
+    <Choice word="attempt" values={attempts} chosen={Number(chosen)} text={(each) => `attempt ${each}`} />
   );
-}
-
-function One({ runId, attempt }: { readonly runId: string; readonly attempt: number }) {
-  const { body } = useReading('getPlacement', { runId, attempt: String(attempt) }, () => undefined);
-  if (body === undefined) return <Skeleton />;
   return (
-    <>
-      <DecisionTable decision={body.decision} />
-      <WhatIfForm runId={runId} attempt={attempt} />
-    </>
+    <Section title="Placement" tools={tools}>
+      <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
+      <div class="tools">
+        <Action text="What if…" title="What if…" isWide>
+          {() => <WhatIf runId={runId} attempt={Number(chosen)} />}
+        </Action>
+        <Command text={`npx tidewheel why ${runId} --attempt ${chosen ?? 1}`} />
+      </div>
+    </Section>
   );
 }

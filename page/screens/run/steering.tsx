@@ -1,6 +1,5 @@
 /** What a person can do to a run, each with its consequence before it. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { Action, SendButton } from '../../parts/controls.tsx';
@@ -9,36 +8,49 @@ import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { Limits } from './limits.tsx';
 
 type View = AnswerOf<'getRun'>;
-
-interface SteeringProps {
-  readonly view: View;
-  /** Reads the run again. */
-  readonly onChange: () => void;
-}
+/** `onChange` reads the run again. */
+type SteeringProps = Readonly<{ view: View; onChange: () => void }>;
 
 export function Steering({ view, onChange }: SteeringProps) {
-  const { run } = view;
-  if (!isFinished(run)) {
-    if (run.stop !== undefined)
-      return <span role="status">{`Is being stopped, as ${run.stop.requestedBy} asked.`}</span>;
-    return (
+  const { runId, status, stop, checkpointDeletion: asked, expired = [] } = view.run;
+  if (!isFinished(view.run))
+    return stop !== undefined ? (
+      <span role="status">{`Is being stopped, as ${stop.requestedBy} asked.`}</span>
+    ) : (
       <>
         <Limits view={view} onChange={onChange} />
         <Stop view={view} onChange={onChange} />
       </>
     );
-  }
+  const hasCheckpoints = savedProgress(view) !== undefined && !expired.includes('checkpoints');
+  const remove = async () => inWords(await client.call('deleteCheckpoints', { runId }));
   return (
     <>
-      {run.status === 'succeeded' && <Again view={view} />}
-      {(run.status === 'failed' || run.status === 'stopped') && <Retry view={view} onChange={onChange} />}
-      <Checkpoints view={view} onChange={onChange} />
+      {status === 'succeeded' && (
+        <Action text="Run again…" title="Run this again">
+          {() => <Again view={view} />}
+        </Action>
+      )}
+      {(status === 'failed' || status === 'stopped') && <Retry view={view} onChange={onChange} />}
+      {hasCheckpoints && asked !== undefined && (
+        <span role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</span>
+      )}
+      {hasCheckpoints && asked === undefined && (
+        <Action text="Delete checkpoints…" title="Delete its checkpoints">
+          {() => (
+            <>
+              <p>A retry would train from the start then. Model, report and data stay.</p>
+              <SendButton text="Delete" kind="danger" call={remove} onDone={onChange} />
+            </>
+          )}
+        </Action>
+      )}
     </>
   );
 }
 
 function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
-  const stop = async (mode: 'afterSave' | 'now') =>
+  const stop = (mode: 'afterSave' | 'now') => async () =>
     inWords(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
   return (
@@ -50,13 +62,8 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
             packs does so to the end.
           </p>
           {trains && <p>{unsavedText(progress)}</p>}
-          <SendButton
-            text="Stop after a save"
-            kind="primary"
-            call={() => stop('afterSave')}
-            onDone={onChange}
-          />
-          <SendButton text="Stop now" kind="danger" call={() => stop('now')} onDone={onChange} />
+          <SendButton text="Stop after a save" kind="primary" call={stop('afterSave')} onDone={onChange} />
+          <SendButton text="Stop now" kind="danger" call={stop('now')} onDone={onChange} />
         </>
       )}
     </Action>
@@ -70,13 +77,12 @@ function unsavedText(progress: View['progress']): string {
 }
 
 function Retry({ view, onChange }: SteeringProps) {
-  const { run } = view;
   const progress = savedProgress(view);
   const from =
     progress === undefined
       ? 'There is no checkpoint: it trains from the start.'
       : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
-  const retry = async () => inWords(await client.call('retryRun', { runId: run.runId, body: {} }));
+  const retry = async () => inWords(await client.call('retryRun', { runId: view.run.runId, body: {} }));
   return (
     <Action text="Retry…" title="Retry this run" kind="primary">
       {() => (
@@ -89,56 +95,23 @@ function Retry({ view, onChange }: SteeringProps) {
   );
 }
 
-const Again = ({ view: { run } }: Pick<SteeringProps, 'view'>) => (
-  <Action text="Run again…" title="Run this again">
-    {() => <AgainForm run={run} />}
-  </Action>
-);
-
-/** Of a run's declaration: what was given to the script. */
-const parametersOf = ({ declaration }: View['run']): readonly (readonly [string, unknown])[] =>
-  Object.entries(declaration?.training.hyperparameters ?? {});
-
-function AgainForm({ run }: Pick<View, 'run'>) {
+function Again({ view: { run } }: Pick<SteeringProps, 'view'>) {
   // One request, however often its button is pressed after a call without an answer.
   const clientToken = useSignal(crypto.randomUUID());
   const body = { again: run.runId, clientToken: clientToken.value };
-  const show = (started: { readonly runId: string } | undefined): void => {
-    if (started !== undefined) location.hash = hrefOf(['runs', started.runId]);
-  };
-  const [name = 'lr', value = '1e-4'] = parametersOf(run)[0]?.map(String) ?? [];
+  const [given = ['lr', '1e-4']] = Object.entries(run.declaration?.training.hyperparameters ?? {});
   return (
     <>
       <p>A new run trains with the settings, the data and the source of this one, and costs as much again.</p>
       <p>
-        With other settings: <code>{`tidewheel run --again ${run.runId} --set ${name}=${value}`}</code>
+        With other settings: <code>{`tidewheel run --again ${run.runId} --set ${given.join('=')}`}</code>
       </p>
       <SendButton
         text="Run again"
         kind="primary"
         call={async () => inWords(await client.call('startRun', { name: run.pipeline, body }))}
-        onDone={show}
+        onDone={(started) => started && (location.hash = hrefOf(['runs', started.runId]))}
       />
     </>
-  );
-}
-
-function Checkpoints({ view, onChange }: SteeringProps): ComponentChildren {
-  const { runId, checkpointDeletion: asked, expired = [] } = view.run;
-  if (savedProgress(view) === undefined || expired.includes('checkpoints')) return null;
-  if (asked !== undefined)
-    return (
-      <span role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</span>
-    );
-  const remove = async () => inWords(await client.call('deleteCheckpoints', { runId }));
-  return (
-    <Action text="Delete checkpoints…" title="Delete its checkpoints">
-      {() => (
-        <>
-          <p>A retry would train from the start then. Model, report and data stay.</p>
-          <SendButton text="Delete" kind="danger" call={remove} onDone={onChange} />
-        </>
-      )}
-    </Action>
   );
 }

@@ -314,7 +314,7 @@ describe('the page', () => {
     expect(await page.locator('.legend').last().textContent()).toBe(
       'CPU, mean 50 %waiting for data, mean 30 %',
     );
-    expect(await page.locator('path.verdict title').first().textContent()).toContain(
+    expect(await page.locator('path.mark-doctor title').first().textContent()).toContain(
       `doctor on attempt 1: too-few-workers, ${HOSTILE}`,
     );
     await page.getByLabel('more of utilisation').click();

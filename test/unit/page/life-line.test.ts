@@ -54,11 +54,13 @@ it('counts all work as lost without a save', () => {
   if (first === undefined) throw new Error('no attempt');
   const handedOn = { ...first, progressAfter: progressOf(0, { updatedAt: AT }) };
   expect(spansOf(view({ attempts: [handedOn] }))).toContainEqual(['lost', 150, 400]);
-  expect(lifeLineOf(view({ attempts: [handedOn] }), START + 500_000).saves).toEqual([]);
+  expect(lifeLineOf(view({ attempts: [handedOn] }), START + 500_000).marks).toEqual([]);
 });
 
 it('marks the saves of each attempt', () => {
-  expect(lifeLineOf(view(), START + 500_000).saves).toEqual([{ at: START + 300_000, step: 40 }]);
+  expect(lifeLineOf(view(), START + 500_000).marks).toEqual([
+    { kind: 'save', at: START + 300_000, text: 'saved 40' },
+  ]);
 });
 
 it('ends a failed run at its last change', () => {

@@ -35,6 +35,10 @@ it('means leave out hosts without a GPU', () => {
 it('an attempt has one mark of its verdicts', () => {
   const verdict = { attempt: 1, at: AT, cause: 'too-few-workers', remedy: 'load with 4 workers' };
   expect(verdictMarks([verdict, { attempt: 1, at: AT, cause: 'download' }])).toEqual([
-    { at: Date.parse(AT), text: 'doctor on attempt 1: too-few-workers, load with 4 workers; download' },
+    {
+      kind: 'doctor',
+      at: Date.parse(AT),
+      text: 'doctor on attempt 1: too-few-workers, load with 4 workers; download',
+    },
   ]);
 });

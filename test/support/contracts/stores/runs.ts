@@ -101,9 +101,29 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     const { declaration: _, ...shown } = closed;
     expect(await listed()).toEqual({
       ...shown,
-      listed: { deadlineHours: deadlineHoursOf(declaration.limits), owner: 'ada' },
+      listed: { deadlineHours: deadlineHoursOf(declaration.limits), owner: 'ada', hyperparameters: {} },
     });
     expect(await runs.get(run.runId)).toEqual(closed);
+  });
+
+  it('lists what a person said, whatever changes later', async () => {
+    const { runs, pipelines } = await open();
+    const run = runOf('begun-noted', 1, { createdAt: '2017-05-01T08:00:00.000Z' });
+    await pipelines.ensure('begun-noted', { firstBatch: 1, at: AT });
+    await runs.create(run);
+    const declaration = declarationOf('begun-noted');
+    const closed = await runs.closeBatch(run, { at: LATER, declaration });
+    const annotation = { at: LATER, requestedBy: 'ada', note: 'good', tags: ['baseline'] };
+    const noted = await runs.annotate(closed, { annotation });
+    expect(noted).toEqual({ ...closed, annotation });
+    const said = async () =>
+      (await runs.listBegun({ limit: 1, before: '2017-06' })).runs[0]?.listed?.annotation;
+    expect(await said()).toEqual(annotation);
+    await runs.update(run.runId, { declaration: { ...declaration, owner: 'bob' }, updatedAt: LATER });
+    expect(await said()).toEqual(annotation);
+    await runs.annotate(noted, { annotation: undefined });
+    expect(await said()).toBeUndefined();
+    await expect(runs.annotate(runOf('begun-noted', 9), {})).rejects.toThrow('begun-noted-000009');
   });
 
   it('lists open runs until they are finished', async () => {
