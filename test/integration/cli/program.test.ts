@@ -79,7 +79,7 @@ it('checks a declaration without a deployment', async () => {
   expect(declaration.problems.map(({ path: at }) => at)).toContain('training.strategy');
 });
 
-it('asks nobody for a version, help or wrong verb', async () => {
+it('loads no verb for help or a version', async () => {
   const alone = path.join(folder, 'alone');
   await mkdir(alone);
   for (const file of await readdir(made))
@@ -105,7 +105,7 @@ it('runs on every Node at hand, from any folder', async () => {
   expect(versions.size).toBeGreaterThan(0);
 });
 
-it('of a clone is built again when a source changed', async () => {
+it('is built again when a source changed', async () => {
   const version = () => run(process.execPath, [path.join(ROOT, 'cli/tidewheel.mjs'), '--version']);
   await version();
   const file = path.join(ROOT, '.tidewheel/program/record.json');
