@@ -7,7 +7,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import * as z from 'zod';
 import project from '../package.json' with { type: 'json' };
-import { about } from './command/about.ts';
+import { about } from './about.ts';
 import { pythonText } from './init/programs.ts';
 import { buildPage } from './page/page-files.ts';
 
@@ -35,7 +35,7 @@ const madeNow = (file: string, contents: () => Promise<string>): Plugin => ({
 
 /** Help, completions and version load no verb. */
 const knownAbout = madeNow(
-  'command/about',
+  'about',
   async () => `const all = ${JSON.stringify(await about())};\nexport const about = async () => all;`,
 );
 

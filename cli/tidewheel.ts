@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { outliveReaders, UsageError } from '@tidewheel/kit/command-line.ts';
 import { nearest } from '@tidewheel/kit/nearest.mjs';
-import type { About } from './command/about.ts';
+import type { About } from './about.ts';
 import { SHELLS } from './command/completion.ts';
 import type { Surroundings } from './command/context.ts';
 import { EXIT, endingOf } from './command/exit.ts';
@@ -19,7 +19,7 @@ import { VERBS } from './verbs.ts';
 const OTHERS = ['help', 'completion'] as const;
 
 const loaders = new Map<string, () => Promise<{ readonly verb: Verb }>>(Object.entries(VERBS));
-const about = async (): Promise<About> => (await import('./command/about.ts')).about();
+const about = async (): Promise<About> => (await import('./about.ts')).about();
 
 async function main([name, ...args]: readonly string[], surroundings: Surroundings): Promise<number> {
   const { terminal } = surroundings;

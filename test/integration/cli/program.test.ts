@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promi
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
+import project from '../../../package.json' with { type: 'json' };
 import { folderOfSuite } from '../../support/folders.ts';
 import { startApi } from '../../support/world/api-server.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -79,14 +80,14 @@ it('checks a declaration without a deployment', async () => {
   expect(declaration.problems.map(({ path: at }) => at)).toContain('training.strategy');
 });
 
-it('asks nobody for a version, help or wrong verb', async () => {
+it('loads no verb for help or a version', async () => {
   const alone = path.join(folder, 'alone');
   await mkdir(alone);
   for (const file of await readdir(made))
     if (/^(tidewheel|main-|about-|chunk-)/.test(file))
       await cp(path.join(made, file), path.join(alone, file));
   const ask = (...words: string[]) => run(process.execPath, [path.join(alone, 'tidewheel.mjs'), ...words]);
-  expect((await ask('--version')).stdout).toBe('0.1.0\n');
+  expect((await ask('--version')).stdout).toBe(`${project.version}\n`);
   expect((await ask('watch', '--help')).stdout).toContain('--exit-status');
   await expect(ask('wacht')).rejects.toMatchObject({ code: 8 });
 });
@@ -105,7 +106,7 @@ it('runs on every Node at hand, from any folder', async () => {
   expect(versions.size).toBeGreaterThan(0);
 });
 
-it('of a clone is built again when a source changed', async () => {
+it('is built again when a source changed', async () => {
   const version = () => run(process.execPath, [path.join(ROOT, 'cli/tidewheel.mjs'), '--version']);
   await version();
   const file = path.join(ROOT, '.tidewheel/program/record.json');
@@ -113,7 +114,7 @@ it('of a clone is built again when a source changed', async () => {
   const { entry, inputs } = JSON.parse(record) as { entry: string; inputs: [string, number, number][] };
   const [[name, size, changed] = ['', 0, 0], ...others] = inputs;
   await writeFile(file, JSON.stringify({ entry, inputs: [[name, size, changed - 1], ...others] }));
-  expect((await version()).stdout).toBe('0.1.0\n');
+  expect((await version()).stdout).toBe(`${project.version}\n`);
   expect(await readFile(file, 'utf8')).toBe(record);
 });
 

@@ -36,7 +36,7 @@ it.each([
   ['/clone/cli/tidewheel.mjs', { PATH: '/bin:/clone/cli' }, '/clone/cli/tidewheel.mjs'],
   ['/my clone/tidewheel', {}, "'/my clone/tidewheel'"],
   ['/npx/tidewheel', { PATH: '/npx', npm_command: 'exec' }, 'npx --no-install tidewheel'],
-])('%s is named so that no registry is asked', (file, environment, typed) => {
+])('%s is named so that npx asks no registry', (file, environment, typed) => {
   expect(programTyped(file, environment)).toBe(typed);
 });
 

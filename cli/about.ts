@@ -1,10 +1,10 @@
 /** What the program says of itself: its help, its completions and its version. `build-program.ts` has them ready in the built one. */
-import project from '../../package.json' with { type: 'json' };
-import { VERBS } from '../verbs.ts';
-import { completionOf, SHELLS, type Shell } from './completion.ts';
-import { EXIT } from './exit.ts';
-import { tableText } from './format.ts';
-import type { Verb } from './verb.ts';
+import project from '../package.json' with { type: 'json' };
+import { completionOf, SHELLS, type Shell } from './command/completion.ts';
+import { EXIT } from './command/exit.ts';
+import { tableText } from './command/format.ts';
+import type { Verb } from './command/verb.ts';
+import { VERBS } from './verbs.ts';
 
 export interface About {
   readonly version: string;
