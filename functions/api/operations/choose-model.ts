@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CHOICES, chooseModel as choose } from '../../run/models/choose-model.ts';
+import { CHOICES, decideAsAsked } from '../../run/models/choose-model.ts';
 import { noPipeline, ok, problem, refused } from '../shared/answers.ts';
 import { CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { models, shownModels } from './get-models.ts';
@@ -24,7 +24,7 @@ export const chooseModel = defineOperation(
     const asked = jsonBodyOf(choiceBody, body);
     if (!asked.ok) return refused('the decision is not valid', asked.problems);
     if ((await deps.pipelines.get(name)) === undefined) return noPipeline(name);
-    const chosen = await choose(deps, { pipeline: name, by: caller, ...asked.value });
+    const chosen = await decideAsAsked(deps, { pipeline: name, by: caller, ...asked.value });
     if (chosen.kind === 'refused') return problem(409, chosen.why);
     return ok({ ...(await shownModels(deps, name)), changed: chosen.kind === 'changed' });
   },

@@ -30,7 +30,7 @@ type ChooseDeps = ModelDeps & Pick<Stores, 'runs'>;
 /** A person waits for the answer: about five seconds of reading. */
 const MOST_DIGEST_BYTES = 512e6;
 
-export async function chooseModel(
+export async function decideAsAsked(
   deps: ChooseDeps,
   { pipeline, decision, runId, by, reason }: Choice,
 ): Promise<{ readonly kind: 'changed' | 'same' } | { readonly kind: 'refused'; readonly why: string }> {

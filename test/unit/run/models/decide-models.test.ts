@@ -11,7 +11,7 @@ import {
   type PipelineModels,
   withModel,
 } from '../../../../functions/records/models.ts';
-import { type Choice, chooseModel } from '../../../../functions/run/models/choose-model.ts';
+import { type Choice, decideAsAsked } from '../../../../functions/run/models/choose-model.ts';
 import { modelsOf, publishModels, recordModel } from '../../../../functions/run/models/decide-models.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
@@ -39,7 +39,7 @@ async function ended(batch: number, promote?: 'always' | 'byHand' | 'never', con
 const record = async (batch: number, promote?: 'always' | 'byHand' | 'never') =>
   recordModel(at, await ended(batch, promote), uriOf(batch));
 const choose = (decision: Choice['decision'], batch: number, deps = at) =>
-  chooseModel(deps, {
+  decideAsAsked(deps, {
     pipeline: PIPELINE,
     decision,
     runId: runIdOf(PIPELINE, batch),

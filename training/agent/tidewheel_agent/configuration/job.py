@@ -11,7 +11,6 @@ from .script_document import ScriptDocument
 from .settings import CheckpointRules, Json
 from .strategy_traits import TRAITS, StrategyTraits
 
-
 MODEL_CHANNEL = "model"
 """Of the model that a run begins from (packages/declaration/script/placeholders.ts)."""
 
