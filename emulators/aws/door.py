@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 _VISIT = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
 
 _API = re.compile(r"/_aws/execute-api/([^/]+)/.*")
-"""An API's address. By host it would be open to nobody: MiniStack looks for its own paths, such as
+"""An API's address. The form with a host stays closed: MiniStack looks for its own paths, such as
 `/_ministack/reset`, before it looks for an API's host."""
 
 _OPEN = re.compile(

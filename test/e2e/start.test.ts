@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { PROJECT_FOLDER } from '../support/region.ts';
 import { listenersOf, treeOf } from '../support/listening.ts';
+import { PROJECT_FOLDER } from '../support/region.ts';
 import { volley } from '../support/volley.ts';
 import { readOnThePage } from './page-of-region.ts';
 

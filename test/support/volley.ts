@@ -7,7 +7,7 @@ import { listenersOf, treeOf } from './listening.ts';
 export interface Volley {
   readonly ports: number;
   readonly sent: number;
-  /** What was answered although nobody had signed it, and answers of a failed server. */
+  /** What was answered without a signature, and answers of a failed server. */
   readonly wrong: readonly string[];
   /** Ports that no longer answer. */
   readonly silent: readonly number[];
@@ -76,7 +76,7 @@ const isWrong = (answered: string): boolean =>
   );
 const shown = (text: Buffer | string): string => JSON.stringify(text.toString('latin1').slice(0, 300));
 
-/** Kernels keep the most memory that a process had, since it was last asked to begin anew. */
+/** Kernels keep the most memory that a process had, since the last write of 5. */
 async function startOfPeak(pid: number): Promise<number> {
   await writeFile(`/proc/${pid}/clear_refs`, '5');
   return peakOf(pid);

@@ -13,8 +13,8 @@ import {
   type ListedRun,
   listedRunOf,
   listedRunSchema,
-  resultSchema,
   type RunRecord,
+  resultSchema,
   runRecordSchema,
   runRequestSchema,
 } from '../../records/run-records.ts';

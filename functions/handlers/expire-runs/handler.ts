@@ -7,7 +7,7 @@ import { clock, executions, tableStores } from '../../wiring/services.ts';
 
 /** Below the function's timeout by more than one page of a thousand objects takes. */
 const BUDGET_SECONDS = 780;
-/** Hundreds of thousands of objects. The next pass goes on with what is left of them. */
+/** Hundreds of thousands of objects. The next pass deletes the others. */
 const RUN_SECONDS = 240;
 
 export const handler = lambdaHandler('expire-runs', z.object({}), async () => {

@@ -3,6 +3,7 @@ import { storedPart } from '@tidewheel/placement/choose.ts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
+import { apiCalls } from '../../support/api-calls.ts';
 import { market, question } from '../../support/builders/placement.ts';
 import {
   AT,
@@ -12,7 +13,6 @@ import {
   placementOf,
   runOf,
 } from '../../support/builders/records.ts';
-import { apiCalls } from '../../support/api-calls.ts';
 import { ground } from '../../support/world/ground.ts';
 
 const CALLS = Number(process.env['TIDEWHEEL_CALLS'] ?? 500);

@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { servePage } from '../../../../cli/page/page-server.ts';
 import { projectPython, TEST_KEY } from '../../../../test/support/emulator.ts';
-import { volley } from '../../../../test/support/volley.ts';
 import { signedFetch, signedHeaders } from '../../../../test/support/signed-fetch.ts';
+import { volley } from '../../../../test/support/volley.ts';
 import { type Emulator, startEmulator } from '../../../aws/ministack.ts';
 import { startMetadata } from '../../../ec2/metadata.ts';
 import { startControlServer } from '../../../region/control-server.ts';
@@ -123,7 +123,7 @@ it.each([
   expect(await ask(`${emulator.url}${place}`, { method, headers: { host } })).toMatchObject({ status: 403 });
 });
 
-it('no server is passed, ended or filled by broken requests', async () => {
+it('broken requests pass, end and fill no server', async () => {
   const { wrong, silent, grownMegabytes } = await volley(process.pid, { count: 250, seed: 1 });
   expect({ wrong, silent }).toEqual({ wrong: [], silent: [] });
   expect(grownMegabytes).toBeLessThan(300);
@@ -238,7 +238,7 @@ it.each([
   'GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n',
   'GET /',
   'PUT /x HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: ',
-])('the emulator ends what goes on without end after %j', async (begin) => {
+])('the emulator ends what never ends after %j', async (begin) => {
   const more = begin.endsWith('\n') ? 'x: y\r\n'.repeat(8_192) : 'x'.repeat(65_536);
   const before = await peakOf(emulator.pid);
   const socket = connect(emulator.port, '127.0.0.1').on('error', () => undefined);

@@ -51,6 +51,8 @@ it('is refused where a later run has replaced it', async () => {
   const file = path.join(folder, 'model');
   expect(await saveObject(store, 'model', file, { etag })).toBe(3);
   store.seed('model', 'evil');
-  await expect(saveObject(store, 'model', file, { etag })).rejects.toThrow('was replaced after its run had ended');
+  await expect(saveObject(store, 'model', file, { etag })).rejects.toThrow(
+    'was replaced after its run had ended',
+  );
   expect(await readFile(file, 'utf8')).toBe('own');
 });
