@@ -38,7 +38,7 @@ export interface Judged {
   /** 1 for the first candidate that is compared with the model in use. */
   readonly look: number;
   /** Samples of one group are not independent of each other. */
-  readonly groupOf?: (key: string) => string | undefined;
+  readonly groupOf?: ((key: string) => string | undefined) | undefined;
 }
 
 /** first: no model was in use, and the candidate is valid. */
