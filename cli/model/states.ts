@@ -48,7 +48,14 @@ const decided = ({ at, by, reason, judged, digest, bytes = 0 }: Model): string[]
 ];
 
 /** Such as `accuracy 0.912, +0.015 (0.004 to 0.026) against digits-000003 on 2,000 samples`. */
-export function judgedText({ metric, mean, against, pairs, better, interval = [] }: NonNullable<Model['judged']>): string {
+export function judgedText({
+  metric,
+  mean,
+  against,
+  pairs,
+  better,
+  interval = [],
+}: NonNullable<Model['judged']>): string {
   const reached = mean === undefined ? `no ${metric}` : `${metric} ${shortText(mean)}`;
   if (better === undefined || pairs === undefined) return reached;
   const [low = 0, high = 0] = interval;

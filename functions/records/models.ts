@@ -38,7 +38,9 @@ export const modelSchema = archiveSchema.extend({
   at: time,
   by: z.string().describe('Who decided: a run by its declaration, or a person.'),
   reason: z.string(),
-  judged: judgedSchema.optional().describe('How it was compared with the current one; absent without scores.'),
+  judged: judgedSchema
+    .optional()
+    .describe('How it was compared with the current one; absent without scores.'),
 });
 export type Model = Readonly<z.output<typeof modelSchema>>;
 
@@ -121,7 +123,10 @@ const NO_SCORES =
 
 function byScores(
   scored: Scored | undefined,
-  { candidate, current }: { readonly candidate: { readonly runId: string }; readonly current: Model | undefined },
+  {
+    candidate,
+    current,
+  }: { readonly candidate: { readonly runId: string }; readonly current: Model | undefined },
 ): ModelVerdict {
   if (scored === undefined) return { kind: 'wait', reason: NO_SCORES };
   const reason = scored.reasons.join('; ');

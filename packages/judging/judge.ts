@@ -10,6 +10,6 @@ export {
   type Judged,
   type Judgement,
   judge,
-  type PromotionRule,
-  type Verdict,
+  type ScoreRule,
+  type End,
 } from './rules/judge.ts';

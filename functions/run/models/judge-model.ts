@@ -1,12 +1,18 @@
 /** The scores of a run's model: kept beside the run, and compared with those of the model in use. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Pipeline, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
 import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
 import { readScores, type ScoresRead } from '@tidewheel/judging/scores.ts';
-import type { Pipeline, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { comparisonsWith, currentOf, type Judged, type PipelineModels, type Scored } from '../../records/models.ts';
+import {
+  comparisonsWith,
+  currentOf,
+  type Judged,
+  type PipelineModels,
+  type Scored,
+} from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 
 /** The agent sends no more. */
@@ -62,7 +68,10 @@ interface ScoresAsked {
   readonly metric: string;
 }
 
-async function scoresOf(store: ObjectStore, { pipeline, runId, metric }: ScoresAsked): Promise<ScoresRead | undefined> {
+async function scoresOf(
+  store: ObjectStore,
+  { pipeline, runId, metric }: ScoresAsked,
+): Promise<ScoresRead | undefined> {
   const stored = await store.readText(bucketKeys.scores(pipeline, runId), MOST_BYTES);
   return stored && readScores(stored.text.split('\n'), metric);
 }

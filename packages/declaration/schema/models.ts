@@ -60,7 +60,11 @@ export type PromotionRule = Readonly<z.infer<typeof byScores>>;
 
 interface Declared {
   readonly training?:
-    | (NamingChannels & { readonly startFrom?: unknown; readonly model?: unknown; readonly objective?: unknown })
+    | (NamingChannels & {
+        readonly startFrom?: unknown;
+        readonly model?: unknown;
+        readonly objective?: unknown;
+      })
     | undefined;
   readonly promote?: unknown;
   readonly compute?: { readonly regions?: unknown } | undefined;

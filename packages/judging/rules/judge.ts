@@ -6,8 +6,8 @@ import {
   type Difference,
   FEWEST_GROUPS,
   type LabelMeans,
-  meansByLabel,
   type Mode,
+  meansByLabel,
   type Pair,
   type Sides,
   sidesOf,
@@ -18,7 +18,7 @@ import type { Score, ScoreTable } from './read-scores.ts';
 /** In the units of the metric, or as a share of what the model in use reaches. */
 export type Margin = { readonly points: number } | { readonly share: number };
 
-export interface PromotionRule {
+export interface ScoreRule {
   /** whenBetterBy: above this margin; notWorseBy: a loss below this margin is allowed. */
   readonly kind: 'whenBetterBy' | 'notWorseBy';
   readonly margin: Margin;
@@ -31,7 +31,7 @@ export interface PromotionRule {
 export interface Judged {
   readonly metric: string;
   readonly mode: Mode;
-  readonly rule: PromotionRule;
+  readonly rule: ScoreRule;
   readonly candidate: ScoreTable;
   /** Undefined where no model is in use. */
   readonly current: ScoreTable | undefined;
@@ -42,10 +42,10 @@ export interface Judged {
 }
 
 /** first: no model was in use, and the candidate is valid. */
-export type Verdict = 'first' | 'better' | 'notBetter' | 'inconclusive' | 'rejected';
+export type End = 'first' | 'better' | 'notBetter' | 'inconclusive' | 'rejected';
 
 export interface Judgement {
-  readonly verdict: Verdict;
+  readonly verdict: End;
   /** One sentence each, the most important first. */
   readonly reasons: readonly string[];
   /** The candidate's mean on all its samples. */
@@ -133,7 +133,7 @@ function shortOf(mean: number, mode: Mode, atLeast: number | undefined): string 
   return mean > atLeast ? `above the ${shown(atLeast)} of promote.atLeast` : undefined;
 }
 
-function marginIn({ kind, margin }: PromotionRule, current: ScoreTable): number {
+function marginIn({ kind, margin }: ScoreRule, current: ScoreTable): number {
   const points = 'points' in margin ? margin.points : margin.share * Math.abs(meanOf(current));
   return kind === 'whenBetterBy' ? points : -points;
 }
@@ -188,7 +188,7 @@ function differenceText(metric: string, { candidate, current, pairs, better, int
 }
 
 function verdictText(
-  verdict: Verdict,
+  verdict: End,
   {
     rule: { kind, margin },
     look,

@@ -18,7 +18,9 @@ beforeEach(() => {
 
 /** So many of a hundred samples are right, from the first one on. */
 const hundred = (right: number) =>
-  Array.from({ length: 100 }, (_, k) => JSON.stringify({ key: `a/${k}.png`, accuracy: Number(k < right) })).join('\n');
+  Array.from({ length: 100 }, (_, k) =>
+    JSON.stringify({ key: `a/${k}.png`, accuracy: Number(k < right) }),
+  ).join('\n');
 
 /** @param scores of its second attempt, which ended the run */
 async function ended(batch: number, scores: string | undefined, promote: Promote = RULE): Promise<RunRecord> {
@@ -45,7 +47,7 @@ it('the first one with scores is in use', async () => {
   expect(await modelOf(1)).toMatchObject({ state: 'current', judged: { verdict: 'first', mean: 0.8 } });
 });
 
-it('a better one replaces it, and says by how much', async () => {
+it('a better one replaces it and says why', async () => {
   await ended(1, hundred(80));
   await ended(2, hundred(90));
   expect(await modelOf(2)).toMatchObject({
@@ -78,7 +80,7 @@ it.each([
   expect(await modelOf(2)).toMatchObject({ state: 'rejected', reason: expect.stringContaining(reason) });
 });
 
-it('one without scores waits, and says how to write them', async () => {
+it('one without scores waits and says how', async () => {
   await ended(1, hundred(80));
   await ended(2, undefined);
   expect(await modelOf(2)).toMatchObject({
@@ -87,7 +89,7 @@ it('one without scores waits, and says how to write them', async () => {
   });
 });
 
-it('each comparison with the same model has to show more', async () => {
+it('each later comparison has to show more', async () => {
   await ended(1, hundred(80));
   for (let batch = 2; batch < 11; batch += 1) await ended(batch, hundred(81));
   await ended(11, hundred(90));
@@ -95,7 +97,7 @@ it('each comparison with the same model has to show more', async () => {
   expect((await modelOf(11))?.reason).toContain('comparison 10 with the model in use');
 });
 
-it('scores outlive the checkpoints, and a repeated report judges once', async () => {
+it('scores outlive checkpoints; a repeated report judges once', async () => {
   const run = await ended(1, hundred(80));
   await at.store.delete(bucketKeys.attemptScores(PIPELINE, run.runId, 2));
   await keepScores(at.store, run, 2);
