@@ -43,6 +43,7 @@ export function contractModule(): string {
   return `${HEADER}Fault = Literal[${HOST_FAULTS.map(quoted).join(', ')}]
 PLATFORM_FAILURE = ${quoted(PLATFORM_FAILURE)}
 DISK_FULL_EXIT_CODE = ${DISK_FULL_EXIT_CODE}
+SCORES_FILE = ${quoted(DOCUMENT_FILES.scores)}
 
 
 @dataclass(frozen=True, kw_only=True)

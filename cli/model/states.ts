@@ -40,11 +40,29 @@ export async function showModel(context: Context, given: string | undefined): Pr
   );
 }
 
-const decided = ({ at, by, reason, digest, bytes = 0 }: Model): string[] => [
+const decided = ({ at, by, reason, judged, digest, bytes = 0 }: Model): string[] => [
   `since     ${momentText(new Date(at), new Date())}, by ${safe(by)}: ${safe(reason)}`,
+  ...(judged === undefined ? [] : [`scores    ${safe(judgedText(judged))}`]),
   `size      ${bytesText(bytes)}`,
   ...(digest === undefined ? [] : [`SHA-256   ${digest}`]),
 ];
+
+/** Such as `accuracy 0.912, +0.015 (0.004 to 0.026) against digits-000003 on 2,000 samples`. */
+export function judgedText({
+  metric,
+  mean,
+  against,
+  pairs,
+  better,
+  interval = [],
+}: NonNullable<Model['judged']>): string {
+  const reached = mean === undefined ? `no ${metric}` : `${metric} ${shortText(mean)}`;
+  if (better === undefined || pairs === undefined) return reached;
+  const [low = 0, high = 0] = interval;
+  return `${reached}, ${better > 0 ? '+' : ''}${shortText(better)} (${shortText(low)} to ${shortText(high)}) against ${against ?? '-'} on ${pairs.toLocaleString('en')} samples`;
+}
+
+const shortText = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** @param given a run; of a roll-back, a pipeline */
 export async function decide(

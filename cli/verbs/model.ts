@@ -10,7 +10,7 @@ import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
-import { currentRun, decide, showModel } from '../model/states.ts';
+import { currentRun, decide, judgedText, showModel } from '../model/states.ts';
 
 const DECISIONS = ['promote', 'rollback', 'reject'] as const;
 
@@ -67,11 +67,11 @@ async function list(context: Context, given: string | undefined): Promise<number
   const pipeline = await pipelineMeant(context, given);
   const runs = await modelsOf(context, pipeline);
   const known = (await (await context.api()).call('getModels', { name: pipeline })).models;
-  const stateOf = (of: string) => known.find(({ runId }) => runId === of)?.state;
   const models = runs.map(({ runId, modelUri, startedFrom, result }) => ({
     runId,
     modelUri,
-    state: stateOf(runId),
+    state: known.find((model) => model.runId === runId)?.state,
+    judged: known.find((model) => model.runId === runId)?.judged,
     startedFrom,
     ...result,
   }));
@@ -81,10 +81,11 @@ async function list(context: Context, given: string | undefined): Promise<number
   else
     terminal.print(
       tableText([
-        ['RUN', 'STATE', 'FINISHED', 'USD', 'MODEL'],
-        ...models.map(({ runId, state = '-', finishedAt, costUsd, modelUri = '' }) => [
+        ['RUN', 'STATE', 'SCORES', 'FINISHED', 'USD', 'MODEL'],
+        ...models.map(({ runId, state = '-', judged, finishedAt, costUsd, modelUri = '' }) => [
           runId,
           state,
+          judged === undefined ? '-' : judgedText(judged),
           finishedAt === undefined ? '-' : momentText(new Date(finishedAt), new Date()),
           costUsd === undefined ? '-' : usdText(costUsd),
           modelUri,

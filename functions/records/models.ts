@@ -18,6 +18,19 @@ export const archiveSchema = z.object({
 });
 export type Archive = Readonly<z.output<typeof archiveSchema>>;
 
+/** By its scores. */
+const judgedSchema = z.object({
+  verdict: z.enum(['first', 'better', 'notBetter', 'inconclusive', 'rejected']),
+  metric: z.string(),
+  mean: z.number().optional().describe('Of the metric, on all its samples.'),
+  against: z.string().optional().describe('The run whose model it was compared with.'),
+  pairs: z.number().int().optional().describe('Samples that both were scored on.'),
+  better: z.number().optional().describe('Than the other on these, in units of the metric; below 0: worse.'),
+  interval: list(z.number()).optional().describe('Of `better`, at 95 %: its lower and its upper end.'),
+  samplesNeeded: z.number().int().optional().describe('For a difference like this one to be shown.'),
+});
+export type Judged = Readonly<z.output<typeof judgedSchema>>;
+
 export const modelSchema = archiveSchema.extend({
   runId: z.string(),
   state: z.enum(['candidate', 'current', 'former', 'rejected']),
@@ -25,6 +38,9 @@ export const modelSchema = archiveSchema.extend({
   at: time,
   by: z.string().describe('Who decided: a run by its declaration, or a person.'),
   reason: z.string(),
+  judged: judgedSchema
+    .optional()
+    .describe('How it was compared with the current one; absent without scores.'),
 });
 export type Model = Readonly<z.output<typeof modelSchema>>;
 
@@ -63,9 +79,19 @@ export const formerOf = ({ models }: Pick<PipelineModels, 'models'>): Model | un
     .filter(({ state }) => state === 'former')
     .reduce<Model | undefined>((last, each) => (last && last.number > each.number ? last : each), undefined);
 
+/** How many candidates were compared with the current model, as `packages/judging` counts them. */
+export const comparisonsWith = ({ models }: Pick<PipelineModels, 'models'>, current: Model): number =>
+  models.filter(({ judged }) => judged?.against === current.runId && judged.pairs !== undefined).length;
+
 export interface ModelVerdict {
   readonly kind: 'promote' | 'wait' | 'reject';
   readonly reason: string;
+}
+
+/** What its scores say. */
+export interface Scored extends Pick<Judged, 'verdict'> {
+  /** The most important first. */
+  readonly reasons: readonly string[];
 }
 
 /** What becomes of the model of a run that has ended. */
@@ -73,23 +99,59 @@ export function decideModel({
   promote,
   candidate,
   current,
+  scored,
 }: {
   readonly promote: Promote;
   readonly candidate: Archive & { readonly runId: string };
   readonly current: Model | undefined;
+  /** Absent where it wrote no scores. */
+  readonly scored?: Scored | undefined;
 }): ModelVerdict {
   if (candidate.bytes === undefined) return { kind: 'reject', reason: `nothing is at ${candidate.uri}` };
   if (candidate.bytes === 0) return { kind: 'reject', reason: `${candidate.uri} is empty` };
   if (promote === 'never') return { kind: 'wait', reason: 'promote: never leaves it to people' };
+  if (typeof promote === 'object') return byScores(scored, { candidate, current });
   if (current === undefined) return { kind: 'promote', reason: 'no model was in use' };
-  // Of runs that end together, whichever ends last, the newest drop has the model in use.
-  if (dropOf(current) > dropOf(candidate))
-    return { kind: 'wait', reason: `${current.runId}, which is in use, has a newer drop` };
+  if (isOlder(candidate, current)) return olderDrop(current);
   return promote === 'always'
     ? { kind: 'promote', reason: 'promote: always' }
     : { kind: 'wait', reason: 'promote: byHand leaves it to people' };
 }
 
+const NO_SCORES =
+  'it wrote no scores: call tidewheel.score(key, …) for each sample of the evaluation, or write scores.jsonl into the model';
+
+function byScores(
+  scored: Scored | undefined,
+  {
+    candidate,
+    current,
+  }: { readonly candidate: { readonly runId: string }; readonly current: Model | undefined },
+): ModelVerdict {
+  if (scored === undefined) return { kind: 'wait', reason: NO_SCORES };
+  const reason = scored.reasons.join('; ');
+  switch (scored.verdict) {
+    case 'first':
+      return { kind: 'promote', reason };
+    case 'better':
+      return current !== undefined && isOlder(candidate, current)
+        ? olderDrop(current)
+        : { kind: 'promote', reason };
+    case 'inconclusive':
+      return { kind: 'wait', reason };
+    case 'notBetter':
+    case 'rejected':
+      return { kind: 'reject', reason };
+  }
+}
+
+/** Of runs that end together, whichever ends last, the newest drop has the model in use. */
+const isOlder = (candidate: { readonly runId: string }, current: Model): boolean =>
+  dropOf(current) > dropOf(candidate);
+const olderDrop = ({ runId }: Model): ModelVerdict => ({
+  kind: 'wait',
+  reason: `${runId}, which is in use, has a newer drop`,
+});
 const dropOf = ({ runId }: { readonly runId: string }): number => parseRunId(runId)?.number ?? 0;
 
 interface Who {
@@ -110,7 +172,7 @@ const refused = (why: string) => ({ kind: 'refused', why }) as const;
 /** A decision on a model that is not on record yet. A repeated one changes nothing. */
 export function withModel(
   before: PipelineModels,
-  archive: Archive & { readonly runId: string },
+  archive: Archive & { readonly runId: string; readonly judged?: Judged | undefined },
   decision: Who & { readonly verdict: ModelVerdict['kind'] },
 ): ModelChange {
   const { verdict, ...who } = decision;

@@ -70,6 +70,10 @@ export const bucketKeys = {
   resumes: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('resume'),
   resume: (pipeline: string, runId: string, attempt: number) =>
     checkpoints(pipeline, runId) + attemptFile('resume', attempt),
+  /** What an attempt's evaluation wrote of each sample. */
+  attemptScores: (pipeline: string, runId: string, attempt: number) =>
+    checkpoints(pipeline, runId) + attemptFile('scores', attempt),
+  allScores: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('scores'),
   /** The agent's copies of the last whole checkpoints. */
   keptCheckpoints: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('kept'),
   /** Names the shards of several generations for a channel of SageMaker (S3DataType ManifestFile). */
@@ -88,6 +92,10 @@ export const bucketKeys = {
   attemptRecords: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/records/attempts/`,
   attemptRecord: (pipeline: string, runId: string, attempt: number) =>
     `${pipeline}/runs/${runId}/records/attempts/${attempt}.json`,
+  /** The scores that its model was judged by. They outlive its checkpoints. */
+  scores: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/scores.jsonl`,
+  /** How its model was compared with the one in use. */
+  judgement: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/judgement.json`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,
   /** Which model is in use: written from the table's item (functions/run/models/publish-models.ts). */
   currentModel: (pipeline: string) => `${pipeline}/models/current.json`,

@@ -15,6 +15,7 @@ export const DOCUMENT_FILES = {
   stepBlocks: 'tidewheel-evidence/{attempt}-{host}-steps.json',
   hangs: 'tidewheel-hangs/{host}.json',
   series: 'tidewheel-series/attempt-{attempt}.jsonl',
+  scores: 'tidewheel-scores/attempt-{attempt}.jsonl',
   completion: 'COMPLETE.json',
 } as const;
 export type DocumentName = keyof typeof DOCUMENT_FILES;
@@ -22,7 +23,7 @@ export type DocumentName = keyof typeof DOCUMENT_FILES;
 /** With its slash; empty for a file that lies in no folder of its own. */
 export const folderOf = (name: DocumentName): string => /^.*\/|/.exec(DOCUMENT_FILES[name])?.[0] ?? '';
 
-export const attemptFile = (name: 'resume' | 'series', attempt: number): string =>
+export const attemptFile = (name: 'resume' | 'scores' | 'series', attempt: number): string =>
   DOCUMENT_FILES[name].replace('{attempt}', String(attempt));
 
 export interface NameParts {

@@ -15,7 +15,7 @@ export {
   type OnDelete,
 } from './schema/dataset.ts';
 export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
-export type { Promote } from './schema/models.ts';
+export type { Promote, PromotionRule } from './schema/models.ts';
 export type { NoticeKind, NotifyTarget } from './schema/notify.ts';
 export {
   computeSchema,

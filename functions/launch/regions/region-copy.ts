@@ -35,7 +35,8 @@ export async function copyInputsToRegion(copy: RegionCopy, prefixes: readonly st
 export async function copyResultsBack(copy: RegionCopy): Promise<void> {
   const { home, region, pipeline, runId } = copy;
   await copyNewestCheckpoint(copy, region.store, home);
-  for (const prefix of [bucketKeys.resumes(pipeline, runId), bucketKeys.models(pipeline, runId)])
+  const { resumes, allScores, models } = bucketKeys;
+  for (const prefix of [resumes, allScores, models].map((keyOf) => keyOf(pipeline, runId)))
     await copyMissing(copy, { from: region.store, to: home, prefix });
 }
 

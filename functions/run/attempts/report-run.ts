@@ -14,6 +14,7 @@ import type { Notice } from '../../records/notices.ts';
 import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
+import { keepScores } from '../models/judge-model.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 import { spentOf } from './spent.ts';
@@ -85,8 +86,12 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   const { kind, reason, decidedAt: finishedAt } = decided;
   const status = kind === 'done' ? 'succeeded' : kind;
   const attempts = await deps.attempts.list(runId);
-  const modelUri = savedNothing ? undefined : attempts.at(-1)?.outcome?.modelUri;
-  if (kind === 'done' && modelUri !== undefined) await recordModel(deps, run, modelUri);
+  const last = savedNothing ? undefined : attempts.at(-1);
+  const uri = last?.outcome?.modelUri;
+  if (kind === 'done' && last !== undefined && uri !== undefined) {
+    await keepScores(deps.store, run, last.attempt);
+    await recordModel(deps, run, uri);
+  }
   const timeline = await deps.timeline.list(runId);
   const series = await readSeries(deps.store, run.pipeline, runId);
   const { leading } = metricsOf({ run, attempts, series });

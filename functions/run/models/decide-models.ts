@@ -23,6 +23,7 @@ import {
 import type { Notifier } from '../../records/ports.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
+import { judgeModel } from './judge-model.ts';
 
 export interface ModelDeps extends Pick<Stores, 'models' | 'timeline'> {
   readonly store: ObjectStore;
@@ -49,11 +50,11 @@ export async function modelsOf(
 export async function changeModels(
   deps: ModelDeps,
   pipeline: string,
-  change: (known: PipelineModels) => ModelChange,
+  change: (known: PipelineModels) => ModelChange | Promise<ModelChange>,
 ): Promise<Exclude<ModelChange, { readonly kind: 'changed' }> | { readonly kind: 'changed' }> {
   for (let look = 0; look < MOST_LOOKS; look += 1) {
     const { known, stored } = await modelsOf(deps, pipeline);
-    const decided = change(known);
+    const decided = await change(known);
     if (decided.kind === 'changed' && !(await deps.models.put(decided.models, stored?.number))) continue;
     // A process may have died between a decision and its news.
     await publishModels(deps, pipeline);
@@ -137,9 +138,11 @@ export async function recordModel(deps: ModelDeps, run: RunRecord, uri: string):
   if (known.models.some((model) => model.runId === runId)) return publishModels(deps, pipeline);
   const candidate = { ...(await archiveAt(deps.store, uri)), runId };
   const at = deps.clock.now().toISOString();
-  await changeModels(deps, pipeline, (before) => {
-    const { kind: verdict, reason } = decideModel({ promote, candidate, current: currentOf(before) });
-    return withModel(before, candidate, { verdict, reason, at, by: runId });
+  await changeModels(deps, pipeline, async (before) => {
+    const scored = await judgeModel(deps.store, run, before);
+    const current = currentOf(before);
+    const { kind: verdict, reason } = decideModel({ promote, candidate, current, scored });
+    return withModel(before, { ...candidate, judged: scored?.judged }, { verdict, reason, at, by: runId });
   });
 }
 

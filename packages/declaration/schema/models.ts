@@ -1,5 +1,6 @@
 /** Which model a run begins from, and which of its models becomes the one in use. */
 import { isTable } from '@tidewheel/kit/tables.ts';
+import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { MODEL_CHANNEL } from '../script/placeholders.ts';
 import { channelsNamed, type NamingChannels } from './splits.ts';
@@ -17,18 +18,53 @@ export const startFromSchema = z
   )
   .meta({ default: 'none' });
 
+const MARGIN =
+  'write a number in the units of the metric, or a share of what the current model reaches, such as 0.5 %';
+const margin = (about: string) =>
+  z
+    .union([z.number().min(0).max(1e9), z.string().regex(/^\d{1,3}(\.\d{1,6})? ?%$/, MARGIN)], MARGIN)
+    .optional()
+    .describe(about);
+
+const byScores = z
+  .strictObject({
+    whenBetterBy: margin('The new model has to be better by more than this; 0 where neither is declared.'),
+    notWorseBy: margin('The new model may be worse by less than this.'),
+    confidence: z
+      .number()
+      .min(0.5)
+      .max(0.9999)
+      .default(0.95)
+      .describe('How sure that of all comparisons with one current model none promotes a wrong one.'),
+    atLeast: z.number().optional().describe('What the metric has to reach, in its own units.'),
+  })
+  .refine(({ whenBetterBy, notWorseBy }) => whenBetterBy === undefined || notWorseBy === undefined, {
+    ...besideOthers,
+    path: ['notWorseBy'],
+    message: 'and whenBetterBy exclude each other: leave one out',
+  });
+
 export const promoteSchema = z
-  .enum(['always', 'byHand', 'never'])
+  .union([z.enum(['always', 'byHand', 'never']), byScores], {
+    error: ({ input }) =>
+      isTable(input) ? undefined : 'write always, byHand, never, or a rule such as { whenBetterBy: 0 }',
+  })
   .optional()
   .describe(
-    'Which model of a run becomes the current one: every one, the first one and then those that people promote, or only those.',
+    'Which model of a run becomes the current one: every one, the first one and then those that people promote, only those, or one whose scores are shown to be better on the same samples.',
   );
 
 export type Promote = NonNullable<z.infer<typeof promoteSchema>>;
+/** By scores. */
+export type PromotionRule = Readonly<z.infer<typeof byScores>>;
 
 interface Declared {
   readonly training?:
-    | (NamingChannels & { readonly startFrom?: unknown; readonly model?: unknown })
+    | (NamingChannels & {
+        readonly startFrom?: unknown;
+        readonly model?: unknown;
+        readonly objective?: unknown;
+      })
     | undefined;
   readonly promote?: unknown;
   readonly compute?: { readonly regions?: unknown } | undefined;
@@ -41,6 +77,11 @@ export function modelProblems({ training = {}, promote, compute }: Declared) {
   const refuse = (path: string[], message: string) => problems.push({ path, message });
   if (promote !== undefined && model === 'none')
     refuse(['promote'], 'has no model to promote, because of training.model: none: leave one of them out');
+  if (isTable(promote) && training.objective === undefined)
+    refuse(
+      ['training', 'objective'],
+      'says by which metric promote compares models: declare it, such as { metric: accuracy, mode: max }',
+    );
   if (startFrom === undefined) return problems;
   const hasOwn = isTable(channels) && Object.hasOwn(channels, MODEL_CHANNEL);
   if (!hasOwn && channelsNamed(training).includes(MODEL_CHANNEL))

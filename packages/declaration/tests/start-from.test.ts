@@ -74,3 +74,30 @@ describe('promote', () => {
     expect(problemsOf('startFrom: none', 'promote: often').join()).toContain('always');
   });
 });
+
+describe('promote', () => {
+  const objective = 'objective: { metric: accuracy, mode: max }';
+
+  it.each(['{}', '{ whenBetterBy: 0 }', '{ notWorseBy: 0.5 %, atLeast: 0.9 }', '{ confidence: 0.99 }'])(
+    'takes the rule %s',
+    (rule) => {
+      expect(problemsOf(objective, `promote: ${rule}`)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['better', 'write always, byHand, never, or a rule such as { whenBetterBy: 0 }'],
+    ['{ whenBetterBy: 0, notWorseBy: 1 }', 'promote.notWorseBy: and whenBetterBy exclude each other'],
+    ['{ whenBetterBy: 1 % of it }', 'write a number in the units of the metric, or a share'],
+    ['{ confidence: 95 }', 'promote.confidence: '],
+    ['{ whenBeter: 0 }', 'promote'],
+  ])('refuses %s', (rule, message) => {
+    expect(problemsOf(objective, `promote: ${rule}`).join('\n')).toContain(message);
+  });
+
+  it('by scores needs the metric that decides', () => {
+    expect(problemsOf('model: required', 'promote: { whenBetterBy: 0 }')).toEqual([
+      expect.stringContaining('training.objective: says by which metric promote compares models'),
+    ]);
+  });
+});

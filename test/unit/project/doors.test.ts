@@ -81,6 +81,7 @@ it.each([
   ['packing', 12],
   ['placement', 5],
   ['doctor', 3],
+  ['judging', 2],
   ['catalog', 8],
   ['declaration', 6],
 ])('%s has at most %i doors', (name, most) => {

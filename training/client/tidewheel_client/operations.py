@@ -518,6 +518,21 @@ class ChooseModelAnswerCurrent(_ChooseModelAnswerCurrent, total=False):
     bytes: float
     etag: str
     digest: str
+    judged: ChooseModelAnswerCurrentJudged
+
+
+class _ChooseModelAnswerCurrentJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class ChooseModelAnswerCurrentJudged(_ChooseModelAnswerCurrentJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    samplesNeeded: int
 
 
 class _ChooseModelAnswerModelsItem(TypedDict):
@@ -534,6 +549,21 @@ class ChooseModelAnswerModelsItem(_ChooseModelAnswerModelsItem, total=False):
     bytes: float
     etag: str
     digest: str
+    judged: ChooseModelAnswerModelsItemJudged
+
+
+class _ChooseModelAnswerModelsItemJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class ChooseModelAnswerModelsItemJudged(_ChooseModelAnswerModelsItemJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    samplesNeeded: int
 
 
 class ChooseModelBody(TypedDict):
@@ -589,7 +619,7 @@ class Declaration(_Declaration, total=False):
     settle: DeclarationSettle
     packing: DeclarationPacking
     dataset: DeclarationDataset
-    promote: Literal["always", "byHand", "never"]
+    promote: Literal["always", "byHand", "never"] | DeclarationPromote1
     limits: DeclarationLimits
     retention: DeclarationRetention
     doctor: DeclarationDoctor
@@ -780,6 +810,13 @@ class DeclarationTrainingPackageIndexCodeArtifact(TypedDict):
     owner: str
     repository: str
     region: str
+
+
+class DeclarationPromote1(TypedDict, total=False):
+    whenBetterBy: float | str
+    notWorseBy: float | str
+    confidence: float
+    atLeast: float
 
 
 class DeclarationCompute(TypedDict, total=False):
@@ -1170,6 +1207,21 @@ class GetModelsAnswerCurrent(_GetModelsAnswerCurrent, total=False):
     bytes: float
     etag: str
     digest: str
+    judged: GetModelsAnswerCurrentJudged
+
+
+class _GetModelsAnswerCurrentJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class GetModelsAnswerCurrentJudged(_GetModelsAnswerCurrentJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    samplesNeeded: int
 
 
 class _GetModelsAnswerModelsItem(TypedDict):
@@ -1186,6 +1238,21 @@ class GetModelsAnswerModelsItem(_GetModelsAnswerModelsItem, total=False):
     bytes: float
     etag: str
     digest: str
+    judged: GetModelsAnswerModelsItemJudged
+
+
+class _GetModelsAnswerModelsItemJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class GetModelsAnswerModelsItemJudged(_GetModelsAnswerModelsItemJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    samplesNeeded: int
 
 
 class _GetPipelineAnswer(TypedDict):
@@ -2541,7 +2608,7 @@ class RunDeclaration(_RunDeclaration, total=False):
     owner: str
     tags: dict[str, str]
     dataset: RunDeclarationDataset
-    promote: Literal["always", "byHand", "never"]
+    promote: Literal["always", "byHand", "never"] | RunDeclarationPromote1
     doctor: RunDeclarationDoctor
     schedule: str
     notify: list[RunDeclarationNotifyItem]
@@ -2738,6 +2805,16 @@ class RunDeclarationTrainingPackageIndexCodeArtifact(TypedDict):
     owner: str
     repository: str
     region: str
+
+
+class _RunDeclarationPromote1(TypedDict):
+    confidence: float
+
+
+class RunDeclarationPromote1(_RunDeclarationPromote1, total=False):
+    whenBetterBy: float | str
+    notWorseBy: float | str
+    atLeast: float
 
 
 class _RunDeclarationCompute(TypedDict):

@@ -9,11 +9,14 @@ for batch in tidewheel.batches(loader):
         tidewheel.save(step, write, state)
     if tidewheel.stop_soon():
         return
+for key, is_right in evaluated:
+    tidewheel.score(key, accuracy=is_right)
 """
 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import signal
@@ -25,6 +28,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TypeVar
+
+from tidewheel_contract.documents import SCORES_FILE
 
 from ._background_saves import BackgroundSaves, SaveFailedError, Write
 from ._checkpoint_folder import Checkpoint, find_newest, folder_of_step
@@ -43,6 +48,7 @@ __all__ = [
     "save_due",
     "save_soon",
     "saving",
+    "score",
     "stepped",
     "stop_deadline",
     "stop_soon",
@@ -64,6 +70,31 @@ def progress(step: int, total: int, **metrics: float) -> None:
         return
     pairs = "".join(f" {name}={float(value):.6g}" for name, value in metrics.items())
     print(f"tidewheel step={int(step)} total={int(total)}{pairs}", flush=True)
+
+
+def score(key: str, *, label: str | None = None, **metrics: float) -> None:
+    """Notes how well the model does on one sample, once for each sample when training has ended.
+
+    `key` names the sample; the next model is compared with this one on the same keys. The metric of
+    `training.objective` decides; `label`, such as the sample's class, tells where they differ.
+    Raises ValueError for NaN, infinity, and a call without a metric.
+
+    Only the main process writes; for the others, and without a checkpoint folder, it does nothing.
+    """
+    folder = checkpoint_dir()
+    values = {name: float(value) for name, value in metrics.items()}
+    if not key or not values:
+        raise ValueError("score needs the sample's key and a metric, such as accuracy=1.0")
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise ValueError(f"{name} of {key} is {value}: a score is a finite number")
+    if folder is None or not is_main_process():
+        return
+    line = {"key": key, **({} if label is None else {"label": label}), **values}
+    path = Path(folder) / SCORES_FILE.format(attempt=os.environ.get("TIDEWHEEL_ATTEMPT", "1"))
+    path.parent.mkdir(exist_ok=True)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def stepped(samples: float, steps: int = 1) -> None:

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 Fault = Literal["storage", "disk", "packages"]
 PLATFORM_FAILURE = "Platform failure ({fault}): "
 DISK_FULL_EXIT_CODE = 74
+SCORES_FILE = "tidewheel-scores/attempt-{attempt}.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from ..supervision.script_source import note_left_unsaved
 from ..supervision.supervisor import ScriptEnd
 from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
+from .scores import take_scores
 
 _EXIT_WITHOUT_MODEL = 1
 
@@ -38,6 +39,8 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
     needs_model = run.settings.needs_model and not end.has_trained_enough
     problem = missing_model(run.job, removed) if ended_well and needs_model else None
     if problem is None:
+        if ended_well:
+            take_scores(run.job)
         return outcome
     log(problem)
     return Outcome(_EXIT_WITHOUT_MODEL, f"{problem}\n")

@@ -42,6 +42,7 @@ from ..trackers.run_series import RunSeries, open_series
 from .hang import HangReports
 from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
+from .scores import forget_scores
 from .step_limit import StepLimit
 
 _LATE_CHECKPOINT_SECONDS = 2.0
@@ -110,6 +111,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
     source = read_source(job.code_dir)
     automatic = watch_automatic(job, source, prepared.files, launch, prepared.environment, run.gang)
     progress.keep_before_start()
+    forget_scores(job)
     temporary = prepared.files.temporary
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(exist_ok=True)

@@ -1,0 +1,15 @@
+/**
+ * Whether a new model replaces the one in use.
+ *
+ * In: the scores of both by sample, the rule that the pipeline declares, and how many candidates the model in use has met. Out:
+ * a verdict, its reasons in sentences, and where the two differ. Nothing is thrown. Called where a run ends.
+ */
+export type { Mode, Pair } from './rules/difference.ts';
+export {
+  errorAt,
+  type Judged,
+  type Judgement,
+  judge,
+  type ScoreRule,
+  type End,
+} from './rules/judge.ts';
