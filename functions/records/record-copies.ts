@@ -9,7 +9,7 @@ import type { Clock } from '@tidewheel/kit/clock.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { kindOf, readStored, type StoredKind, valueOf } from '@tidewheel/kit/stored.ts';
+import { kindOf, readVersioned, type StoredKind, valueOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { notifiedFolderSchema } from './batches.ts';
 import {
@@ -146,7 +146,7 @@ const write = (store: ObjectStore, key: string, document: object): Promise<void>
 const parsed = <Schema extends z.ZodType>(
   kind: StoredKind<Schema>,
   text = '',
-): z.output<Schema> | undefined => valueOf(readStored(kind, parseJson(text)));
+): z.output<Schema> | undefined => valueOf(readVersioned(kind, parseJson(text)));
 
 // Attempts whose records were lost come back from their copies, so that attempts are numbered on and all costs count.
 

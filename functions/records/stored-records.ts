@@ -1,7 +1,7 @@
 /** Records as they lie in the service's table. */
 
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
-import { type Reading, readStored, type StoredKind, whyUnread } from '@tidewheel/kit/stored.ts';
+import { type Reading, readVersioned, type StoredKind, whyUnread } from '@tidewheel/kit/stored.ts';
 import type * as z from 'zod';
 import type { Tell } from './stores.ts';
 
@@ -24,7 +24,7 @@ export function recordOf<Schema extends z.ZodType>(
   format = RECORDS,
 ): z.output<Schema> {
   const kind = { ...format, schema };
-  const reading = readStored(kind, item);
+  const reading = readVersioned(kind, item);
   if (reading.kind === 'read') return reading.value;
   const why = whyUnread(
     `the record ${String(item['pk'])} ${String(item['sk'])}`,

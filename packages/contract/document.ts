@@ -10,7 +10,7 @@
  * added, in the middle of a run. A changed meaning raises the version, and a reader says of a newer one that it is newer.
  */
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { type Reading, readStored, type StoredKind } from '@tidewheel/kit/stored.ts';
+import { type Reading, readVersioned, type StoredKind } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import type { DocumentName } from './files.ts';
 
@@ -32,10 +32,10 @@ export function readContent<Schema extends z.ZodType>(
   document: HostDocument<Schema>,
   content: unknown,
 ): Reading<z.output<Schema>> {
-  if (typeof content !== 'object' || content === null) return readStored(document, content);
+  if (typeof content !== 'object' || content === null) return readVersioned(document, content);
   const given: unknown = Reflect.get(content, 'version');
   const version = Math.max(Number.isSafeInteger(given) ? Number(given) : 0, document.version);
-  return readStored(document, { ...content, version });
+  return readVersioned(document, { ...content, version });
 }
 
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */

@@ -40,7 +40,7 @@ export const kindOf = <
   upgrade?: StoredKind['upgrade'],
 ): StoredKind<Schema> => ({ version: schema.shape.version.value, schema, ...(upgrade && { upgrade }) });
 
-export function readStored<Schema extends z.ZodType>(
+export function readVersioned<Schema extends z.ZodType>(
   kind: StoredKind<Schema>,
   content: unknown,
 ): Reading<z.output<Schema>> {
@@ -89,7 +89,7 @@ export function storedOrThrow<Schema extends z.ZodType>(
   kind: StoredKind<Schema>,
   content: unknown,
 ): z.output<Schema> {
-  const reading = readStored(kind, content);
+  const reading = readVersioned(kind, content);
   if (reading.kind === 'read') return reading.value;
   throw new UnreadableRecordError(whyUnread(what, kind, reading));
 }

@@ -2,7 +2,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { readStored, whyUnread } from '@tidewheel/kit/stored.ts';
+import { readVersioned, whyUnread } from '@tidewheel/kit/stored.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
 import { type JobRecord, jobRecordSchema } from './job-record.ts';
 
@@ -61,7 +61,7 @@ async function loadAll(jobs: string, log: (line: string) => void): Promise<reado
   for (const name of (await readdir(jobs)).toSorted()) {
     const text = await readFile(join(jobs, name, RECORD_FILE), 'utf8').catch(() => '');
     const content = parseJson(text);
-    const reading = readStored(RECORD, isTable(content) ? { version: 0, ...content } : content);
+    const reading = readVersioned(RECORD, isTable(content) ? { version: 0, ...content } : content);
     if (reading.kind !== 'read')
       log(`${whyUnread(`the job in ${join(jobs, name)}`, RECORD, reading)}; it is left alone`);
     else if (reading.value.name === name) records.push(reading.value);

@@ -1,7 +1,7 @@
 /** A release reads its own version and the one before, and says which release cannot read another. */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { kindOf, RELEASE, readStored, storedOrThrow, valueOf } from '../stored.ts';
+import { kindOf, RELEASE, readVersioned, storedOrThrow, valueOf } from '../stored.ts';
 
 /** The version before had hours. */
 const kind = kindOf(z.object({ version: z.literal(3), minutes: z.number() }), ({ hours }) => ({
@@ -10,11 +10,11 @@ const kind = kindOf(z.object({ version: z.literal(3), minutes: z.number() }), ({
 
 describe('a stored document', () => {
   it('of the version that is written is read', () => {
-    expect(valueOf(readStored(kind, { version: 3, minutes: 5 }))).toEqual({ version: 3, minutes: 5 });
+    expect(valueOf(readVersioned(kind, { version: 3, minutes: 5 }))).toEqual({ version: 3, minutes: 5 });
   });
 
   it('of the version before is upgraded', () => {
-    expect(valueOf(readStored(kind, { version: 2, hours: 2 }))).toEqual({ version: 3, minutes: 120 });
+    expect(valueOf(readVersioned(kind, { version: 2, hours: 2 }))).toEqual({ version: 3, minutes: 120 });
   });
 
   it.each([

@@ -5,7 +5,7 @@
 
 import { SPLITS } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { readStored, type StoredKind, whyUnread } from '@tidewheel/kit/stored.ts';
+import { readVersioned, type StoredKind, whyUnread } from '@tidewheel/kit/stored.ts';
 import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import { hasSum, type KeptSums } from './blob-store.ts';
@@ -34,7 +34,7 @@ export function readDocument<Schema extends z.ZodType>(
   key: string,
   text: string,
 ): z.output<Schema> {
-  const reading = readStored(kind, parseJson(text));
+  const reading = readVersioned(kind, parseJson(text));
   if (reading.kind === 'read') return reading.value;
   if (reading.kind !== 'unreadable' && reading.version !== undefined)
     throw new DocumentVersionError(whyUnread(key, kind, reading));

@@ -2,7 +2,7 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { kindOf, readStored, valueOf } from '@tidewheel/kit/stored.ts';
+import { kindOf, readVersioned, valueOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, readText } from '../documents/blob-store.ts';
 import { DOCUMENT_VERSION, type MemberLine } from '../documents/documents.ts';
@@ -31,7 +31,7 @@ const comparedName = ({ generation, plan }: Manifest): string => `${generation} 
 /** Undefined where there is none, or none that this release reads: then all is compared again. */
 async function readCompared(store: BlobStore, pipeline: string): Promise<ComparedLabels | undefined> {
   const text = await readText(store, bucketKeys.comparedLabels(pipeline));
-  return text === undefined ? undefined : valueOf(readStored(kindOf(comparedSchema), parseJson(text)));
+  return text === undefined ? undefined : valueOf(readVersioned(kindOf(comparedSchema), parseJson(text)));
 }
 
 export async function writeCompared(

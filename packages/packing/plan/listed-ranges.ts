@@ -4,7 +4,7 @@
  */
 
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { kindOf, readStored, valueOf } from '@tidewheel/kit/stored.ts';
+import { kindOf, readVersioned, valueOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import { compressPlanned, readableText } from '../documents/compressed-lines.ts';
@@ -121,7 +121,7 @@ async function newestOfRun(
 
 /** A damaged object counts as none: it only saves time. */
 function parsed(bytes: Uint8Array): z.output<typeof rangesSchema> | undefined {
-  return valueOf(readStored(kindOf(rangesSchema), parseJson(readableText(bytes))));
+  return valueOf(readVersioned(kindOf(rangesSchema), parseJson(readableText(bytes))));
 }
 
 /** A page of a listing. Two neighbours that hold no more than two pages together become one. */

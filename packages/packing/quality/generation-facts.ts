@@ -2,7 +2,7 @@
 
 import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
-import { kindOf, readStored, valueOf } from '@tidewheel/kit/stored.ts';
+import { kindOf, readVersioned, valueOf } from '@tidewheel/kit/stored.ts';
 import type { LeftOutSamples } from '../compaction/superseded-samples.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import type { Manifest } from '../documents/manifest.ts';
@@ -53,7 +53,7 @@ export async function storedFacts(
 const parseTally = (bytes: Uint8Array | undefined): Tally | undefined =>
   bytes === undefined
     ? undefined
-    : valueOf(readStored(kindOf(tallySchema), parseJson(Buffer.from(bytes).toString())));
+    : valueOf(readVersioned(kindOf(tallySchema), parseJson(Buffer.from(bytes).toString())));
 
 /** Reads one member list at a time. */
 export async function factsWithout(

@@ -11,7 +11,6 @@ import { FINISHED } from '../../../functions/records/run-records.ts';
 import type { StoredPlacement, Stores } from '../../../functions/records/stores.ts';
 import { MemoryBlobStore } from '../fakes/memory-blob-store.ts';
 import type { MemoryStores } from '../fakes/stores.ts';
-import { type Machine, machineOf } from '../world/asl.ts';
 import { attemptOf, runOf } from './records.ts';
 
 const FOLDER = path.join(import.meta.dirname, '../releases');
@@ -45,10 +44,6 @@ interface Recorded {
     >
   >;
 }
-
-/** The state machine with which executions that run through an upgrade began. */
-export const definitionOf = (release: '0.1.0'): Machine =>
-  machineOf(gunzipSync(readFileSync(path.join(FOLDER, release, 'run.asl.json.gz'))).toString());
 
 export function recordedOf(release: (typeof RECORDED_RELEASES)[number]): Recorded {
   const file = path.join(FOLDER, release, 'documents.json.gz');

@@ -88,7 +88,8 @@ export function memoryStores(): MemoryStores {
 type OpenIndex = Map<string, true>;
 
 /** Sets what is given and removes what is given as undefined. */
-const changed = <T extends object>(record: T, change: Partial<NoInfer<T>>): T => stored({ ...record, ...change });
+const changed = <T extends object>(record: T, change: Partial<NoInfer<T>>): T =>
+  stored({ ...record, ...change });
 
 type Pipelines = Records<typeof pipelineRecordSchema>;
 

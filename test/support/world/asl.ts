@@ -1,6 +1,7 @@
 /** The part of Amazon States Language that statemachines/run.asl.json uses, read from the file itself. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 
 const retrier = z.object({
@@ -58,11 +59,16 @@ export type Retrier = z.infer<typeof retrier>;
 
 const machineSchema = z.object({ StartAt: z.string(), States: z.record(z.string(), state) });
 
-export const machineOf = (definition: string): Machine => machineSchema.parse(JSON.parse(definition));
+const machineIn = (...file: readonly string[]): Buffer =>
+  readFileSync(path.join(import.meta.dirname, ...file));
 
-export const runMachine: Machine = machineOf(
-  readFileSync(path.join(import.meta.dirname, '../../../statemachines/run.asl.json'), 'utf8'),
-);
+const machineOf = (definition: Buffer): Machine => machineSchema.parse(JSON.parse(definition.toString()));
+
+export const runMachine: Machine = machineOf(machineIn('../../../statemachines/run.asl.json'));
+
+/** With which executions of that release began. */
+export const machineOfRelease = (release: '0.1.0'): Machine =>
+  machineOf(gunzipSync(machineIn('../releases', release, 'run.asl.json.gz')));
 
 /** What an execution fails with when a path leads nowhere; no Catch takes it. */
 export class RuntimeFault extends Error {

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { checkReadable } from '../../../packages/packing/seal/exclusions.ts';
 import { asOldReport, PINNED } from '../../support/builders/last-release.ts';
-import { definitionOf } from '../../support/builders/recorded.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
+import { machineOfRelease } from '../../support/world/asl.ts';
 import { violations } from '../../support/world/facts.ts';
 import { ground } from '../../support/world/ground.ts';
 import { live } from '../../support/world/history.ts';
@@ -101,7 +101,7 @@ describe('runs of an earlier release', () => {
   }, 120_000);
 
   it('end well by the definition of 0.1.0', async () => {
-    const lived = await live(4, 'sagemaker', { definition: definitionOf('0.1.0') });
+    const lived = await live(4, 'sagemaker', { definition: machineOfRelease('0.1.0') });
     expect(await violations(lived)).toEqual([]);
   }, 120_000);
 });

@@ -11,6 +11,7 @@ import { reconcile } from '../../../functions/run/attempts/reconcile.ts';
 import { compactAll, contents, incoming, problems } from '../../support/builders/compaction.ts';
 import { PIPELINE, packAll } from '../../support/builders/packing.ts';
 import { bucketOf, putState, RECORDED_RELEASES, recordedOf } from '../../support/builders/recorded.ts';
+import type { FleetScript, ScriptedFleet } from '../../support/fakes/fleets.ts';
 import { MemoryBlobStore } from '../../support/fakes/memory-blob-store.ts';
 import type { JobScript } from '../../support/fakes/training.ts';
 import { ground } from '../../support/world/ground.ts';
@@ -58,6 +59,24 @@ const COMPLETES: JobScript = [
   { at: 600, status: 'Completed', secondary: 'Completed' },
 ];
 
+const ends = (now: () => string): FleetScript => {
+  const say = (fleet: ScriptedFleet, said: Parameters<ScriptedFleet['say']>[1]) => {
+    for (const id of fleet.instanceIds) fleet.say(id, said);
+  };
+  const modelUri = 's3://memory-bucket/model.tar.gz';
+  return [
+    { at: 60, act: (fleet) => say(fleet, { startedAt: now() }) },
+    {
+      at: 900,
+      event: 'state',
+      act: (fleet) => {
+        say(fleet, { endedAt: now(), exitCode: 0, modelUri });
+        for (const id of fleet.instanceIds) fleet.terminate(id);
+      },
+    },
+  ];
+};
+
 const OF_A_RUN = OPERATIONS.map(({ route }) => route).filter((route) => /^GET .*\{runId\}/.test(route));
 
 describe.each(states)('a run of $release, $launcher, $name', ({ state, objects }) => {
@@ -90,7 +109,7 @@ describe.each(states)('a run of $release, $launcher, $name', ({ state, objects }
   it.runIf(open)(
     'ends well',
     async () => {
-      const world = createWorld(1, 0, { jobScript: () => COMPLETES });
+      const world = createWorld(1, 0, { jobScript: () => COMPLETES, fleetScript: (_, now) => ends(now) });
       const { loop, clock } = world;
       clock.advance((Date.parse(state.now) - clock.now().getTime()) / 1_000);
       const own = `${run.pipeline}/runs/${run.runId}/`;
