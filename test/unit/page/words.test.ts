@@ -65,7 +65,11 @@ describe('curves', () => {
 });
 
 const MONEY = {
-  ...{ asOf: secondsAfter(200), usd: 3, usdPerSecond: 0, byPurchaseOption: [], onDemandUsd: 3 },
+  asOf: secondsAfter(200),
+  usd: 3,
+  usdPerSecond: 0,
+  byPurchaseOption: [],
+  onDemandUsd: 3,
   lost: { seconds: 0, usd: 0 },
 };
 
