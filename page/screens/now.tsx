@@ -129,7 +129,7 @@ function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem
     body && <Saved view={body} />,
     body && <Leading view={body} series={curves.body?.series ?? []} />,
     body && <Cost money={body.money} />,
-    <DoneBy at={body?.money.expected?.finishAt.expected} deadlineAt={deadlineAt} />,
+    <DoneBy expected={body?.money.expected} deadlineAt={deadlineAt} />,
     body && whereText(body),
   ];
   return (
@@ -176,10 +176,10 @@ const Cost = ({ money: { usd, expected } }: Pick<View, 'money'>) => (
 );
 
 function DoneBy({
-  at = '',
+  expected,
   deadlineAt,
-}: Readonly<{ at?: string | undefined; deadlineAt?: string | undefined }>) {
-  const end = Math.max(Date.now(), Date.parse(at));
+}: Readonly<{ expected: View['money']['expected']; deadlineAt: string | undefined }>) {
+  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
   const left = Date.parse(deadlineAt ?? '') - end;
   const due =
     deadlineAt && (left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`);
