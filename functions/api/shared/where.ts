@@ -45,7 +45,7 @@ function textOf(run: ListedRun): string {
     .toLowerCase();
 }
 
-/** What was measured comes before what was given, and both before what the service counts. */
+/** Measured values come first, then given ones, then those that the service counts. */
 function valueOf({ result, listed }: ListedRun, name: string): number | string | undefined {
   const { metric } = result ?? {};
   const measured: Numbers = { ...(metric && { [metric.name]: metric.value }), ...result?.metrics };

@@ -69,7 +69,7 @@ function DoneBy({ view: { money }, now }: ViewProps & Readonly<{ now: number }>)
   const due = deadlineAt === undefined ? 'no deadline' : `deadline ${whenText(deadlineAt)}`;
   if (expected === undefined) return <Vital label="Done by" figure="…" beside="not known yet" note={due} />;
   const { finishAt, basis, lateChance = 0 } = expected;
-  // What was expected earlier than now has not come true.
+  // An end that was expected before now has not come true.
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
     basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
@@ -163,7 +163,7 @@ export function Failure({ view: { run }, onChange }: ChangeProps) {
   );
 }
 
-/** What came of it, and what one does next with it. */
+/** The model, and the two commands that follow as a rule. */
 export const Model = ({ view: { run } }: ViewProps) =>
   run.modelUri === undefined ? null : (
     <section class="card pad stack" aria-label="model">
