@@ -1,6 +1,7 @@
 /** A region in memory for the page: ten thousand runs, one with a hundred thousand points, one that trains. */
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { storedPart } from '@tidewheel/placement/choose.ts';
+import { question } from '../../test/support/builders/placement.ts';
 import {
   attemptOf,
   declarationOf,
@@ -10,7 +11,6 @@ import {
   progressOf,
   runOf,
 } from '../../test/support/builders/records.ts';
-import { question } from '../../test/support/builders/placement.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
 import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';

@@ -31,16 +31,11 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
   const value = useSignal('');
   const isTable = useSignal(false);
   const at = useRef<HTMLElement>(null);
-  const { data, range, valueText, lines } = plot;
+  const { data, range } = plot;
   const [xs] = data;
-  const [from, to] = [range?.from ?? xs[0], range?.to ?? xs.at(-1)];
+  const ends = range ? [range.from, range.to] : [xs[0], xs.at(-1)];
   const point = (place: number | undefined): void => {
-    const x = place === undefined ? undefined : xs[place];
-    const values = lines.flatMap(({ isFaint }, line) => {
-      const y = isFaint ? undefined : data[line + 1]?.[place ?? 0];
-      return typeof y === 'number' ? [valueText(y)] : [];
-    });
-    value.value = x === undefined || values.length === 0 ? '' : `${values.join(' · ')} at ${xText(x)}`;
+    value.value = pointedText(plot, xText, place);
   };
   return (
     <figure class={`card chart${isLarge ? ' is-large' : ''}`} ref={at}>
@@ -62,8 +57,9 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
       </figcaption>
       <Plot {...plot} height={isLarge ? LARGE_HEIGHT : HEIGHT} onCursor={point} />
       <p class="ends">
-        <span>{from === undefined ? '' : xText(from)}</span>
-        <span>{to === undefined ? '' : xText(to)}</span>
+        {ends.map((end, place) => (
+          <span key={place}>{end !== undefined && xText(end)}</span>
+        ))}
       </p>
       {legend !== undefined && <Legend texts={legend} />}
       {isTable.value && (
@@ -73,6 +69,20 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
       )}
     </figure>
   );
+}
+
+/** What the reader points to; empty where that is no place with a value. */
+function pointedText(
+  { data, lines, valueText }: Pick<ChartProps, 'data' | 'lines' | 'valueText'>,
+  xText: ChartProps['xText'],
+  place = -1,
+): string {
+  const x = data[0][place];
+  const values = lines.flatMap(({ isFaint }, line) => {
+    const y = isFaint ? undefined : data[line + 1]?.[place];
+    return typeof y === 'number' ? [valueText(y)] : [];
+  });
+  return x === undefined || values.length === 0 ? '' : `${values.join(' · ')} at ${xText(x)}`;
 }
 
 export const Swatch = ({ place }: Readonly<{ place: number }>) => (

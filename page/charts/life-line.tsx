@@ -27,12 +27,7 @@ const NAMES: Readonly<Record<SpanKind, string>> = {
   lost: 'lost work',
 };
 
-/** @param range what is shown; absent: all @param now absent for a run that has ended */
-export function LifeLineCard({
-  line,
-  range = line,
-  now,
-}: Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>) {
+function useWidth() {
   const width = useSignal(LEAST_WIDTH);
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -46,6 +41,16 @@ export function LifeLineCard({
     resized.observe(place);
     return () => resized.disconnect();
   }, []);
+  return { width, frame };
+}
+
+/** @param range what is shown; absent: all @param now absent for a run that has ended */
+export function LifeLineCard({
+  line,
+  range = line,
+  now,
+}: Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>) {
+  const { width, frame } = useWidth();
   const { from, to } = range;
   const x = (time: number): number => ((time - from) / (to - from)) * (width.value - 2) + 1;
   const placed = { line, x, width: width.value };

@@ -34,7 +34,11 @@ export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | unde
     const note = `${which} of ${series.pointCount}, at ${series.unit} ${shortNumber(best.position)}; last ${shortNumber(last)}`;
     return { name, value: shortNumber(best.value), note, series };
   }
-  const value = view.report?.metrics[name];
+  return reported(view, name);
+}
+
+function reported({ report }: Led, name: string): Leading | undefined {
+  const value = report?.metrics[name];
   if (value === undefined) return undefined;
   const text = value === null ? 'no number' : metricText('', value).trim();
   return { name, value: text, note: 'as the run ended', series: undefined };

@@ -13,7 +13,7 @@ export interface Need {
   readonly more?: string;
 }
 
-/** The newest run of a pipeline where it failed and nobody knows, and declarations that are not valid. */
+/** The newest run of a pipeline where it failed and no person knows, and declarations that are not valid. */
 export function needsOf(pipelines: readonly Pipeline[], runs: readonly Run[]): readonly Need[] {
   const newest = [...Map.groupBy(runs, ({ pipeline }) => pipeline).values()].flatMap(([run]) => run ?? []);
   const failed = newest.filter(({ status, acknowledgement }) => status === 'failed' && !acknowledgement);

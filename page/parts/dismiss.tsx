@@ -1,4 +1,4 @@
-/** A failure that is known needs nobody any more. */
+/** A failure that is known needs no person any more. */
 import { client, inWords } from '../state/api.ts';
 import { SendButton } from './controls.tsx';
 

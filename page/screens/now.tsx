@@ -1,7 +1,7 @@
 /** The screen "Now": who needs a person, what runs, and each pipeline with its last runs. */
 import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars, Sparkline } from '../charts/bars.tsx';
-import { sparkOf } from '../model/curve.ts';
+import { type SeriesView, sparkOf } from '../model/curve.ts';
 import {
   dollarText,
   elapsedText,
@@ -18,6 +18,7 @@ import { Dismiss } from '../parts/dismiss.tsx';
 import { Cells, numbers, Table, TableFrame, wide } from '../parts/table.tsx';
 import { Command, LeftOutText, Pill, RunLink, Time, Usd } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
+import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
 import type { RunItem } from '../state/pages.ts';
 import { useReading } from '../state/readings.ts';
@@ -120,45 +121,73 @@ function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem
   const name = body?.run.declaration?.training.objective?.metric;
   const points = body && { runId, points: SPARK_POINTS, name };
   const curves = useReading('getSeries', points, () => SERIES_POLL_SECONDS);
-  const leading = body && leadingOf(body, curves.body?.series ?? []);
-  const { step = 0, totalSteps = 0 } = (body && savedProgress(body)) ?? {};
-  const { usd = 0, expected } = body?.money ?? {};
-  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
-  const left = Date.parse(deadlineAt ?? '') - end;
-  const attempt = body?.attempts.at(-1);
   const cells = [
     <span class="cell">
       <RunLink runId={runId} />
       <Pill status={status} />
     </span>,
-    totalSteps > 0 && (
-      <>
-        <progress value={step} max={totalSteps} aria-label={`saved work of ${runId}`} />
-        <small>{percentText(step / totalSteps)}</small>
-      </>
-    ),
-    leading && (
-      <>
-        <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
-        <small>{`${leading.name} ${leading.value}`}</small>
-      </>
-    ),
-    <>
-      <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
-      {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
-    </>,
-    <>
-      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt && (
-        <small>{left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`}</small>
-      )}
-    </>,
-    attempt?.outcome === undefined && attempt && poolText(attempt.placement),
+    body && <Saved view={body} />,
+    body && <Leading view={body} series={curves.body?.series ?? []} />,
+    body && <Cost money={body.money} />,
+    <DoneBy expected={body?.money.expected} deadlineAt={deadlineAt} />,
+    body && whereText(body),
   ];
   return (
     <tr>
       <Cells columns={COLUMNS} cells={cells} />
     </tr>
+  );
+}
+
+function Leading({ view, series }: Readonly<{ view: View; series: readonly SeriesView[] }>) {
+  const leading = leadingOf(view, series);
+  if (leading === undefined) return null;
+  return (
+    <>
+      <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
+      <small>{`${leading.name} ${leading.value}`}</small>
+    </>
+  );
+}
+
+function whereText({ attempts }: View): string {
+  const attempt = attempts.at(-1);
+  return attempt === undefined || attempt.outcome !== undefined ? '' : poolText(attempt.placement);
+}
+
+type View = AnswerOf<'getRun'>;
+
+function Saved({ view }: Readonly<{ view: View }>) {
+  const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
+  if (totalSteps <= 0) return null;
+  return (
+    <>
+      <progress value={step} max={totalSteps} aria-label={`saved work of ${view.run.runId}`} />
+      <small>{percentText(step / totalSteps)}</small>
+    </>
+  );
+}
+
+const Cost = ({ money: { usd, expected } }: Pick<View, 'money'>) => (
+  <>
+    <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
+    {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
+  </>
+);
+
+function DoneBy({
+  expected,
+  deadlineAt,
+}: Readonly<{ expected: View['money']['expected']; deadlineAt: string | undefined }>) {
+  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
+  const left = Date.parse(deadlineAt ?? '') - end;
+  const due =
+    deadlineAt && (left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`);
+  return (
+    <>
+      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
+      {due && <small>{due}</small>}
+    </>
   );
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../model/probe-groups.ts';
 import { Empty, Head, Read, Section } from '../parts/card.tsx';
 import { numbers, Table } from '../parts/table.tsx';
-import { Basis, Command, PipelineTabs, Pill, RunLink } from '../parts/text.tsx';
+import { Basis, Command, Pill, PipelineTabs, RunLink } from '../parts/text.tsx';
 import { useReading } from '../state/readings.ts';
 
 const MOST = 50;

@@ -5,7 +5,7 @@ import { causeOf, dollarText, elapsedText, shortNumber } from '../model/format.t
 import { Empty, Head, Read } from '../parts/card.tsx';
 import { Find } from '../parts/controls.tsx';
 import { numbers, VirtualTable, wide } from '../parts/table.tsx';
-import { Command, LeftOutText, PipelineTabs, Pill, RunLink, Time } from '../parts/text.tsx';
+import { Command, LeftOutText, Pill, PipelineTabs, RunLink, Time } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import { type RunItem, type RunPages, useRuns } from '../state/pages.ts';
 

@@ -52,12 +52,15 @@ export function useRuns(
   return {
     body: body && (own === undefined ? first : joined(first, own.runs)),
     refusal,
-    unreadable: body?.unreadable ?? [],
+    unreadable: unreadableOf(body),
     hasMore: token !== undefined,
     more,
     again,
   };
 }
+
+const unreadableOf = ({ unreadable = [] }: Partial<AnswerOf<'listRuns'>> = {}): readonly string[] =>
+  unreadable;
 
 /** New runs come first, and what the first page holds is the newest word. */
 function joined(first: readonly RunItem[], all: readonly RunItem[]): readonly RunItem[] {

@@ -9,7 +9,7 @@ export const acknowledgeRun = defineRunOperation(
     ...CHANGES,
     route: 'PUT /runs/{runId}/acknowledgement',
     id: 'acknowledgeRun',
-    summary: 'Notes that a person knows of the failure of a run, which then needs nobody.',
+    summary: 'Notes that a person knows of the failure of a run, which then needs no person.',
     answer: z.object({ runId: z.string(), at: time, requestedBy: z.string().describe('Who knows.') }),
   },
   async ({ runs, clock }, { run, caller }) => {

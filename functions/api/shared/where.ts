@@ -45,7 +45,7 @@ function textOf(run: ListedRun): string {
     .toLowerCase();
 }
 
-/** What was measured comes before what was given, and both before what the service counts. */
+/** Measured values come first, then given ones, then those that the service counts. */
 function valueOf({ result, listed }: ListedRun, name: string): number | string | undefined {
   const { metric } = result ?? {};
   const measured: Numbers = { ...(metric && { [metric.name]: metric.value }), ...result?.metrics };
@@ -60,14 +60,19 @@ function valueOf({ result, listed }: ListedRun, name: string): number | string |
   return found?.[name] ?? undefined;
 }
 
+const SIGNS: Readonly<Record<string, (one: number, other: number) => boolean>> = {
+  '>': (one, other) => one > other,
+  '>=': (one, other) => one >= other,
+  '<': (one, other) => one < other,
+  '<=': (one, other) => one <= other,
+  '=': (one, other) => one === other,
+  '!=': (one, other) => one !== other,
+};
+
 /** Numbers are compared as such; other texts are only equal or not. What a run has not does not hold. */
 function holds(value: number | string | undefined, sign: string, given: string): boolean {
   if (value === undefined || value === '') return false;
   const [one, other] = [Number(value), Number(given)];
-  const isNumber = Number.isFinite(one) && Number.isFinite(other);
-  if (sign === '=') return isNumber ? one === other : value === given;
-  if (sign === '!=') return isNumber ? one !== other : value !== given;
-  if (!isNumber) return false;
-  if (sign.startsWith('>')) return one > other || (sign === '>=' && one === other);
-  return one < other || (sign === '<=' && one === other);
+  if (Number.isFinite(one) && Number.isFinite(other)) return SIGNS[sign]?.(one, other) ?? false;
+  return sign === '=' ? value === given : sign === '!=' && value !== given;
 }

@@ -157,14 +157,10 @@ function Curve({
     () => columnsOf(series, axis, isSmooth, isLog),
     [series, axis, isSmooth, isLog],
   );
-  const valueText = (value: number): string => `${shortNumber(value)}${unitOf(name)}`;
-  const best = isMeasure(name) ? bestOf(series) : undefined;
-  const last = series.points.at(-1)?.value;
   return (
     <Chart
       name={name}
-      note={best && `best ${valueText(best.value)} at ${unit} ${shortNumber(best.position)}`}
-      last={typeof last === 'number' ? valueText(last) : 'no number'}
+      {...captionOf(series)}
       label={`${name} by ${axis.name === 'step' ? unit : axis.name}`}
       axis={`${axis.name} ${axis.name === 'step' ? unit : ''}`}
       range={range}
@@ -173,13 +169,25 @@ function Curve({
       data={data}
       marks={marks}
       isLog={isLog}
-      valueText={valueText}
       xText={xTextOf(axis, unit)}
       table={tableOf(series)}
       isLarge={isLarge}
       onSize={() => setQuery({ large: isLarge ? undefined : name })}
     />
   );
+}
+
+/** The best and the last value, in the unit that the name tells. */
+function captionOf(series: SeriesView) {
+  const { name, unit, points } = series;
+  const valueText = (value: number): string => `${shortNumber(value)}${unitOf(name)}`;
+  const best = isMeasure(name) ? bestOf(series) : undefined;
+  const last = points.at(-1)?.value;
+  return {
+    valueText,
+    note: best && `best ${valueText(best.value)} at ${unit} ${shortNumber(best.position)}`,
+    last: typeof last === 'number' ? valueText(last) : 'no number',
+  };
 }
 
 const LOST = { label: 'lost', colour: '--warn', isDotted: true } as const;

@@ -43,7 +43,6 @@ export function Vitals({
 function Progress({ view }: ViewProps) {
   const { run, report } = view;
   const { step = 0, totalSteps = 0, unit = 'step' } = savedProgress(view) ?? {};
-  const lost = report && report.lostSeconds > 0 ? `, ${durationText(report.lostSeconds)} lost` : '';
   const some = step > 0 ? `${unit} ${step}` : 'nothing';
   const isKnown = totalSteps > 0;
   return (
@@ -51,12 +50,15 @@ function Progress({ view }: ViewProps) {
       label={isFinished(run) ? 'Trained' : 'Saved'}
       figure={isKnown ? percentText(step / totalSteps) : some}
       beside={isKnown && `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}
-      note={report && `${report.interruptions} interruptions${lost}`}
+      note={report && interruptionsText(report)}
     >
       {isKnown && <progress value={step} max={totalSteps} aria-label="saved work" />}
     </Vital>
   );
 }
+
+const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
+  `${interruptions} interruptions${lostSeconds > 0 ? `, ${durationText(lostSeconds)} lost` : ''}`;
 
 /** @param left seconds */
 const leftText = (left: number): string =>
@@ -67,7 +69,7 @@ function DoneBy({ view: { money }, now }: ViewProps & Readonly<{ now: number }>)
   const due = deadlineAt === undefined ? 'no deadline' : `deadline ${whenText(deadlineAt)}`;
   if (expected === undefined) return <Vital label="Done by" figure="…" beside="not known yet" note={due} />;
   const { finishAt, basis, lateChance = 0 } = expected;
-  // What was expected earlier than now has not come true.
+  // An end that was expected before now has not come true.
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
     basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
@@ -161,7 +163,7 @@ export function Failure({ view: { run }, onChange }: ChangeProps) {
   );
 }
 
-/** What came of it, and what one does next with it. */
+/** The model, and the two commands that follow as a rule. */
 export const Model = ({ view: { run } }: ViewProps) =>
   run.modelUri === undefined ? null : (
     <section class="card pad stack" aria-label="model">
@@ -206,8 +208,6 @@ export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisati
 /** Whose it is, which code, its report and notes: read once, so they stand last. */
 export function Details({ view: { run, report, money }, onChange }: ChangeProps) {
   const { declaration, annotation } = run;
-  const tags = Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('='));
-  const lost = `${durationText(money.lost.seconds)}, ${dollarText(money.lost.usd)}`;
   const tools = (
     <>
       {report !== undefined && (
@@ -227,16 +227,28 @@ export function Details({ view: { run, report, money }, onChange }: ChangeProps)
             ['began', <Time at={run.createdAt} />],
             ['started by', run.request?.requestedBy ?? run.trigger],
             ['owner', declaration?.owner],
-            ['tags', [...tags, ...(annotation?.tags ?? [])].join(', ')],
+            ['tags', tagsText(run)],
             ['code', codeText(run)],
-            ['of the cost', money.usd > 0 && sharesText(money)],
-            ['lost work', money.lost.seconds > 0 && lost],
-            ...(report === undefined ? [] : reportItems(report)),
+            ...moneyItems(money),
+            ...reportItems(report),
           ]}
         />
       </div>
     </Section>
   );
+}
+
+const tagsText = ({ declaration, annotation }: View['run']): string =>
+  [...Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('=')), ...(annotation?.tags ?? [])].join(
+    ', ',
+  );
+
+function moneyItems(money: View['money']) {
+  const { seconds, usd } = money.lost;
+  return [
+    ['of the cost', money.usd > 0 && sharesText(money)],
+    ['lost work', seconds > 0 && `${durationText(seconds)}, ${dollarText(usd)}`],
+  ] as const;
 }
 
 async function saveReport(runId: string): Promise<void> {
@@ -256,7 +268,7 @@ function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
 const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
 const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
 
-const reportItems = ({ metrics, onDemandNode: node, fileSystemsUsd: files }: Report) =>
+const reportItems = ({ metrics = {}, onDemandNode: node, fileSystemsUsd: files }: Partial<Report> = {}) =>
   [
     ['metrics', metricTexts(metrics).join(', ')],
     [`on one ${node?.instanceType}`, node && <Usd usd={node.usd} basis={NODE_BASIS} />],

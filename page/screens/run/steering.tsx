@@ -49,7 +49,8 @@ export function Steering({ view, onChange }: SteeringProps) {
   );
 }
 
-function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
+function Stop({ view, onChange }: SteeringProps) {
+  const { run, attempts } = view;
   const stop = (mode: 'afterSave' | 'now') => async () =>
     inWords(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
@@ -61,7 +62,7 @@ function Stop({ view: { run, progress, attempts }, onChange }: SteeringProps) {
             Its machines end and it starts no more. Its checkpoints stay, so it can be retried. A run that
             packs does so to the end.
           </p>
-          {trains && <p>{unsavedText(progress)}</p>}
+          {trains && <p>{unsavedText(savedProgress(view))}</p>}
           <SendButton text="Stop after a save" kind="primary" call={stop('afterSave')} onDone={onChange} />
           <SendButton text="Stop now" kind="danger" call={stop('now')} onDone={onChange} />
         </>

@@ -211,7 +211,7 @@ describe('the page', () => {
     expect((await at.runs.get(RUN))?.annotation).toMatchObject({ note: HOSTILE, tags: ['baseline', 'good'] });
   });
 
-  it('saves the numbers of a curve as CSV and PNG', async () => {
+  it('saves a curve as CSV and PNG', async () => {
     await interruptedRun();
     const values = [1, 2, 3].map((step) =>
       JSON.stringify({ source: 'log', unit: 'step', position: step, at: step, values: { 'a,"b': 1 / step } }),

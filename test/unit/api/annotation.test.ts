@@ -102,12 +102,14 @@ describe('GET /runs with where', () => {
             },
           }),
           result: {
-            ...{ finishedAt: AT, attempts: 1, interruptions: 0, lostSeconds: 0, isDeadlineMet: null },
-            ...{
-              costUsd: number,
-              onDemandUsd: 2 * number,
-              metrics: { 'val/accuracy': accuracy, loss: null },
-            },
+            finishedAt: AT,
+            attempts: 1,
+            interruptions: 0,
+            lostSeconds: 0,
+            isDeadlineMet: null,
+            costUsd: number,
+            onDemandUsd: 2 * number,
+            metrics: { 'val/accuracy': accuracy, loss: null },
           },
         }),
       );

@@ -65,7 +65,11 @@ describe('curves', () => {
 });
 
 const MONEY = {
-  ...{ asOf: secondsAfter(200), usd: 3, usdPerSecond: 0, byPurchaseOption: [], onDemandUsd: 3 },
+  asOf: secondsAfter(200),
+  usd: 3,
+  usdPerSecond: 0,
+  byPurchaseOption: [],
+  onDemandUsd: 3,
   lost: { seconds: 0, usd: 0 },
 };
 
@@ -88,7 +92,7 @@ it('dollars grow while an attempt holds its hosts', () => {
 
 describe('what leads', () => {
   const run = runOf('digits', 1, { status: 'training' });
-  it('is what says most, with its best and its last', () => {
+  it('says most, and has its best and last', () => {
     const leading = leadingOf({ run }, [seriesOf('loss', [2, 1]), seriesOf('val_accuracy', [0.5, 0.9, 0.8])]);
     expect(leading).toMatchObject({
       name: 'val_accuracy',
@@ -102,7 +106,7 @@ describe('what leads', () => {
   });
 });
 
-it('needs a person: what failed last and nobody knows', () => {
+it('needs a person: the failure that no person knows', () => {
   const pipeline = { name: 'a', openBatch: 2, updatedAt: AT };
   const failure = 'the script ended\nTraceback (most recent call last):\n  File "x"\nKeyError: 3';
   const failed = runOf('b', 2, { status: 'failed', failure });
