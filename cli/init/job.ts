@@ -28,7 +28,7 @@ export const unreadAt = (value: unknown): { text: string; line: string } | undef
 };
 
 /** For one line of the difference. */
-export const shown = (value: unknown): string => {
+const shown = (value: unknown): string => {
   const unread = unreadAt(value);
   const text = unread?.text ?? (typeof value === 'string' ? value : plain(value));
   const short = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 1)}…` : text;
