@@ -1,5 +1,6 @@
 /** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from '@tidewheel/kit/once.ts';
 import { type Api, isPassing } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { NoRunYetError, type RunRow, runMeant, runRows } from '../command/run-list.ts';
@@ -41,7 +42,7 @@ export async function runAfter(
 ): Promise<string> {
   let waits: KnownRun | undefined;
   let silence: Error | undefined;
-  let isNoted = false;
+  const sayThatItWaits = once(() => terminal.note(`waiting for the run of ${pipeline} to begin`));
   for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await pause(POLL_MILLISECONDS)) {
     try {
       const { run, isSure } = takerOf(await runRows(api, { pipeline }, MOST_TAKERS), before);
@@ -53,8 +54,7 @@ export async function runAfter(
       if (!isPassing(error)) throw error;
       silence = error;
     }
-    if (!isNoted) terminal.note(`waiting for the run of ${pipeline} to begin`);
-    isNoted = true;
+    sayThatItWaits();
   }
   // The batch may have closed between the last file and the first look.
   const late = waits ?? (before?.status === 'settling' ? before : undefined);
