@@ -66,6 +66,12 @@ export interface JobRow extends Line {
   readonly value: string;
 }
 
+export const rowOf = (theirs: string, value: unknown, line: Line): JobRow => ({
+  ...line,
+  theirs,
+  value: shown(value),
+});
+
 export interface FoundJob {
   /** `launch.py`, or the name of the job. */
   readonly origin: string;
