@@ -12,7 +12,7 @@ import type { Context } from '../command/context.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
-import { asTable, asText, type FoundJob, type JobRow, type Table } from './job.ts';
+import { asTable, asText, type FoundJob, rowOf, type Table } from './job.ts';
 import { shellCommand } from './launch.ts';
 import { runPython } from './python.ts';
 import { channelUri, foundJob } from './request.ts';
@@ -85,7 +85,7 @@ export async function withSource(job: FoundJob, folder: string, context: Context
   } catch (error) {
     const why = `it could not be fetched (${messageOf(error)}): put the code here`;
     const value = job.source ?? drivers ?? '';
-    const row: JobRow = { theirs: 'source', value, verdict: 'unread', ours: 'x-local.source', why };
+    const row = rowOf('source', value, { verdict: 'unread', ours: 'x-local.source', why });
     return { ...job, source: '.', rows: [...job.rows, row] };
   } finally {
     await rm(draft.folder, { recursive: true, force: true });

@@ -9,8 +9,8 @@ import {
   type JobRow,
   type Line,
   listOf,
+  rowOf,
   same,
-  shown,
   type Table,
 } from './job.ts';
 
@@ -48,7 +48,7 @@ export function inputsOf({ request }: FoundJob, files: readonly string[]): Input
   const rows: JobRow[] = [];
   const channels = inputs.flatMap(({ name, channel, ...place }): [string, Table][] => {
     const { written, ...line } = declared(name, { ...place, channel, data });
-    rows.push({ ...line, theirs: `inputs: ${name}`, value: shown(s3Of(channel)['S3Uri'] ?? '') });
+    rows.push(rowOf(`inputs: ${name}`, s3Of(channel)['S3Uri'] ?? '', line));
     const inputMode = asText(channel['InputMode']) ?? mode;
     return [[name, inputMode === 'FastFile' && 's3' in written ? { ...written, inputMode } : written]];
   });

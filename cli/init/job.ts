@@ -28,7 +28,7 @@ export const unreadAt = (value: unknown): { text: string; line: string } | undef
 };
 
 /** For one line of the difference. */
-export const shown = (value: unknown): string => {
+const shown = (value: unknown): string => {
   const unread = unreadAt(value);
   const text = unread?.text ?? (typeof value === 'string' ? value : plain(value));
   const short = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN - 1)}…` : text;
@@ -65,6 +65,12 @@ export interface JobRow extends Line {
   readonly theirs: string;
   readonly value: string;
 }
+
+export const rowOf = (theirs: string, value: unknown, line: Line): JobRow => ({
+  ...line,
+  theirs,
+  value: shown(value),
+});
 
 export interface FoundJob {
   /** `launch.py`, or the name of the job. */

@@ -14,7 +14,7 @@ import {
   type Line,
   listOf,
   plain,
-  shown,
+  rowOf,
   type Table,
   unreadAt,
   verdictOf,
@@ -90,7 +90,7 @@ class Reading {
     const verdict = CONFIGURATION.test(asText(asTable(value)['$call']) ?? '')
       ? line.verdict
       : verdictOf(line, value);
-    this.rows.push({ ...line, verdict, theirs: argument, value: shown(value) });
+    this.rows.push(rowOf(argument, value, { ...line, verdict }));
   }
 
   /** A value of the API's form, or an object of a configuration class. */

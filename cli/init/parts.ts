@@ -18,8 +18,8 @@ import {
   listOf,
   numberOf,
   plain,
+  rowOf,
   same,
-  shown,
   type Table,
   unreadAt,
   verdictOf,
@@ -92,7 +92,7 @@ function missingScript({ entryPoint, command }: FoundJob, facts: ScriptFacts | u
       ? 'the job names no script: its image, or its channel sm_drivers, has it'
       : 'no such file is here: where a cell writes it, run that cell first';
   const ours = entryPoint === undefined ? 'training.entryPoint' : 'x-local.source';
-  return [{ theirs: 'entry_point', value: entryPoint ?? '(none)', verdict: 'unread', ours, why }];
+  return [rowOf('entry_point', entryPoint ?? '(none)', { verdict: 'unread', ours, why })];
 }
 
 /** Fields whose verdict depends on more than their value. */
@@ -109,7 +109,7 @@ function rowsOf({ request, words }: FoundJob): JobRow[] {
     const line = fieldLine(at, value) ?? unreadLine(at, value);
     if (OWN_ROWS.includes(at) || line === undefined || value === '') continue;
     const theirs = words.get(at) ?? wordAbove(at, words) ?? at;
-    const row: JobRow = { ...line, theirs, value: shown(value), verdict: verdictOf(line, value) };
+    const row = rowOf(theirs, value, { ...line, verdict: verdictOf(line, value) });
     const key = `${theirs} ${line.why}`;
     const before = rows.get(key);
     const isSame = before === undefined || before.value.split(', ').includes(row.value);
@@ -206,23 +206,21 @@ function imageOf(job: FoundJob, device: 'cpu' | 'gpu'): Part {
   const named = uri ?? unreadAt(given)?.text ?? '';
   const theirs =
     job.words.get('AlgorithmSpecification.TrainingImage') ?? 'AlgorithmSpecification.TrainingImage';
-  const row = { theirs, value: shown(given) };
+  const row = (line: Line): JobRow => rowOf(theirs, given, line);
   const found = IMAGES.flatMap(([pattern, name]) => {
     const version = pattern.exec(named)?.[2];
     return version === undefined ? [] : [{ name, version, argument: theirs }];
   })[0];
   if (uri !== undefined && found === undefined)
-    return { parts: { image: uri }, rows: [{ ...row, ...same('training.image') }] };
+    return { parts: { image: uri }, rows: [row(same('training.image'))] };
   const framework = found ?? job.framework;
   if (framework === undefined)
     return {
       parts: {},
-      rows: [{ ...row, verdict: 'unread', ours: 'training.image', why: 'name framework or image' }],
+      rows: [row({ verdict: 'unread', ours: 'training.image', why: 'name framework or image' })],
     };
   const rows =
-    given === undefined
-      ? []
-      : [{ ...row, ...better('training.framework', 'the image of AWS for each type') }];
+    given === undefined ? [] : [row(better('training.framework', 'the image of AWS for each type'))];
   return withVersion({ ...framework, device }, rows);
 }
 
@@ -248,14 +246,7 @@ function withVersion({ name, argument, version, device }: Framework, rows: reado
   const why = `no image of ${name} ${version} has a Python that the agent runs on: this is the nearest`;
   return {
     parts: { framework: name, frameworkVersion: nearest },
-    rows: [
-      ...rows,
-      {
-        theirs: argument,
-        value: version,
-        ...cannot(why, `training.frameworkVersion: ${nearest}`),
-      },
-    ],
+    rows: [...rows, rowOf(argument, version, cannot(why, `training.frameworkVersion: ${nearest}`))],
   };
 }
 
@@ -276,7 +267,7 @@ interface Chosen {
 function strategyOf({ distribution, words }: FoundJob, nodes: number, framework: unknown): Chosen {
   const rows: JobRow[] = [];
   const tell = (value: unknown, why: string) =>
-    rows.push({ theirs: 'distribution', value: shown(value), ...cannot(why, 'training.strategy') });
+    rows.push(rowOf('distribution', value, cannot(why, 'training.strategy')));
   for (const [name, given] of Object.entries(distribution)) {
     const settings = asTable(given);
     const strategy = STRATEGIES[name];
@@ -302,13 +293,11 @@ function undistributed(nodes: number, framework: unknown, words: FoundJob['words
   if (framework === 'sklearn' || framework === 'xgboost') {
     const why = `no strategy trains ${framework} on several hosts: name a larger type for one`;
     const theirs = words.get('ResourceConfig.InstanceCount') ?? 'ResourceConfig.InstanceCount';
-    const rows = [{ theirs, value: `${nodes}`, ...cannot(why, 'compute.nodes: 1') }];
+    const rows = [rowOf(theirs, `${nodes}`, cannot(why, 'compute.nodes: 1'))];
     return { strategy: 'single', settings: {}, rows };
   }
   const why = 'SageMaker started the script alone on each host: here the hosts are one gang';
-  const rows = [
-    { theirs: 'distribution', value: `none, on ${nodes} hosts`, ...cannot(why, 'training.strategy') },
-  ];
+  const rows = [rowOf('distribution', `none, on ${nodes} hosts`, cannot(why, 'training.strategy'))];
   return framework === 'tensorflow'
     ? { strategy: 'multi-worker-mirrored', settings: {}, rows }
     : { strategy: 'ddp', settings: { processesPerHost: 1 }, rows };
@@ -329,24 +318,18 @@ function valuesOf(job: FoundJob): Part {
   ];
   const parts = given.map(([field, values, written]) => {
     const taken = Object.entries(values).filter(([name, value]) => {
-      const row = { theirs: `${field}: ${name}`, value: shown(value) };
+      const tell = (line: Line) => rows.push(rowOf(`${field}: ${name}`, value, line));
       const unread = unreadAt(value);
       const read = check(
         trainingSchema,
         { strategy: 'single', [field]: { [name]: checked(written(value)) } },
         'hidden',
       );
-      if (unread !== undefined) rows.push({ ...row, verdict: 'unread', ours: `training.${field}`, why: '' });
-      else if (!read.ok)
-        rows.push({ ...row, ...cannot(read.problems.map(({ message }) => message).join('; ')) });
+      if (unread !== undefined) tell({ verdict: 'unread', ours: `training.${field}`, why: '' });
+      else if (!read.ok) tell(cannot(read.problems.map(({ message }) => message).join('; ')));
       return unread === undefined && read.ok;
     });
-    if (taken.length > 0)
-      rows.push({
-        theirs: field,
-        value: shown(Object.fromEntries(taken)),
-        ...same(`training.${field}`),
-      });
+    if (taken.length > 0) rows.push(rowOf(field, Object.fromEntries(taken), same(`training.${field}`)));
     return [field, Object.fromEntries(taken.map(([name, value]) => [name, written(value)]))] as const;
   });
   return { parts: Object.fromEntries(parts.filter(([, values]) => Object.keys(values).length > 0)), rows };

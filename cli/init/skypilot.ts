@@ -15,7 +15,7 @@ import {
   type JobRow,
   type Line,
   listOf,
-  shown,
+  rowOf,
   type Table,
 } from './job.ts';
 import { gigabytesOf, nearestTo, typesOf } from './skypilot-types.ts';
@@ -60,7 +60,7 @@ class Task {
   readonly words = new Map<string, string>();
 
   tell(theirs: string, value: unknown, line: Line): void {
-    this.rows.push({ ...line, theirs, value: shown(value ?? '(none)') });
+    this.rows.push(rowOf(theirs, value ?? '(none)', line));
   }
 
   take(table: Table, prefix = ''): void {

@@ -1,7 +1,7 @@
 /** What the commands of a SkyPilot task become: `run` with the places of this service, `setup` line by line. */
 import path from 'node:path';
 import { dataIn } from './data.ts';
-import { asTable, asText, better, cannot, type JobRow, type Line, same, shown, type Table } from './job.ts';
+import { asTable, asText, better, cannot, type JobRow, type Line, rowOf, same, type Table } from './job.ts';
 
 interface Mounts {
   /** By the path on SkyPilot's hosts: what stands for it in bash. */
@@ -28,7 +28,7 @@ export function mountedIn(mounts: unknown, around: Around): Mounts {
   const made = Object.entries(asTable(mounts)).map(([written, given]) => {
     const at = filled(written, around.environment).replace(/(.)\/$/, '$1');
     const { line, ...mount } = mounted(at, sourceOf(given, around), around);
-    const rows = line === undefined ? [] : [{ ...line, theirs: `file_mounts: ${at}`, value: shown(given) }];
+    const rows = line === undefined ? [] : [rowOf(`file_mounts: ${at}`, given, line)];
     return { ...mount, at, rows };
   });
   return {
@@ -129,8 +129,7 @@ const NOT_THERE = /\b(sudo|ssh|pdsh|docker|--hostfile)\b/;
 
 export function runOf(run: string, { places }: Mounts, nodes: number): Commands {
   const rows: JobRow[] = [];
-  const tell = (theirs: string, value: string, line: Line) =>
-    rows.push({ ...line, theirs, value: shown(value) });
+  const tell = (...row: Parameters<typeof rowOf>) => rows.push(rowOf(...row));
   const kept = run.split('\n').map((text, index) => {
     const missing = NOT_THERE.exec(text)?.[0];
     if (missing !== undefined)
@@ -230,8 +229,7 @@ export function setupOf(setup: string): {
   const rows: JobRow[] = [];
   for (const [index, written] of setup.replaceAll('\\\n', ' ').split('\n').entries()) {
     const text = written.trim();
-    const tell = (line: Line) =>
-      rows.push({ ...line, theirs: `setup, line ${index + 1}`, value: shown(text) });
+    const tell = (line: Line) => rows.push(rowOf(`setup, line ${index + 1}`, text, line));
     const [, words] = /(?:^|&& ?)(?:python3? -m |uv )?pip3? install\s+(.*)$/.exec(text) ?? [];
     if (words !== undefined) {
       const { found, hasTorch } = packagesOf(words);

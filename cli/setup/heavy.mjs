@@ -47,8 +47,8 @@ const line = (file, { passed, failed, seconds }) =>
   `${failed === 0 ? '✓' : '✗'} ${file}: ${passed} passed, ${failed} failed, ${seconds} s`;
 
 const filesBelow = (folder) =>
-  readdirSync(folder, { recursive: true })
-    .map((name) => path.join(folder, `${name}`))
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
     .sort();
 
 /** Relative to the project's folder, where the commands run. */

@@ -38,7 +38,7 @@ export async function quietly(name, run) {
   return { ...counts, output: textOf(log) };
 }
 
-export const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
 
 function freshFile(name) {
   const file = path.join(places.results, name);

@@ -28,26 +28,22 @@ export async function dropBundles(drop: BundleDrop): Promise<DroppedFiles> {
   const { store, pipeline, journal, signal, onProgress } = drop;
   let [done, bytes] = [0, 0];
   const failed: { name: string; why: string }[] = [];
-  const waiting = drop.bundles[Symbol.iterator]();
-  const lane = async (): Promise<void> => {
-    for (const files of waiting) {
-      if (signal.aborted) return;
-      const { read, unread } = await readFiles(files);
-      failed.push(...unread);
-      if (read.length === 0) continue;
-      try {
-        await putBundle(store, pipeline, read);
-        await journal.addAll(read.map(({ file }) => file));
-      } catch (error: unknown) {
-        failed.push(...read.map(({ file }) => ({ name: file.name, why: messageOf(error) })));
-        continue;
-      }
-      done += read.length;
-      bytes += read.reduce((sum, { body }) => sum + body.length, 0);
-      onProgress({ files: done, bytes });
+  await eachLimited(drop.bundles, Math.min(drop.lanes, MOST_AT_ONCE), async (files) => {
+    if (signal.aborted) return;
+    const { read, unread } = await readFiles(files);
+    failed.push(...unread);
+    if (read.length === 0) return;
+    try {
+      await putBundle(store, pipeline, read);
+      await journal.addAll(read.map(({ file }) => file));
+    } catch (error: unknown) {
+      failed.push(...read.map(({ file }) => ({ name: file.name, why: messageOf(error) })));
+      return;
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(drop.lanes, MOST_AT_ONCE) }, lane));
+    done += read.length;
+    bytes += read.reduce((sum, { body }) => sum + body.length, 0);
+    onProgress({ files: done, bytes });
+  });
   return { files: done, bytes, failed };
 }
 

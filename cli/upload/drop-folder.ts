@@ -1,6 +1,7 @@
 /** Uploads a folder's files as arrivals: many at once, each once. */
 
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import type { TakenFiles } from '../serve/taken-files.ts';
 import type { LocalFile } from './local-files.ts';
@@ -36,23 +37,19 @@ export async function dropFiles({
 }: DropOptions): Promise<DroppedFiles> {
   let [done, bytes] = [0, 0];
   const failed: { name: string; why: string }[] = [];
-  const waiting = files[Symbol.iterator]();
-  const lane = async (): Promise<void> => {
-    for (const file of waiting) {
-      if (signal.aborted) return;
-      try {
-        await putFile(store, prefix + file.name, file, (count) => {
-          bytes += count;
-          options.onProgress({ files: done, bytes });
-        });
-        await journal.add(file);
-        done += 1;
+  await eachLimited(files, options.lanes, async (file) => {
+    if (signal.aborted) return;
+    try {
+      await putFile(store, prefix + file.name, file, (count) => {
+        bytes += count;
         options.onProgress({ files: done, bytes });
-      } catch (error: unknown) {
-        failed.push({ name: file.name, why: messageOf(error) });
-      }
+      });
+      await journal.add(file);
+      done += 1;
+      options.onProgress({ files: done, bytes });
+    } catch (error: unknown) {
+      failed.push({ name: file.name, why: messageOf(error) });
     }
-  };
-  await Promise.all(Array.from({ length: options.lanes }, lane));
+  });
   return { files: done, bytes, failed };
 }

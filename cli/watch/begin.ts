@@ -1,5 +1,6 @@
 /** The run that a person waits for may not have begun: it does so some seconds after the first file has arrived. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from '@tidewheel/kit/once.ts';
 import { type Api, isPassing } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { NoRunYetError, type RunRow, runMeant, runRows } from '../command/run-list.ts';
@@ -14,11 +15,18 @@ type KnownRun = Pick<RunRow, 'runId' | 'status'>;
 export const newestRun = async (api: Api, pipeline: string): Promise<RunRow | undefined> =>
   (await runRows(api, { pipeline }, 1))[0];
 
-/** Which runs may take what was sent after `before`, newest first: a slow upload may close more than one batch. */
-const takers = (runs: readonly KnownRun[], before: KnownRun | undefined): readonly KnownRun[] =>
-  runs
+/**
+ * The newest run that takes something of what was sent after `before`: a slow upload may close more than one batch. One
+ * that settles behind another may have come for events that were late, and will have nothing.
+ */
+function takerOf(runs: readonly KnownRun[], before: KnownRun | undefined) {
+  const since = runs
     .slice(0, runs.findIndex(({ runId }) => runId === before?.runId) + 1 || undefined)
     .filter(({ runId, status }) => runId !== before?.runId || status === 'settling');
+  const filled = since.filter(({ status }) => status !== 'empty');
+  const [run] = filled.length > 0 ? filled : since.slice(-1);
+  return { run, isSure: run?.status !== 'settling' || filled.length === 1 };
+}
 
 interface BeginDeps {
   readonly api: Api;
@@ -34,36 +42,27 @@ export async function runAfter(
 ): Promise<string> {
   let waits: KnownRun | undefined;
   let silence: Error | undefined;
-  let isNoted = false;
+  const sayThatItWaits = once(() => terminal.note(`waiting for the run of ${pipeline} to begin`));
   for (const end = Date.now() + LONGEST_MILLISECONDS; Date.now() < end; await pause(POLL_MILLISECONDS)) {
     try {
-      const taking = takers(await runRows(api, { pipeline }, MOST_TAKERS), before);
+      const { run, isSure } = takerOf(await runRows(api, { pipeline }, MOST_TAKERS), before);
       silence = undefined;
-      const filled = taking.filter(({ status }) => status !== 'empty');
-      const [newest] = filled.length > 0 ? filled : taking.slice(-1);
-      // One that still settles behind another may have come for events that were late, and will have nothing.
-      if (newest !== undefined && (newest.status !== 'settling' || filled.length === 1)) return newest.runId;
-      waits = newest;
+      if (run !== undefined && isSure) return run.runId;
+      waits = run;
     } catch (error: unknown) {
       // The data has been sent: a call that may succeed later must not end the command.
       if (!isPassing(error)) throw error;
       silence = error;
     }
-    if (!isNoted)
-      terminal.note(
-        waits === undefined
-          ? `waiting for the run of ${pipeline} to begin`
-          : `waiting for what ${waits.runId} takes`,
-      );
-    isNoted = true;
+    sayThatItWaits();
   }
-  if (waits !== undefined) return waits.runId;
   // The batch may have closed between the last file and the first look.
-  if (before?.status === 'settling') return before.runId;
-  if (silence !== undefined) throw silence;
-  throw new Error(
+  const late = waits ?? (before?.status === 'settling' ? before : undefined);
+  if (late !== undefined) return late.runId;
+  const noRun = new Error(
     `no run of ${pipeline} has begun in 3 minutes: drop data (tidewheel drop DIR), or start one (tidewheel run)`,
   );
+  throw silence ?? noRun;
 }
 
 /** The run that a person means, or the first one of a pipeline that has none yet. @throws NoRunYetError where no pipeline is known */

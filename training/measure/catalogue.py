@@ -126,6 +126,8 @@ def _ray(python: Path, data: Path, trainer: str = "torch", training_hosts: int =
             hosts=hosts,
             groups={"train": hosts[:-1], "helpers": hosts[-1:]},
             hyperparameters={"trainer": trainer, "epochs": 16, "pause": 0.01},
+            # Ray ends workers where other programs fill the machine's memory.
+            environment={"RAY_memory_monitor_refresh_ms": "0"},
         ),
         world_size=training_hosts,
         metric="accuracy",

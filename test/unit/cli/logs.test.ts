@@ -19,7 +19,7 @@ it.each([
   const lines: string[] = [];
   const run = runOf('digits', 1, { status: 'training' });
   vi.stubGlobal('fetch', async (request: string | URL | Request) => {
-    const url = request instanceof Request ? request.url : `${request}`;
+    const url = request instanceof Request ? request.url : String(request);
     const answer = url.includes('/log')
       ? { entries: [], isCurrent: true }
       : url.includes('/runs/digits')

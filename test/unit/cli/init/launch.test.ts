@@ -575,7 +575,7 @@ describe('a training script', () => {
   it.each([
     ['data/a.png', 'declare packing.split, such as { train: 0.9, validation: 0.1 }'],
     ['data/validation/a.png', '$SM_CHANNEL_TRAIN'],
-  ])('of shards gets those of a split, not files: %s', async (file, words) => {
+  ])('of shards gets parts of a split: %s', async (file, words) => {
     const others = { 'data/train/b.png': '', 'data/train/c.png': '' };
     const { declared, text } = await initIn({ 'train.py': `${read}import tarfile\n`, [file]: '', ...others });
     expect(declared.training.channels).toBeUndefined();

@@ -27,7 +27,7 @@ from ..strategies.ddp import with_master_port
 from ..strategies.launch import Launch
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource, read_source
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from .note import (
     add_to_automatic,
     read_automatic,
@@ -94,9 +94,7 @@ def without_refused_hooks(job: Job, environment: dict[str, str]) -> dict[str, st
     reason = reason_without_hooks(folder)
     if reason is None and (other := read_source(job.code_dir).other_framework) is not None:
         reason = f"they need PyTorch, and the script imports {other}"
-        identity = run_identity(job)
-        attempt = identity.attempt if identity else 1
-        trial = AutomaticNoteTrial(attempt=attempt, result="refused", reason=reason)
+        trial = AutomaticNoteTrial(attempt=attempt_of(job), result="refused", reason=reason)
         if job.is_leader:
             add_to_automatic(folder, trial=trial)
     if reason is None:
@@ -122,8 +120,7 @@ def watch_automatic(
     gang: Gang,
 ) -> AutomaticWatch:
     """Before the script starts: the trial needs the source as it is now."""
-    identity, notes = run_identity(job), job.checkpoint_dir
-    attempt = identity.attempt if identity else 1
+    attempt, notes = attempt_of(job), job.checkpoint_dir
     if notes is None:
         return AutomaticWatch()
     if "TIDEWHEEL_AUTOMATIC_DIR" not in environment:

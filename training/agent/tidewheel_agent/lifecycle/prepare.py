@@ -25,7 +25,7 @@ from ..source.requirements import install_requirements
 from ..source.start_model import place_start_model
 from ..strategies.launch import Launch, plan
 from ..supervision.supervisor import EXIT_STOPPED
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from ..trackers.resume import prepare_trackers
 from .host_run import HostRun, Outcome
 
@@ -65,8 +65,6 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     files = ScriptFiles.create(work)
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
-    identity = run_identity(job)
-    attempt = identity.attempt if identity else 1
     began = time.monotonic()
     install_requirements(
         job,
@@ -75,7 +73,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
         limit_seconds=settings.install_seconds,
         stopped=run.stop.is_set,
         on_line=tail.add,
-        on_begin=lambda each: tell_installation(job, attempt, each.name, each.packages),
+        on_begin=lambda each: tell_installation(job, attempt_of(job), each.name, each.packages),
     )
     install_seconds = time.monotonic() - began
     _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)

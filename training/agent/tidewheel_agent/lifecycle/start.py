@@ -37,7 +37,7 @@ from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource, has_left_unsaved, read_source
 from ..supervision.supervisor import EXIT_STOPPED, Rules, Supervisor
 from ..supervision.watchdog import Watchdog
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from ..trackers.run_series import RunSeries, open_series
 from .hang import HangReports
 from .host_run import HostRun, Outcome, peer_failed
@@ -268,11 +268,11 @@ def _checks(
 
 
 def _record_evidence(run: HostRun, prepared: Prepared, *, resumes: bool) -> EvidenceRecorder:
-    job, identity = run.job, run_identity(run.job)
+    job = run.job
     machine_cores = 0 if run.settings.cpus is None else os.cpu_count() or 0
     return EvidenceRecorder(
         job.checkpoint_dir,
-        identity.attempt if identity else 1,
+        attempt_of(job),
         job.current_host,
         Place(job.hosts.index(job.current_host), prepared.hardware.cpus, machine_cores),
         prepared.files.instrument,

@@ -18,7 +18,7 @@ from ..evidence.cells import note_removed
 from ..failure_file import LogTail
 from ..log import log
 from ..supervision.supervisor import ScriptEnd
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from .host_run import HostRun
 from .prepare import Prepared, plan_launch
 from .start import Started
@@ -59,9 +59,8 @@ def _without_automatic(run: HostRun, prepared: Prepared, started: Started) -> Pr
         return None
     (prepared.files.automatic / FAILED_RESUME).unlink()
     log(f"{job.program} begins again without automatic checkpoints: {resume}")
-    identity = run_identity(job)
     refused = AutomaticNoteTrial(
-        attempt=identity.attempt if identity else 1,
+        attempt=attempt_of(job),
         result="refused",
         reason=f"the script begins again, since {resume}",
         step=resume.step,

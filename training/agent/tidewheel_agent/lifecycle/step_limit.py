@@ -21,7 +21,7 @@ from ..evidence.cells import ProcessCounts, read_counts, step_ends
 from ..evidence.recorder import evidence_file
 from ..files import write_document
 from ..log import log
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from .host_run import HostRun
 
 _PAIR = struct.Struct("=2d")
@@ -104,9 +104,7 @@ class StepLimit:
         blocks = self._counted(clock) or self._from_lines(clock)
         if blocks is None:
             return
-        identity = run_identity(job)
-        attempt = identity.attempt if identity else 1
-        path = evidence_file(job.checkpoint_dir, StepBlocks, attempt, job.current_host)
+        path = evidence_file(job.checkpoint_dir, StepBlocks, attempt_of(job), job.current_host)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_document(path, replace(blocks, clock="host" if clock else "machine"))
 

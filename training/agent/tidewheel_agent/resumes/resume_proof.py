@@ -29,7 +29,7 @@ from ..configuration.job import Job
 from ..files import write_document
 from ..log import log
 from ..series.point import Point
-from ..trackers.identity import run_identity
+from ..trackers.identity import attempt_of
 from ..trackers.resume_point import OWN_NAMES, read_resume_point
 
 READS = "reads"
@@ -272,13 +272,12 @@ def open_resume_proof(
     log_progress: LogProgress,
 ) -> ResumeProof | None:
     """Before the script starts. None on hosts that do not lead, and for the run's first start."""
-    folder, identity, newest = job.checkpoint_dir, run_identity(job), progress.newest
+    folder, newest = job.checkpoint_dir, progress.newest
     if folder is None or not job.is_leader or not (has_started_before(folder) or newest):
         return None
     point, note = read_resume_point(folder), read_note(folder)
     saved_at = point.saved_at if point is not None and newest is not None else None
     pace = note.step / note.training_seconds if note.step and note.training_seconds > 0 else None
-    attempt = identity.attempt if identity else 1
     sizes = {name: state.size_bytes for name, state in look(folder).root.all_files()}
     resumed = Resumed(
         newest,
@@ -289,7 +288,7 @@ def open_resume_proof(
         {name: size for name, size in sizes.items() if not name.startswith(OWN_NAMES)},
         progress.uncounted,
     )
-    path = path_in(folder, documents.ResumeNote, attempt=attempt)
+    path = path_in(folder, documents.ResumeNote, attempt=attempt_of(job))
     try:
         return ResumeProof(path, resumed, reads, log_progress)
     except OSError as error:

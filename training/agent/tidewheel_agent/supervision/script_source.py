@@ -30,6 +30,17 @@ _OF_TORCH = re.compile(
     rb"|mmengine|timm"
 )
 _ASKS_RAY = re.compile(rb"\bget_preemption_info\b")
+_SIGNS = {
+    _ASKS,
+    _LIGHTNING,
+    _SAVES_ON_SIGTERM,
+    _TORCH,
+    _LOOP,
+    _OTHER_LOOPS,
+    _WITHOUT_TORCH,
+    _OF_TORCH,
+    _ASKS_RAY,
+}
 _LARGEST_FILE = 4 * 1024 * 1024
 _MOST_FILES = 5000
 
@@ -53,23 +64,20 @@ class ScriptSource:
 def read_source(folder: Path) -> ScriptSource:
     """A source that cannot be read may ask for anything."""
     try:
-        asks = uses_lightning = saves = False
-        uses_torch = has_loop = has_other = speaks_of_torch = asks_ray = False
-        frameworks: set[str] = set()
+        found: dict[re.Pattern[bytes], str] = {}
         for _, text in texts_of(folder):
-            asks = asks or bool(_ASKS.search(text))
-            uses_lightning = uses_lightning or bool(_LIGHTNING.search(text))
-            saves = saves or bool(_SAVES_ON_SIGTERM.search(text))
-            uses_torch = uses_torch or bool(_TORCH.search(text))
-            has_loop = has_loop or bool(_LOOP.search(text))
-            has_other = has_other or bool(_OTHER_LOOPS.search(text))
-            frameworks.update(name.decode() for name in _WITHOUT_TORCH.findall(text))
-            speaks_of_torch = speaks_of_torch or bool(_OF_TORCH.search(text))
-            asks_ray = asks_ray or bool(_ASKS_RAY.search(text))
-        is_plain = uses_torch and has_loop and not has_other and not asks
-        other = None if speaks_of_torch else min(frameworks, default=None)
-        leaves = uses_lightning and not saves and not asks
-        return ScriptSource(asks, leaves, is_plain, other, asks_ray)
+            for sign in _SIGNS - found.keys():
+                if match := sign.search(text):
+                    found[sign] = match[match.lastindex or 0].decode()
+        asks = _ASKS in found
+        return ScriptSource(
+            may_ask=asks,
+            leaves_unsaved=_LIGHTNING in found and _SAVES_ON_SIGTERM not in found and not asks,
+            has_plain_loop={_TORCH, _LOOP} <= found.keys()
+            and not {_OTHER_LOOPS, _ASKS} & found.keys(),
+            other_framework=None if _OF_TORCH in found else found.get(_WITHOUT_TORCH),
+            asks_ray=_ASKS_RAY in found,
+        )
     except OSError:
         return ScriptSource(may_ask=True)
 

@@ -56,6 +56,11 @@ def run_identity(job: Job) -> RunIdentity | None:
     return RunIdentity(run, f"{run}-{match['installation']}", int(match["attempt"]))
 
 
+def attempt_of(job: Job) -> int:
+    identity = run_identity(job)
+    return identity.attempt if identity else 1
+
+
 def trackers_folder(job: Job) -> Path | None:
     return None if job.checkpoint_dir is None else job.checkpoint_dir / TRACKERS_FOLDER
 

@@ -14,7 +14,7 @@ from ..series.log_lines import LogLines
 from ..series.model_metrics import model_metrics
 from ..series.point import Point
 from ..series.recorder import SeriesRecorder
-from .identity import run_identity
+from .identity import attempt_of
 from .resume_point import read_resume_point
 
 
@@ -75,11 +75,11 @@ def open_series(job: Job, log_progress: LogProgress, lines: LogLines) -> RunSeri
     """None on the hosts that do not lead, and for a job that keeps nothing."""
     if job.checkpoint_dir is None or not job.is_leader:
         return None
-    identity, resume = run_identity(job), read_resume_point(job.checkpoint_dir)
+    resume = read_resume_point(job.checkpoint_dir)
     resumed_from = None
     if resume is not None and resume.saved_at > 0:
         saved_at = round(resume.saved_at, 3)
         resumed_from = SeriesStartResumedFrom(step=resume.step, saved_at=saved_at)
-    attempt = identity.attempt if identity else 1
+    attempt = attempt_of(job)
     recorder = SeriesRecorder(job.checkpoint_dir, attempt, resumed_from)
     return RunSeries(recorder, job, log_progress, lines)
