@@ -59,6 +59,8 @@ const resultOf = ({ promises }: RunRecord, report: RunReport): NonNullable<RunRe
   lostSeconds: report.lostSeconds,
   costUsd: report.costUsd,
   onDemandUsd: report.onDemandUsd,
+  spent: spentOf(report),
+  metrics: Object.fromEntries(Object.entries(report.metrics).slice(0, MOST_LISTED)),
   isDeadlineMet: report.deadline.met,
   ...(report.status === 'succeeded' && { misses: promises?.map((each) => missOf(each, report)) }),
 });
@@ -83,8 +85,8 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   const savedNothing = verdict.kind === 'done' && (await hasSavedNothing(deps.store, run));
   if (savedNothing) await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
   const decided = decidedVerdict(run, await deps.timeline.list(runId)) ?? undecided(runId);
-  const { kind, reason, decidedAt: finishedAt } = decided;
-  const status = kind === 'done' ? 'succeeded' : kind;
+  const { kind } = decided;
+  const { status, failure, finishedAt } = endedAs(decided);
   const attempts = await deps.attempts.list(runId);
   const last = savedNothing ? undefined : attempts.at(-1);
   const uri = last?.outcome?.modelUri;
@@ -102,9 +104,9 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     timeline,
     series,
     status,
-    failure: status === 'failed' ? reason : undefined,
+    failure,
     finishedAt,
-    modelEtag: await etagOf(deps.store, attempts.at(-1)?.outcome?.modelUri),
+    modelEtag: await etagOf(deps.store, modelUri),
     savedNothing,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
@@ -114,17 +116,22 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   await deps.runs.finish(run, {
     status,
     updatedAt: finishedAt,
-    ...(report.failure !== undefined && { failure: report.failure }),
-    ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
-    result: {
-      ...resultOf(run, report),
-      spent: spentOf(report),
-      ...(leading !== undefined && { metric: leading }),
-      metrics: Object.fromEntries(Object.entries(report.metrics).slice(0, MOST_LISTED)),
-    },
+    ...endOf(report),
+    result: { ...resultOf(run, report), ...(leading !== undefined && { metric: leading }) },
   });
   return report;
 }
+
+const endedAs = ({ kind, reason, decidedAt }: RunVerdict & { readonly decidedAt: string }) => ({
+  status: kind === 'done' ? ('succeeded' as const) : kind,
+  failure: kind === 'failed' ? reason : undefined,
+  finishedAt: decidedAt,
+});
+
+const endOf = ({ failure, modelUri }: RunReport) => ({
+  ...(failure !== undefined && { failure }),
+  ...(modelUri !== undefined && { modelUri }),
+});
 
 /** A list of runs holds them for each one. */
 const MOST_LISTED = 20;
