@@ -1,7 +1,7 @@
 /** Bars in a card, with their numbers as a table. */
 import { Section } from '../parts/card.tsx';
-import { Action } from '../parts/controls.tsx';
-import { type Columns, Table } from '../parts/table.tsx';
+import { DialogButton } from '../parts/controls.tsx';
+import { Table, type TableColumns } from '../parts/table.tsx';
 import { Bars, type BarsProps } from './bars.tsx';
 
 export const BarsCard = ({
@@ -14,16 +14,16 @@ export const BarsCard = ({
   Readonly<{
     title: string;
     note?: string;
-    columns: Columns;
+    columns: TableColumns;
     rows: readonly (readonly (string | number)[])[];
   }>) => (
   <Section
     title={title}
     note={note}
     tools={
-      <Action text="As a table" title={title}>
+      <DialogButton text="As a table" title={title}>
         {() => <Table caption={`${title}, in numbers`} columns={columns} rows={rows} />}
-      </Action>
+      </DialogButton>
     }
   >
     <figure class="card pad">

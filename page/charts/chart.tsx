@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { evenly } from '../model/curve.ts';
 import { Dialog } from '../parts/controls.tsx';
-import { type Columns, Table } from '../parts/table.tsx';
+import { Table, type TableColumns } from '../parts/table.tsx';
 import { Plot, type PlotProps, resolved } from './plot.tsx';
 
 type Cell = string | number;
@@ -18,7 +18,7 @@ export type ChartProps = Omit<PlotProps, 'height' | 'onCursor'> &
     note?: string | undefined;
     last?: string;
     xText: (x: number) => string;
-    table: Readonly<{ columns: Columns; rows: () => readonly (readonly Cell[])[] }>;
+    table: Readonly<{ columns: TableColumns; rows: () => readonly (readonly Cell[])[] }>;
     legend?: readonly (string | undefined)[];
     isLarge?: boolean;
     onSize?: () => void;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { clockText, elapsedText, whenText } from '../model/format.ts';
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
-import { Action } from '../parts/controls.tsx';
+import { DialogButton } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
 import type { Range } from './plot.tsx';
 
@@ -60,9 +60,9 @@ export function LifeLineCard({
         <h2>Life line</h2>
         <span class="tools">
           <Legend line={line} />
-          <Action text="As a table" title="Life line" isWide>
+          <DialogButton text="As a table" title="Life line" isWide>
             {() => <Spoken line={line} />}
-          </Action>
+          </DialogButton>
         </span>
       </div>
       <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">

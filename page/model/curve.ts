@@ -96,7 +96,7 @@ const rankOf = (name: string, leading: string | undefined): number =>
 export const isMeasure = (name: string): boolean => rankOf(name, undefined) < KINDS.length - 1;
 
 /** Those that say most first; of equal names the one with the most points, as a script may log to several places. */
-export function inOrder(all: readonly SeriesView[], leading: string | undefined): readonly SeriesView[] {
+export function leadingFirst(all: readonly SeriesView[], leading: string | undefined): readonly SeriesView[] {
   const best = new Map<string, SeriesView>();
   for (const series of all) {
     if (finite(series.points).length + finite(series.lost).length === 0) continue;
@@ -132,7 +132,7 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** As its name tells; most have none. */
-export const unitOf = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
+export const metricUnit = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
 
 /** At most `most` of them, evenly spread, for a table that a person reads. */
 export function evenly<T>(items: readonly T[], most: number): readonly T[] {

@@ -1,7 +1,7 @@
 /** The metric that leads wherever a run is shown, with its best and its last value. */
 import { metricText } from '../../client/amounts.ts';
 import type { Operations } from '../../client/operations.ts';
-import { bestOf, finite, inOrder, isFalling, type SeriesView } from './curve.ts';
+import { bestOf, finite, isFalling, leadingFirst, type SeriesView } from './curve.ts';
 import { shortNumber } from './format.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
@@ -18,14 +18,14 @@ interface Leading {
 /** As declared, as the report has it, or else what says most of what was measured. */
 export function leadingName({ run, report }: Led, all: readonly SeriesView[]): string | undefined {
   const declared = run.declaration?.training.objective?.metric ?? report?.objective?.metric;
-  return declared ?? run.result?.metric?.name ?? inOrder(all, undefined)[0]?.name;
+  return declared ?? run.result?.metric?.name ?? leadingFirst(all, undefined)[0]?.name;
 }
 
 /** undefined: no number is known yet */
 export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | undefined {
   const name = leadingName(view, all);
   if (name === undefined) return undefined;
-  const series = inOrder(all, name).find((each) => each.name === name);
+  const series = leadingFirst(all, name).find((each) => each.name === name);
   const mode = view.run.declaration?.training.objective?.mode;
   const best = series && bestOf(series, mode);
   if (series !== undefined && best !== undefined) {

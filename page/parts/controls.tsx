@@ -10,7 +10,7 @@ import { RefusalText } from './text.tsx';
  * Buttons of which one is pressed.
  * @param word of the address, which has the choice @param without other words, which end with the choice
  */
-export const Choice = <Value extends string | number>({
+export const ChoiceButtons = <Value extends string | number>({
   word,
   values,
   chosen,
@@ -138,7 +138,7 @@ export function Dialog({
 }
 
 /** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
-export function Action({
+export function DialogButton({
   text,
   title,
   kind,

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 /** A phone leaves out the wide ones; `head` stands for the title. */
 type Column = Readonly<{ title: string; isNumber?: boolean; isWide?: boolean; head?: ComponentChildren }>;
-export type Columns = readonly (string | Column)[];
+export type TableColumns = readonly (string | Column)[];
 type Row = readonly ComponentChildren[];
 
 /** Columns of numbers. */
@@ -22,7 +22,7 @@ const columnOf = (column: string | Column = ''): Column =>
 const classOf = ({ isNumber, isWide }: Column): string | undefined =>
   [isNumber && 'number', isWide && 'wide'].filter(Boolean).join(' ') || undefined;
 
-const Titles = ({ columns }: Readonly<{ columns: Columns }>) => (
+const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
   <thead>
     <tr aria-rowindex={1}>
       {columns.map(columnOf).map((column) => (
@@ -34,7 +34,7 @@ const Titles = ({ columns }: Readonly<{ columns: Columns }>) => (
   </thead>
 );
 
-export const Cells = ({ columns, cells }: Readonly<{ columns: Columns; cells: Row }>) =>
+export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cells: Row }>) =>
   cells.map((cell, at) => (
     <td key={at} class={classOf(columnOf(columns[at]))}>
       {cell}
@@ -46,7 +46,7 @@ export const TableFrame = ({
   caption,
   columns,
   children,
-}: Readonly<{ caption: string; columns: Columns; children: ComponentChildren }>) => (
+}: Readonly<{ caption: string; columns: TableColumns; children: ComponentChildren }>) => (
   <div class="card scroll" tabIndex={0} role="region" aria-label={caption}>
     <table>
       <Titles columns={columns} />
@@ -60,7 +60,7 @@ export const Table = ({
   rows,
   chosen,
   ...frame
-}: Readonly<{ caption: string; columns: Columns; rows: readonly Row[]; chosen?: number }>) => (
+}: Readonly<{ caption: string; columns: TableColumns; rows: readonly Row[]; chosen?: number }>) => (
   <TableFrame {...frame}>
     {rows.map((cells, place) => (
       <tr key={place} class={place === chosen ? 'chosen' : undefined}>
@@ -85,7 +85,7 @@ export function VirtualTable({
   kind,
 }: Readonly<{
   caption: string;
-  columns: Columns;
+  columns: TableColumns;
   count: number;
   row: (place: number) => Row;
   onEnd?: () => void;

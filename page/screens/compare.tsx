@@ -6,11 +6,19 @@ import { timeOf } from '../../client/run-view.ts';
 import { Chart, Swatch } from '../charts/chart.tsx';
 import { joined } from '../charts/plot.tsx';
 import { differences, pointsOf } from '../model/compared-runs.ts';
-import { AXES, type AxisName, bestOf, inOrder, isFalling, type SeriesView, unitOf } from '../model/curve.ts';
+import {
+  AXES,
+  type AxisName,
+  bestOf,
+  isFalling,
+  leadingFirst,
+  metricUnit,
+  type SeriesView,
+} from '../model/curve.ts';
 import { dollarText, shortName, shortNumber } from '../model/format.ts';
 import { leadingName } from '../model/leading.ts';
 import { Empty, Head, Section, Skeleton } from '../parts/card.tsx';
-import { Choice } from '../parts/controls.tsx';
+import { ChoiceButtons } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
 import { Command, Pill, RunLink } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
@@ -51,7 +59,12 @@ export function CompareScreen() {
   return (
     <>
       <Head title="Compare">
-        <Choice word="x" values={AXES} chosen={by} text={(each) => (each === 'dollars' ? '$' : each)} />
+        <ChoiceButtons
+          word="x"
+          values={AXES}
+          chosen={by}
+          text={(each) => (each === 'dollars' ? '$' : each)}
+        />
       </Head>
       <Chosen names={names} />
       {all.map(
@@ -118,7 +131,7 @@ function Chosen({ names }: Readonly<{ names: readonly string[] }>) {
 }
 
 function Compared({ runs, by }: RunsProps & Readonly<{ by: AxisName }>) {
-  const ordered = runs.flatMap(({ view, series }) => inOrder(series, leadingName(view, series)));
+  const ordered = runs.flatMap(({ view, series }) => leadingFirst(series, leadingName(view, series)));
   const names = [...new Set(ordered.map(({ name }) => name))];
   const wanted = address.value.query.get('series') ?? names[0];
   const differing = differences(runs.map(({ view }) => view.run));
@@ -179,7 +192,7 @@ function Compared({ runs, by }: RunsProps & Readonly<{ by: AxisName }>) {
 
 function Overlaid({ runs, by, name }: RunsProps & Readonly<{ by: AxisName; name: string }>) {
   const lines = runs.flatMap(({ view, series }, place) => {
-    const own = inOrder(series, name).find((each) => each.name === name);
+    const own = leadingFirst(series, name).find((each) => each.name === name);
     return own ? [{ label: view.run.runId, place, unit: own.unit, points: pointsOf(own, view, by) }] : [];
   });
   const data = useMemo(() => joined(lines.map(({ points }) => points)), [runs, by, name]);
@@ -197,7 +210,7 @@ function Overlaid({ runs, by, name }: RunsProps & Readonly<{ by: AxisName; name:
         dash: DASHES[place] ?? [],
       }))}
       data={data}
-      valueText={(value) => `${shortNumber(value)}${unitOf(name)}`}
+      valueText={(value) => `${shortNumber(value)}${metricUnit(name)}`}
       xText={(x) => `${unit} ${shortNumber(x)}`}
       isLarge
       table={{

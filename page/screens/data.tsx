@@ -6,7 +6,7 @@ import { bytesText } from '../../client/amounts.ts';
 import { BarsCard } from '../charts/bars-card.tsx';
 import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
 import { Empty, Head, Read, Section } from '../parts/card.tsx';
-import { Action, SendButton } from '../parts/controls.tsx';
+import { DialogButton, SendButton } from '../parts/controls.tsx';
 import { numbers, Table, wide } from '../parts/table.tsx';
 import { Command, PipelineTabs, Time } from '../parts/text.tsx';
 import { address, setQuery } from '../state/address.ts';
@@ -245,7 +245,7 @@ function Pin({
     ? 'on all that is sealed then.'
     : `on version ${number}${instead}: ${samples} samples of ${generations.join(', ')}. New arrivals are packed, and train once the pin is taken out.`;
   return (
-    <Action
+    <DialogButton
       key={String(isPinned)}
       text={isPinned ? 'Unpin…' : 'Pin…'}
       title={isPinned ? `Take the pin of ${generation} out` : `Pin the version of ${generation}`}
@@ -264,6 +264,6 @@ function Pin({
           />
         </>
       )}
-    </Action>
+    </DialogButton>
   );
 }

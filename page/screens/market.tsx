@@ -1,7 +1,7 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 import { percentText, poolText, priceText } from '../model/format.ts';
 import { Empty, Head, Read, Section } from '../parts/card.tsx';
-import { Action, Choice } from '../parts/controls.tsx';
+import { ChoiceButtons, DialogButton } from '../parts/controls.tsx';
 import { numbers, Table, TableFrame } from '../parts/table.tsx';
 import { Command, RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
@@ -23,8 +23,8 @@ export function MarketScreen() {
   return (
     <>
       <Head title="Market">
-        <Choice word="show" values={['score', 'price', 'luck']} chosen={shown} />
-        <Choice
+        <ChoiceButtons word="show" values={['score', 'price', 'luck']} chosen={shown} />
+        <ChoiceButtons
           word="days"
           values={DAYS}
           chosen={days}
@@ -65,9 +65,9 @@ function Pools({ pools, shown, days }: Readonly<{ pools: readonly Pool[]; shown:
   const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
   const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
   const history = (
-    <Action text="History…" title="Scores and prices" isWide>
+    <DialogButton text="History…" title="Scores and prices" isWide>
       {() => <History pools={pools} days={days} />}
-    </Action>
+    </DialogButton>
   );
   return (
     <Section title="Types by zones" note={LEGENDS[shown]} tools={history}>

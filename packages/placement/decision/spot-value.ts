@@ -7,7 +7,7 @@ import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Candidate } from '../candidates/pools.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
-import { type MarketBelief, type Offer, offers, type Standing } from '../policy/decide.ts';
+import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
 import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
@@ -167,7 +167,7 @@ function bestLater(
 }
 
 /** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
-function worthsOf(plan: PolicyPlan, standing: Standing, observed: MarketBelief) {
+function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief) {
   const { chance } = observed;
   const at = (known: number): readonly Offer[] =>
     Math.abs(chance - known) < 1 ? offers(plan, standing, { ...observed, chance: known }) : [];

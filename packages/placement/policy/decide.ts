@@ -6,7 +6,7 @@ import { type Action, IDLE, ON_DEMAND, SPOT } from './actions.ts';
 import type { PolicyPlan, StateChance } from './value-function.ts';
 
 /** Where a campaign stands. */
-export interface Standing {
+export interface PolicyState {
   /** Until the deadline. Values between whole ticks are interpolated linearly. */
   readonly ticksLeft: number;
   /** Seconds that can still be lost if On-Demand runs from now. */
@@ -61,7 +61,7 @@ export function slackAt(
  * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it;
  * without capacity the job waits for the tick.
  */
-export function offers(plan: PolicyPlan, standing: Standing, observed: MarketBelief): readonly Offer[] {
+export function offers(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
   const there =
     observed.chance > CERTAIN ? worths(plan, standing, observed.ifThere, observed.spotUsd) : undefined;
@@ -96,7 +96,7 @@ interface Worths {
 
 function worths(
   plan: PolicyPlan,
-  { ticksLeft, slack, runs, debt }: Standing,
+  { ticksLeft, slack, runs, debt }: PolicyState,
   weights: readonly StateChance[],
   spotUsd = plan.job.spotUsd,
 ): Worths {

@@ -4,7 +4,7 @@
  * same backward pass plans it, including restarts; only the ratio of prices counts.
  */
 import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { type MarketBelief, type Offer, offers, type Standing } from './decide.ts';
+import { type MarketBelief, type Offer, offers, type PolicyState } from './decide.ts';
 import type { MarketModel } from './market-model.ts';
 import { keptPlans, type PolicyPlan } from './value-function.ts';
 
@@ -135,7 +135,7 @@ function compare(
   return { action: best.action === IDLE ? IDLE : SPOT, zone, savedUsd };
 }
 
-interface SmallStanding extends Standing {
+interface SmallStanding extends PolicyState {
   readonly workSeconds: number;
   readonly mayWait: boolean;
 }

@@ -1,15 +1,15 @@
 /** What persons say of a run: a note, tags, and that a failure is known. */
 import { useSignal } from '@preact/signals';
-import { Action, fieldOf, SendButton } from '../../parts/controls.tsx';
+import { DialogButton, fieldOf, SendButton } from '../../parts/controls.tsx';
 import { type AnswerOf, client, inWords } from '../../state/api.ts';
 
 /** `onDone` reads the run again. */
 type AnnotationProps = Readonly<{ run: AnswerOf<'getRun'>['run']; onDone: () => void }>;
 
 export const Annotation = (props: AnnotationProps) => (
-  <Action text="Note and tags…" title="Note and tags">
+  <DialogButton text="Note and tags…" title="Note and tags">
     {(close) => <Form {...props} close={close} />}
-  </Action>
+  </DialogButton>
 );
 
 function Form({

@@ -11,17 +11,17 @@ import {
   bestOf,
   curveColumns,
   FEW_POINTS,
-  inOrder,
   isMeasure,
+  leadingFirst,
+  metricUnit,
   type SeriesView,
   smoothed,
-  unitOf,
 } from '../../model/curve.ts';
 import { clockText, percentText, shortNumber, timeText } from '../../model/format.ts';
 import { axisOf } from '../../model/spending.ts';
 import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../model/utilisation-rows.ts';
 import { Empty, Section } from '../../parts/card.tsx';
-import { Choice } from '../../parts/controls.tsx';
+import { ChoiceButtons } from '../../parts/controls.tsx';
 import { numbers } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
@@ -59,7 +59,7 @@ export function Curves({
   const { x } = shownAxis();
   const { query } = address.value;
   const axis = useMemo(() => axisOf(x, view), [x, view]);
-  const all = useMemo(() => inOrder(series, leading), [series, leading]);
+  const all = useMemo(() => leadingFirst(series, leading), [series, leading]);
   const isWhole = query.get('curves') === 'all';
   const some = isWhole ? all : all.slice(0, CURVES);
   const absent = absenceText(view.attempts, series);
@@ -114,15 +114,15 @@ function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
       {range && moved('earlier', -1, -1)}
       {range && moved('later', 1, 1)}
       {range && button('whole run', () => setQuery({ zoom: undefined }))}
-      <Choice
+      <ChoiceButtons
         word="x"
         values={AXES}
         chosen={x}
         without={{ zoom: undefined }}
         text={(each) => (each === 'dollars' ? '$' : each)}
       />
-      <Choice word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
-      <Choice word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
+      <ChoiceButtons word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
+      <ChoiceButtons word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
       {all.length > CURVES && (
         <button type="button" onClick={() => setQuery({ curves: isWhole ? undefined : 'all' })}>
           {isWhole ? 'Fewer' : `All ${all.length}`}
@@ -180,7 +180,7 @@ function Curve({
 /** The best and the last value, in the unit that the name tells. */
 function captionOf(series: SeriesView) {
   const { name, unit, points } = series;
-  const valueText = (value: number): string => `${shortNumber(value)}${unitOf(name)}`;
+  const valueText = (value: number): string => `${shortNumber(value)}${metricUnit(name)}`;
   const best = isMeasure(name) ? bestOf(series) : undefined;
   const last = points.at(-1)?.value;
   return {

@@ -47,7 +47,9 @@ const rowOf = (each: Considered) => [
   each.score ?? '',
   <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,
   <Basis of={COST_BASIS}>{each.expectedCostUsd === undefined ? '' : dollarText(each.expectedCostUsd)}</Basis>,
-  <Basis of={betweenText(each)}>{each.expectedSeconds === undefined ? '' : durationText(each.expectedSeconds)}</Basis>,
+  <Basis of={betweenText(each)}>
+    {each.expectedSeconds === undefined ? '' : durationText(each.expectedSeconds)}
+  </Basis>,
   each.chanceNow === undefined ? '' : percentText(each.chanceNow),
 ];
 
@@ -59,7 +61,7 @@ const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
 const PURCHASE = ['spot', 'on-demand', 'spot-then-on-demand'] as const;
 
 /** Nothing is started. */
-export function WhatIf({ runId, attempt }: Readonly<{ runId: string; attempt: number }>) {
+export function WhatIfTable({ runId, attempt }: Readonly<{ runId: string; attempt: number }>) {
   const change = useSignal({ deadlineHours: '', budgetUsd: '', instanceTypes: '', purchaseOption: '' });
   const decided = useSignal<AnswerOf<'getWhatIf'> | undefined>(undefined);
   const field = fieldOf(change);

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { dollarText } from '../../model/format.ts';
 import { parseLimits, type WrittenLimits } from '../../model/limits.ts';
-import { Action, fieldOf, SendButton } from '../../parts/controls.tsx';
+import { DialogButton, fieldOf, SendButton } from '../../parts/controls.tsx';
 import { type AnswerOf, client, inWords, type ShownAnswer } from '../../state/api.ts';
 import { DecisionTable, Otherwise } from './decision.tsx';
 
@@ -14,9 +14,9 @@ const EMPTY: WrittenLimits = { deadlineHours: '', budgetUsd: '' };
 /** Before the batch closes, the declaration of the pipeline counts. */
 export const Limits = (props: LimitsProps) =>
   props.view.run.declaration === undefined ? null : (
-    <Action text="Limits…" title="Change deadline or budget" isWide>
+    <DialogButton text="Limits…" title="Change deadline or budget" isWide>
       {() => <LimitsForm {...props} />}
-    </Action>
+    </DialogButton>
   );
 
 function LimitsForm({ view: { run, attempts }, onChange }: LimitsProps) {

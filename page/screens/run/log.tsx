@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { clockText, timeText } from '../../model/format.ts';
 import { Empty, Section, Skeleton } from '../../parts/card.tsx';
-import { Choice, Find } from '../../parts/controls.tsx';
+import { ChoiceButtons, Find } from '../../parts/controls.tsx';
 import { VirtualTable, wide } from '../../parts/table.tsx';
 import { Command } from '../../parts/text.tsx';
 import { address } from '../../state/address.ts';
@@ -36,7 +36,7 @@ export function Log({ runId }: { readonly runId: string }) {
       note={`${found.length} of ${entries.length} lines${leftOut > 0 ? `; the ${leftOut} before them are not held here` : ''}`}
       tools={
         <>
-          <Choice
+          <ChoiceButtons
             word="order"
             values={['newest', 'oldest']}
             chosen={isNewest ? 'newest' : 'oldest'}

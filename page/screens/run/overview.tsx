@@ -7,7 +7,7 @@ import { type SeriesView, sparkOf } from '../../model/curve.ts';
 import { causeOf, dollarText, elapsedText, percentText, whenText, wordsOf } from '../../model/format.ts';
 import { leadingOf } from '../../model/leading.ts';
 import { Section, Vital } from '../../parts/card.tsx';
-import { Action } from '../../parts/controls.tsx';
+import { DialogButton } from '../../parts/controls.tsx';
 import { Dismiss } from '../../parts/dismiss.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Facts, Time, Usd } from '../../parts/text.tsx';
@@ -150,9 +150,9 @@ export function Failure({ view: { run }, onChange }: ChangeProps) {
       </p>
       <span class="tools">
         {more !== undefined && (
-          <Action text="Traceback" title="Traceback" isWide>
+          <DialogButton text="Traceback" title="Traceback" isWide>
             {() => <pre tabIndex={0}>{more}</pre>}
-          </Action>
+          </DialogButton>
         )}
         <a class="button" href={hrefOf(['runs', run.runId, 'log'])}>
           Log
@@ -191,7 +191,7 @@ export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisati
         {first.remedy && `: ${first.remedy}`}
       </p>
       <span class="tools">
-        <Action text="All advice…" title="What the doctor says" isWide>
+        <DialogButton text="All advice…" title="What the doctor says" isWide>
           {() => (
             <Table
               caption="verdicts of the doctor"
@@ -199,7 +199,7 @@ export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisati
               rows={verdicts.map(({ attempt, cause, remedy }) => [attempt, wordsOf(cause), remedy])}
             />
           )}
-        </Action>
+        </DialogButton>
       </span>
     </section>
   );

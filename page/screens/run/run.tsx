@@ -1,18 +1,19 @@
 /** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
 import { leadingName } from '../../model/leading.ts';
 import { lifeLineOf } from '../../model/life-line.ts';
 import { verdictMarks } from '../../model/utilisation-rows.ts';
 import { Empty, Read, Section } from '../../parts/card.tsx';
-import { Action, Choice } from '../../parts/controls.tsx';
+import { ChoiceButtons, DialogButton } from '../../parts/controls.tsx';
 import { Command, Pill } from '../../parts/text.tsx';
 import { address, hrefOf } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
-import { useClock } from '../../state/clock.ts';
 import { useReading } from '../../state/readings.ts';
 import { Curves, shownAxis } from './curves.tsx';
-import { DecisionTable, WhatIf } from './decision.tsx';
+import { DecisionTable, WhatIfTable } from './decision.tsx';
 import { Events } from './events.tsx';
 import { Log } from './log.tsx';
 import { Advice, Details, Failure, Model, Vitals } from './overview.tsx';
@@ -143,17 +144,37 @@ function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) 
   if (list.body !== undefined && attempts.length === 0)
     return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
   const tools = (
-    <Choice word="attempt" values={attempts} chosen={Number(chosen)} text={(each) => `attempt ${each}`} />
+    <ChoiceButtons
+      word="attempt"
+      values={attempts}
+      chosen={Number(chosen)}
+      text={(each) => `attempt ${each}`}
+    />
   );
   return (
     <Section title="Placement" tools={tools}>
       <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
       <div class="tools">
-        <Action text="What if…" title="What if…" isWide>
-          {() => <WhatIf runId={runId} attempt={Number(chosen)} />}
-        </Action>
+        <DialogButton text="What if…" title="What if…" isWide>
+          {() => <WhatIfTable runId={runId} attempt={Number(chosen)} />}
+        </DialogButton>
         <Command text={`npx tidewheel why ${runId} --attempt ${chosen ?? 1}`} />
       </div>
     </Section>
   );
+}
+
+const TICK_MILLISECONDS = 1_000;
+
+/** The time, for what grows on the screen. @param isRunning false: the time stays, and nothing is drawn again */
+function useClock(isRunning: boolean): number {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') now.value = Date.now();
+    }, TICK_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return now.value;
 }

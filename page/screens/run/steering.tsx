@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
-import { Action, SendButton } from '../../parts/controls.tsx';
+import { DialogButton, SendButton } from '../../parts/controls.tsx';
 import { hrefOf } from '../../state/address.ts';
 import { type AnswerOf, client, inWords } from '../../state/api.ts';
 import { Limits } from './limits.tsx';
@@ -27,23 +27,23 @@ export function Steering({ view, onChange }: SteeringProps) {
   return (
     <>
       {status === 'succeeded' && (
-        <Action text="Run again…" title="Run this again">
+        <DialogButton text="Run again…" title="Run this again">
           {() => <Again view={view} />}
-        </Action>
+        </DialogButton>
       )}
       {(status === 'failed' || status === 'stopped') && <Retry view={view} onChange={onChange} />}
       {hasCheckpoints && asked !== undefined && (
         <span role="status">{`Its checkpoints are deleted within a day, as ${asked.requestedBy} asked.`}</span>
       )}
       {hasCheckpoints && asked === undefined && (
-        <Action text="Delete checkpoints…" title="Delete its checkpoints">
+        <DialogButton text="Delete checkpoints…" title="Delete its checkpoints">
           {() => (
             <>
               <p>A retry would train from the start then. Model, report and data stay.</p>
               <SendButton text="Delete" kind="danger" call={remove} onDone={onChange} />
             </>
           )}
-        </Action>
+        </DialogButton>
       )}
     </>
   );
@@ -55,7 +55,7 @@ function Stop({ view, onChange }: SteeringProps) {
     inWords(await client.call('stopRun', { runId: run.runId, body: { mode } }));
   const trains = attempts.some(({ outcome }) => outcome === undefined);
   return (
-    <Action text="Stop…" title="Stop this run">
+    <DialogButton text="Stop…" title="Stop this run">
       {() => (
         <>
           <p>
@@ -67,7 +67,7 @@ function Stop({ view, onChange }: SteeringProps) {
           <SendButton text="Stop now" kind="danger" call={stop('now')} onDone={onChange} />
         </>
       )}
-    </Action>
+    </DialogButton>
   );
 }
 
@@ -85,14 +85,14 @@ function Retry({ view, onChange }: SteeringProps) {
       : `It goes on from ${progress.unit ?? 'step'} ${progress.step}.`;
   const retry = async () => inWords(await client.call('retryRun', { runId: view.run.runId, body: {} }));
   return (
-    <Action text="Retry…" title="Retry this run" kind="primary">
+    <DialogButton text="Retry…" title="Retry this run" kind="primary">
       {() => (
         <>
           <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>
           <SendButton text="Retry" kind="primary" call={retry} onDone={onChange} />
         </>
       )}
-    </Action>
+    </DialogButton>
   );
 }
 

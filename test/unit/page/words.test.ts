@@ -1,6 +1,6 @@
 /** How the page says what it shows: what leads, what needs a person, and in how many letters. */
 import { describe, expect, it } from 'vitest';
-import { bestOf, curveColumns, inOrder, type SeriesView, smoothed } from '../../../page/model/curve.ts';
+import { bestOf, curveColumns, leadingFirst, type SeriesView, smoothed } from '../../../page/model/curve.ts';
 import { causeOf, shortName, shortNumber, whenText, wordsOf } from '../../../page/model/format.ts';
 import { leadingOf } from '../../../page/model/leading.ts';
 import { needsOf } from '../../../page/model/needs.ts';
@@ -29,7 +29,7 @@ describe('curves', () => {
   it('stand in the order of what they say', () => {
     const names = ['lr', 'train_loss', 'speed', 'eval/f1', 'grad_norm'];
     const all = [...names.map((name) => seriesOf(name, [1])), seriesOf('nothing', [null])];
-    expect(inOrder(all, 'speed').map(({ name }) => name)).toEqual([
+    expect(leadingFirst(all, 'speed').map(({ name }) => name)).toEqual([
       'speed',
       'eval/f1',
       'train_loss',
@@ -39,8 +39,8 @@ describe('curves', () => {
   });
 
   it('of one name show the one with more points', () => {
-    expect(inOrder([seriesOf('loss', [1]), seriesOf('loss', [1, 2])], undefined)).toHaveLength(1);
-    expect(inOrder([seriesOf('loss', [1]), seriesOf('loss', [1, 2])], undefined)[0]?.pointCount).toBe(2);
+    expect(leadingFirst([seriesOf('loss', [1]), seriesOf('loss', [1, 2])], undefined)).toHaveLength(1);
+    expect(leadingFirst([seriesOf('loss', [1]), seriesOf('loss', [1, 2])], undefined)[0]?.pointCount).toBe(2);
   });
 
   it('are smoothed from their first value, over gaps', () => {
