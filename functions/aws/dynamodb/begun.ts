@@ -167,9 +167,6 @@ async function bringIn(table: StoredTable, keysOf: BegunIndex['keysOf'], item: I
   if (!begun.success) return;
   const keys = await keysOf(begun.data);
   await table
-    .update(
-      { pk: String(pk), sk: String(sk) },
-      { ...keys, ...(run && { listed: listedOf(run) }) },
-    )
+    .update({ pk: String(pk), sk: String(sk) }, { ...keys, ...(run && { listed: listedOf(run) }) })
     .catch(noneIfUnreadable);
 }

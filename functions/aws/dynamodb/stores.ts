@@ -22,17 +22,18 @@ import {
 } from '@tidewheel/placement/market.ts';
 import { placementDecisionSchema, type StoredDecision } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { pipelineModelsSchema } from '../../records/models.ts';
 import { attemptRecordSchema, timelineEntrySchema } from '../../records/run-records.ts';
 import { readable, recordOf } from '../../records/stored-records.ts';
 import type {
   AttemptStore,
+  ModelStore,
   PlacementStore,
   StoredPlacement,
   Stores,
   TestObjectStore,
   TimelineStore,
 } from '../../records/stores.ts';
-import { modelStore } from './model-store.ts';
 import { pipelineStore } from './pipelines.ts';
 import { listOpen, runStore } from './run-store.ts';
 import { expires, type Key, type StoredTable, storedTable } from './table.ts';
@@ -245,4 +246,23 @@ const hardwareStore = (table: StoredTable): HardwareStore => ({
     const item = await table.get(HARDWARE);
     return item && readable(hardwareSchema, item)[0];
   },
+});
+
+const modelsKey = (pipeline: string): Key => ({ pk: `PIPELINE#${pipeline}`, sk: 'MODELS' });
+
+/** A put that names the number before is the decision. */
+const modelStore = (table: StoredTable): ModelStore => ({
+  get: async (pipeline) => {
+    const item = await table.get(modelsKey(pipeline));
+    return item && recordOf(pipelineModelsSchema, item);
+  },
+  put: async (models, before) => {
+    const item = { ...models, open: 'MODELS' };
+    if (before === undefined)
+      return (await table.create({ ...modelsKey(models.pipeline), ...item })) === 'created';
+    return (await table.update(modelsKey(models.pipeline), item, { number: before })) !== undefined;
+  },
+  setPublished: async (pipeline, number) =>
+    (await table.update(modelsKey(pipeline), { news: [], open: undefined }, { number })) !== undefined,
+  listUnpublished: (tell) => listOpen(table, pipelineModelsSchema, 'MODELS', tell),
 });

@@ -106,7 +106,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     failure,
     finishedAt,
-    modelEtag: await etagOf(deps.store, modelUri),
+    modelEtag: await etagOf(deps.store, uri),
     savedNothing,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);

@@ -6,7 +6,7 @@ import { type AnswerOf, client, inWords } from '../../state/api.ts';
 /** `onDone` reads the run again. */
 type AnnotationProps = Readonly<{ run: AnswerOf<'getRun'>['run']; onDone: () => void }>;
 
-export const Annotation = (props: AnnotationProps) => (
+export const AnnotationButton = (props: AnnotationProps) => (
   <DialogButton text="Note and tags…" title="Note and tags">
     {(close) => <Form {...props} close={close} />}
   </DialogButton>

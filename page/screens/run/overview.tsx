@@ -13,7 +13,7 @@ import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Facts, Time, Usd } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';
 import { type AnswerOf, client } from '../../state/api.ts';
-import { Annotation } from './annotation.tsx';
+import { AnnotationButton } from './annotation.tsx';
 
 type View = AnswerOf<'getRun'>;
 type ViewProps = Readonly<{ view: View }>;
@@ -215,7 +215,7 @@ export function Details({ view: { run, report, money }, onChange }: ChangeProps)
           Report as JSON
         </button>
       )}
-      <Annotation run={run} onDone={onChange} />
+      <AnnotationButton run={run} onDone={onChange} />
     </>
   );
   return (
