@@ -19,17 +19,22 @@ node FOLDER/tidewheel.mjs runs it, npm pack FOLDER makes a file of it that npm i
   --clone   instead, for this clone alone: it runs with the clone's own files beside it`;
 
 const ROOT = path.join(import.meta.dirname, '..');
-const smaller: readonly Plugin[] = createRequire(import.meta.url)('../serverless/smaller-bundles.cjs');
+const isPlugins = (given: unknown): given is readonly Plugin[] => Array.isArray(given);
+const given: unknown = createRequire(import.meta.url)('../serverless/smaller-bundles.cjs');
+const smaller = isPlugins(given) ? given : [];
 const SMALLER = ['operations-in-use', 'versions-of-clients', 'yaml-as-modules'];
 
 /** A module of the sources whose text is known now. */
 const madeNow = (file: string, contents: () => Promise<string>): Plugin => ({
   name: `made-now-${file}`,
-  setup({ onLoad }) {
-    onLoad({ filter: new RegExp(`[/\\\\]cli[/\\\\]${file.replace('/', '[/\\\\]')}\\.ts$`) }, async () => ({
-      contents: await contents(),
-      loader: 'ts',
-    }));
+  setup(build) {
+    build.onLoad(
+      { filter: new RegExp(`[/\\\\]cli[/\\\\]${file.replace('/', '[/\\\\]')}\\.ts$`) },
+      async () => ({
+        contents: await contents(),
+        loader: 'ts',
+      }),
+    );
   },
 });
 
@@ -62,12 +67,12 @@ export const pythonText = async (name) => texts[name];`;
 /** In a clone the files beside a source are there, and the page is built when it is served. */
 const besideSources: Plugin = {
   name: 'beside-sources',
-  setup({ onLoad, onResolve }) {
-    onResolve({ filter: /\/built-page\.cjs$/ }, () => ({
+  setup(build) {
+    build.onResolve({ filter: /\/built-page\.cjs$/ }, () => ({
       path: path.join(ROOT, 'serverless/built-page.cjs'),
       external: true,
     }));
-    onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
+    build.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => {
       const text = file.includes('node_modules') ? '' : await readFile(file, 'utf8');
       if (!text.includes('import.meta.')) return undefined;
       const contents = text

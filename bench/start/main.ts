@@ -74,7 +74,7 @@ await runCommand(USAGE, async (args) => {
     const api = await startApi(ground(), 'ada');
     const { PATH } = process.env;
     const environment = { PATH, HOME: folder, TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'abc' };
-    const seen = await measure(rounds, environment).finally(api.stop);
+    const seen = await measure(rounds, environment).finally(() => api.stop());
     const bare = medianOf((seen['bare Node'] ?? []).map(([cpu]) => cpu));
     console.table(
       Object.entries(seen).map(([command, ends]) => {

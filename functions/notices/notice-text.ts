@@ -49,7 +49,14 @@ const VERBS = {
   ModelRolledBack: 'model get',
 } as const satisfies Record<NoticeEvent['detail-type'], string>;
 
+type ModelEvent = Extract<
+  NoticeEvent,
+  { 'detail-type': 'ModelPromoted' | 'ModelRejected' | 'ModelRolledBack' }
+>;
+const isOfModel = (event: NoticeEvent): event is ModelEvent => event['detail-type'].startsWith('Model');
+
 function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string {
+  if (isOfModel(event)) return modelTitle(event);
   const { runId } = event.detail;
   switch (event['detail-type']) {
     case 'RunFinished':
@@ -74,21 +81,28 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       return `${runId} will probably miss its deadline`;
     case 'DeadlineSafe':
       return `${runId} will probably keep its deadline after all`;
+  }
+}
+
+function modelTitle({ 'detail-type': type, detail }: ModelEvent): string {
+  const model = `The model of ${detail.runId}`;
+  switch (type) {
     case 'ModelPromoted':
-      return `The model of ${runId} is in use`;
+      return `${model} is in use`;
     case 'ModelRejected':
-      return `The model of ${runId} is rejected`;
+      return `${model} is rejected`;
     case 'ModelRolledBack':
-      return `The model of ${runId} is in use again, instead of that of ${event.detail.from}`;
+      return `${model} is in use again, instead of that of ${detail.from}`;
   }
 }
 
 function linesOf(event: NoticeEvent): readonly string[] {
+  if (isOfModel(event)) return [`By ${plain(event.detail.by)}: ${plain(event.detail.reason)}`];
   switch (event['detail-type']) {
     case 'RunFinished': {
       const { costUsd, onDemandUsd, modelUri } = event.detail;
-      const model = modelUri === undefined ? [] : [`Model: ${modelUri}`];
-      return [`Cost ${usd(costUsd)}; On-Demand it would have been ${usd(onDemandUsd)}`, ...model];
+      const cost = `Cost ${usd(costUsd)}; On-Demand it would have been ${usd(onDemandUsd)}`;
+      return [cost, ...modelLine(modelUri)];
     }
     case 'RunFailed':
     case 'AttemptInterrupted':
@@ -109,12 +123,10 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'DeadlineInDanger':
     case 'DeadlineSafe':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
-    case 'ModelPromoted':
-    case 'ModelRejected':
-    case 'ModelRolledBack':
-      return [`By ${plain(event.detail.by)}: ${plain(event.detail.reason)}`];
   }
 }
+
+const modelLine = (uri: string | undefined): string[] => (uri === undefined ? [] : [`Model: ${uri}`]);
 
 function hangLines({
   host,

@@ -8,6 +8,7 @@ import { checkpointRepair, readFile, resumedCheckpoint, resumeVerdict } from '@t
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import {
   deadlineHoursOf,
+  type Hyperparameter,
   type Pipeline,
   pinned,
   pipelineSchema,
@@ -121,10 +122,9 @@ const annotationSchema = z.object({
   note: z.string().optional(),
   tags: list(z.string()).describe('Beside those of its declaration.'),
 });
-export type Annotation = Readonly<z.output<typeof annotationSchema>>;
 
 /** What sums of money take of an ended run, beside its result. */
-export const spentSchema = z.object({
+const spentSchema = z.object({
   pools: list(
     z.object({
       instanceType: z.string(),
@@ -265,11 +265,15 @@ export const listedOf = ({ declaration, ...said }: Listable): ListedRun['listed'
 const MOST_PARAMETERS = 20;
 const LONGEST_VALUE = 40;
 
+/** A number that keeps its form is written as it was given. */
+const writtenValue = (value: Hyperparameter): string =>
+  typeof value === 'object' ? value.number : String(value);
+
 const shortened = (given: Pipeline['training']['hyperparameters']): Record<string, string> =>
   Object.fromEntries(
     Object.entries(given)
       .slice(0, MOST_PARAMETERS)
-      .map(([name, value]) => [name, String(value).slice(0, LONGEST_VALUE)]),
+      .map(([name, value]) => [name, writtenValue(value).slice(0, LONGEST_VALUE)]),
   );
 
 export const jobLogSchema = z

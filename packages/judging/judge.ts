@@ -6,10 +6,10 @@
  */
 export type { Mode, Pair } from './rules/difference.ts';
 export {
+  type End,
   errorAt,
   type Judged,
   type Judgement,
   judge,
   type ScoreRule,
-  type End,
 } from './rules/judge.ts';

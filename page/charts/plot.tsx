@@ -130,12 +130,13 @@ function select(self: uPlot, { onRange }: PlotProps): void {
   onRange?.({ from: self.posToVal(left, 'x'), to: self.posToVal(left + width, 'x') });
 }
 
-function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: readonly number[]): void {
+function drawMarks(plot: uPlot, marks: readonly number[]): void {
+  const { ctx, bbox } = plot;
   ctx.save();
   ctx.strokeStyle = resolved('--warn');
   ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
   for (const mark of marks) {
-    const x = valToPos(mark, 'x', true);
+    const x = plot.valToPos(mark, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);

@@ -7,7 +7,7 @@ type RunAnswer = Operations['getRun']['answer'];
 type Spent = Pick<RunAnswer, 'attempts' | 'money'>;
 
 /** An attempt costs steadily from its start to its end; an open one has what the ended ones leave of the sum. */
-export function dollarsAt({ attempts, money }: Spent): (time: number) => number {
+function dollarsAt({ attempts, money }: Spent): (time: number) => number {
   const ended = attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
   const spans = attempts.map(({ createdAt, startedAt, outcome, costUsd }) => {
     const from = Date.parse(outcome?.startedAt ?? startedAt ?? createdAt);

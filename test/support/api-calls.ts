@@ -86,7 +86,7 @@ export function apiCalls(known: Readonly<Record<string, readonly string[]>>): Ar
     if (choices !== undefined && depth < DEEPEST)
       return fc.oneof(...choices.map((each) => described(each, name, depth + 1)));
     const type = typeof schema.type === 'string' ? schema.type : schema.type?.[0];
-    switch (type) {
+    switch (type ?? '') {
       case 'integer':
         return fc.integer({ min: schema.minimum ?? 0, max: schema.maximum ?? 1_000_000 });
       case 'number':

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -104,7 +105,7 @@ async function digestOf(s3: S3Client, object: GetObjectCommandInput): Promise<st
   try {
     const { Body } = await s3.send(new GetObjectCommand(object));
     const hash = createHash('sha256');
-    if (Body instanceof Readable) for await (const chunk of Body) hash.update(chunk);
+    if (Body instanceof Readable) await pipeline(Body, hash);
     return hash.digest('hex');
   } catch (error: unknown) {
     const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;

@@ -11,7 +11,12 @@ import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { missOf } from '@tidewheel/placement/estimate.ts';
 import type { Notice } from '../../records/notices.ts';
-import { FINISHED, type RunRecord, type TimelineEntry } from '../../records/run-records.ts';
+import {
+  type AttemptRecord,
+  FINISHED,
+  type RunRecord,
+  type TimelineEntry,
+} from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { keepScores } from '../models/judge-model.ts';
@@ -89,11 +94,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   const { status, failure, finishedAt } = endedAs(decided);
   const attempts = await deps.attempts.list(runId);
   const last = savedNothing ? undefined : attempts.at(-1);
-  const uri = last?.outcome?.modelUri;
-  if (kind === 'done' && last !== undefined && uri !== undefined) {
-    await keepScores(deps.store, run, last.attempt);
-    await recordModel(deps, run, uri);
-  }
+  if (kind === 'done') await takeModel(deps, run, last);
   const timeline = await deps.timeline.list(runId);
   const series = await readSeries(deps.store, run.pipeline, runId);
   const { leading } = metricsOf({ run, attempts, series });
@@ -106,7 +107,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     failure,
     finishedAt,
-    modelEtag: await etagOf(deps.store, uri),
+    modelEtag: await etagOf(deps.store, last?.outcome?.modelUri),
     savedNothing,
   });
   await deps.store.writeText(bucketKeys.report(run.pipeline, runId), `${JSON.stringify(report, null, 2)}\n`);
@@ -142,6 +143,14 @@ async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undef
   if (key === '' || s3Uri(store.bucket, key) !== modelUri) return undefined;
   for await (const listed of store.list(key)) return listed.key === key ? listed.etag : undefined;
   return undefined;
+}
+
+/** Its scores are kept first: they decide on it. */
+async function takeModel(deps: ReportDeps, run: RunRecord, last: AttemptRecord | undefined): Promise<void> {
+  const uri = last?.outcome?.modelUri;
+  if (last === undefined || uri === undefined) return;
+  await keepScores(deps.store, run, last.attempt);
+  await recordModel(deps, run, uri);
 }
 
 const SAVED_NOTHING = {

@@ -4,7 +4,7 @@ import { parseRunId, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { InvalidPipelineError, LaunchRefusedError, noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { type Archive, currentOf } from '../../records/models.ts';
+import { type Archive, currentOf, type Model } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { modelsOf, objectAt } from './decide-models.ts';
@@ -52,19 +52,22 @@ async function declaredModel(
   if (startFrom === 'none') return undefined;
   if (startFrom.startsWith('s3://')) return { uri: startFrom };
   if (startFrom === 'current') return archiveOf(currentOf((await modelsOf(deps, pipeline)).known));
-  const runs =
-    startFrom === 'last'
-      ? await deps.runs.list(pipeline, MOST_RUNS_BACK, runId)
-      : [await deps.runs.get(startFrom).catch(noneIfUnreadable)];
+  const isLast = startFrom === 'last';
+  const runs = isLast
+    ? await deps.runs.list(pipeline, MOST_RUNS_BACK, runId)
+    : [await deps.runs.get(startFrom).catch(noneIfUnreadable)];
   const recorded = (await modelsOf(deps, parseRunId(startFrom)?.pipeline ?? pipeline)).known.models;
-  const onRecord = (of: string) => recorded.find((model) => model.runId === of);
-  for (const run of runs) {
-    if (run?.modelUri === undefined || run.declaration?.training.model === 'none') continue;
-    const model = onRecord(run.runId);
-    if (startFrom === 'last' && model?.state === 'rejected') continue;
-    return archiveOf(model) ?? { runId: run.runId, uri: run.modelUri };
-  }
-  return undefined;
+  const found = runs
+    .flatMap((run) => leftBy(run, recorded))
+    .find(({ state }) => !isLast || state !== 'rejected');
+  return found?.archive;
+}
+
+/** The archive that a run has left, if it has. */
+function leftBy(run: RunRecord | undefined, recorded: readonly Model[]) {
+  if (run?.modelUri === undefined || run.declaration?.training.model === 'none') return [];
+  const model = recorded.find(({ runId }) => runId === run.runId);
+  return [{ state: model?.state, archive: archiveOf(model) ?? { runId: run.runId, uri: run.modelUri } }];
 }
 
 /** Without its state, which changes. */

@@ -70,45 +70,71 @@ interface Declared {
   readonly compute?: { readonly regions?: unknown } | undefined;
 }
 
+interface ModelProblem {
+  readonly path: string[];
+  readonly message: string;
+}
+
 /** Reads what other rules have refused too, so a field may be of any type. */
-export function modelProblems({ training = {}, promote, compute }: Declared) {
-  const { startFrom, model, channels } = training;
-  const problems: { readonly path: string[]; readonly message: string }[] = [];
-  const refuse = (path: string[], message: string) => problems.push({ path, message });
-  if (promote !== undefined && model === 'none')
-    refuse(['promote'], 'has no model to promote, because of training.model: none: leave one of them out');
-  if (isTable(promote) && training.objective === undefined)
-    refuse(
-      ['training', 'objective'],
-      'says by which metric promote compares models: declare it, such as { metric: accuracy, mode: max }',
-    );
-  if (startFrom === undefined) return problems;
+export const modelProblems = (declared: Declared): readonly ModelProblem[] => [
+  ...promoteProblems(declared),
+  ...channelProblems(declared),
+  ...startProblems(declared),
+];
+
+const problemIf = (isWrong: boolean, path: string[], message: string): readonly ModelProblem[] =>
+  isWrong ? [{ path, message }] : [];
+
+const promoteProblems = ({ training, promote }: Declared): readonly ModelProblem[] => [
+  ...problemIf(
+    promote !== undefined && training?.model === 'none',
+    ['promote'],
+    'has no model to promote, because of training.model: none: leave one of them out',
+  ),
+  ...problemIf(
+    isTable(promote) && training?.objective === undefined,
+    ['training', 'objective'],
+    'says by which metric promote compares models: declare it, such as { metric: accuracy, mode: max }',
+  ),
+];
+
+function channelProblems({ training = {} }: Declared): readonly ModelProblem[] {
+  const { startFrom, channels } = training;
+  if (startFrom === undefined) return [];
   const hasOwn = isTable(channels) && Object.hasOwn(channels, MODEL_CHANNEL);
-  if (!hasOwn && channelsNamed(training).includes(MODEL_CHANNEL))
-    refuse(
+  return [
+    ...problemIf(
+      !hasOwn && channelsNamed(training).includes(MODEL_CHANNEL),
       ['training'],
       `\${channel:${MODEL_CHANNEL}} is named, and it is missing while there is no model, and once the run has a checkpoint: end the argument with ?, or read SM_CHANNEL_MODEL in the script`,
-    );
-  if (startFrom === 'none') return problems;
-  if (hasOwn)
-    refuse(
+    ),
+    ...problemIf(
+      hasOwn && startFrom !== 'none',
       ['training', 'channels', MODEL_CHANNEL],
       'has the name of the channel that training.startFrom gives: choose another name, or leave startFrom out',
-    );
-  if (model === 'none' && (startFrom === 'last' || startFrom === 'current'))
-    refuse(
+    ),
+  ];
+}
+
+function startProblems({ training, promote, compute }: Declared): readonly ModelProblem[] {
+  const { startFrom, model } = training ?? {};
+  if (startFrom === undefined || startFrom === 'none') return [];
+  const findsNone = model === 'none' && (startFrom === 'last' || startFrom === 'current');
+  return [
+    ...problemIf(
+      findsNone,
       ['training', 'startFrom'],
-      `${startFrom} never finds a model, because of training.model: none: leave one of them out`,
-    );
-  else if (startFrom === 'current' && promote === undefined)
-    refuse(
+      `${startFrom === 'last' ? 'last' : 'current'} never finds a model, because of training.model: none: leave one of them out`,
+    ),
+    ...problemIf(
+      !findsNone && startFrom === 'current' && promote === undefined,
       ['training', 'startFrom'],
       'current needs promote, which says what becomes the current model: declare promote: always, byHand or never',
-    );
-  if (compute?.regions !== undefined)
-    refuse(
+    ),
+    ...problemIf(
+      compute?.regions !== undefined,
       ['compute', 'regions'],
       'leave models in the region of the data bucket: leave it out, or training.startFrom',
-    );
-  return problems;
+    ),
+  ];
 }

@@ -15,7 +15,7 @@ export interface Pair {
 export type Mode = 'max' | 'min';
 
 /** mcnemar: each score is right or wrong (1 or 0), and no group ties samples; mean: everything else. */
-export type TestKind = 'mcnemar' | 'mean';
+type TestKind = 'mcnemar' | 'mean';
 
 export interface Difference {
   readonly test: TestKind;

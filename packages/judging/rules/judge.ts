@@ -16,7 +16,7 @@ import {
 import type { Score, ScoreTable } from './read-scores.ts';
 
 /** In the units of the metric, or as a share of what the model in use reaches. */
-export type Margin = { readonly points: number } | { readonly share: number };
+type Margin = { readonly points: number } | { readonly share: number };
 
 export interface ScoreRule {
   /** whenBetterBy: above this margin; notWorseBy: a loss below this margin is allowed. */

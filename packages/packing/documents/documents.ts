@@ -24,7 +24,7 @@ export class DocumentError extends Error {
 }
 
 /** Another release can read it, so its run is held. */
-export class DocumentVersionError extends DocumentError {
+class DocumentVersionError extends DocumentError {
   override readonly name = 'DocumentVersionError';
 }
 

@@ -121,11 +121,12 @@ function askingFor(each: Known, { cheapest, values, situation }: Beside): Asked 
   const { spells, billed } = spellsOf(each, situation);
   const premiumUsd = cheapest === undefined ? 0 : premiumOver(cheapest, each, situation);
   const transferUsd = candidate.transfer?.usd ?? 0;
-  const courses = values.map(({ restartSeconds, expectedUsd }) => {
-    const startsUsd = costUsd(hourlyUsd, spells * (restartSecondsIn(candidate, work) - restartSeconds));
+  const courses = values.map((value) => {
+    const moreSeconds = restartSecondsIn(candidate, work) - value.restartSeconds;
+    const startsUsd = costUsd(hourlyUsd, spells * moreSeconds);
     // A shorter start saves no more than the plan counts for it.
     const inAll = (usd: number): number => transferUsd + Math.max(0, usd + premiumUsd + startsUsd);
-    const { ask, had, onDemand } = expectedUsd(outlook.belief);
+    const { ask, had, onDemand } = value.expectedUsd(outlook.belief);
     return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
   });
   const best = courses.toSorted((a, b) => a.ask - b.ask)[0];

@@ -56,20 +56,7 @@ export function metIn(observations: readonly Observation[], nowMilliseconds: num
       : (nowMilliseconds - observation.atMilliseconds) / 1_000;
   return ({ pool }) => {
     const inZone = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
-    let capacityErrors = 0;
-    let isQuota = false;
-    let last: Observation | undefined;
-    let lost: Observation | undefined;
-    for (const observation of byKey.get(quotaKeyOf(pool)) ?? []) {
-      // A quota holds in every zone, so capacity in any of them shows that it no longer stands in the way.
-      const isOfLimit = observation.quota === true || (isQuota && observation.seen === 'up');
-      if (observation.zoneId !== pool.zoneId && !isOfLimit) continue;
-      const refused = observation.seen === 'capacityError';
-      capacityErrors = refused ? capacityErrors + 1 : 0;
-      isQuota = refused && observation.quota === true;
-      last = refused ? observation : undefined;
-      if (observation.seen === 'lost') lost = observation;
-    }
+    const { capacityErrors, isQuota, last, lost } = countedFor(pool, byKey.get(quotaKeyOf(pool)) ?? []);
     const coolsSeconds = Math.max(0, backoffSeconds(capacityErrors, isQuota) - since(last));
     return {
       capacityErrors,
@@ -80,6 +67,25 @@ export function metIn(observations: readonly Observation[], nowMilliseconds: num
       zoneLostSecondsAgo: since(inZone?.seen === 'lost' ? inZone : undefined),
     };
   };
+}
+
+/** What the observations of a quota mean for one pool of it. */
+function countedFor({ zoneId }: Pool, observations: readonly Observation[]) {
+  let capacityErrors = 0;
+  let isQuota = false;
+  let last: Observation | undefined;
+  let lost: Observation | undefined;
+  for (const observation of observations) {
+    // A quota holds in every zone, so capacity in any of them shows that it no longer stands in the way.
+    const isOfLimit = observation.quota === true || (isQuota && observation.seen === 'up');
+    if (observation.zoneId !== zoneId && !isOfLimit) continue;
+    const refused = observation.seen === 'capacityError';
+    capacityErrors = refused ? capacityErrors + 1 : 0;
+    isQuota = refused && observation.quota === true;
+    last = refused ? observation : undefined;
+    if (observation.seen === 'lost') lost = observation;
+  }
+  return { capacityErrors, isQuota, last, lost };
 }
 
 /** Capacity may return there only for minutes. */

@@ -154,9 +154,9 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   const there = spotToAsk(assessPools(situation), situation);
   if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
   const { candidate, outlook } = there;
-  const { expectedUsd, onDemandUsd } = spotValue(here, unitOf(there), situation);
-  const { ask, onDemand } = expectedUsd(outlook.belief, ON_DEMAND);
-  const movedUsd = ask + costUsd(onDemandUsd, SAVE_SECONDS);
+  const value = spotValue(here, unitOf(there), situation);
+  const { ask, onDemand } = value.expectedUsd(outlook.belief, ON_DEMAND);
+  const movedUsd = ask + costUsd(value.onDemandUsd, SAVE_SECONDS);
   if (movedUsd >= onDemand) return undefined;
   const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };

@@ -16,7 +16,7 @@ interface Rule {
   readonly forbids: (pool: Assessed, situation: Situation) => string | undefined;
 }
 
-export const RULES: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   { name: 'something can be launched there', forbids: ({ candidate }) => candidate.closed },
   {
     name: 'the work ends in time, even at the slow end of its estimate',

@@ -92,15 +92,7 @@ export function spotValue(
   const { tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
   // Less than two ticks: Spot that is not there at once is not waited for.
   if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds)
-    return {
-      ...base,
-      best: () => undefined,
-      expectedUsd: (belief) => ({
-        ask: mean(marketBeliefOf(belief).chance, Math.min(leastUsd, surelyUsd), surelyUsd),
-        had: Math.min(leastUsd, surelyUsd),
-        onDemand: surelyUsd,
-      }),
-    };
+    return { ...base, best: () => undefined, expectedUsd: (belief) => atOnce(belief, leastUsd, surelyUsd) };
   const plan = planOf({
     tickSeconds,
     workSeconds,
@@ -131,26 +123,25 @@ export function spotValue(
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
       };
-      // Linear between whole ticks, with the same work in both; with the same slack instead, a job of minutes
-      // would be done in one tick.
-      const fewer = within(whole);
-      const more = part > 1e-9 ? within(whole + 1) : fewer;
-      const between = (pick: (course: CourseUsd) => number): number =>
-        part > 1e-9 ? (1 - part) * pick(fewer) + part * pick(more) : pick(fewer);
-      return {
-        // Waiting never seems cheaper than the work itself.
-        ask: Math.max(
-          leastUsd,
-          between(({ ask }) => ask),
-        ),
-        had: Math.max(
-          leastUsd,
-          between(({ had }) => had),
-        ),
-        onDemand: between(({ onDemand }) => onDemand),
-      };
+      const { ask, had, onDemand } = between(within, whole, part);
+      // Waiting never seems cheaper than the work itself.
+      return { ask: Math.max(leastUsd, ask), had: Math.max(leastUsd, had), onDemand };
     },
   };
+}
+
+function atOnce(belief: Belief, leastUsd: number, surelyUsd: number): CourseUsd {
+  const had = Math.min(leastUsd, surelyUsd);
+  return { ask: mean(marketBeliefOf(belief).chance, had, surelyUsd), had, onDemand: surelyUsd };
+}
+
+/** Linear between whole ticks, with the same work in both; with the same slack, one tick would do a job of minutes. */
+function between(within: (ticks: number) => CourseUsd, whole: number, part: number): CourseUsd {
+  const fewer = within(whole);
+  if (part <= 1e-9) return fewer;
+  const more = within(whole + 1);
+  const at = (course: keyof CourseUsd): number => (1 - part) * fewer[course] + part * more[course];
+  return { ask: at('ask'), had: at('had'), onDemand: at('onDemand') };
 }
 
 function bestLater(

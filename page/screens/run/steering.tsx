@@ -100,12 +100,13 @@ function Again({ view: { run } }: Pick<SteeringProps, 'view'>) {
   // One request, however often its button is pressed after a call without an answer.
   const clientToken = useSignal(crypto.randomUUID());
   const body = { again: run.runId, clientToken: clientToken.value };
-  const [given = ['lr', '1e-4']] = Object.entries(run.declaration?.training.hyperparameters ?? {});
+  const [[name, value] = ['lr', '1e-4']] = Object.entries(run.declaration?.training.hyperparameters ?? {});
+  const given = `${name}=${typeof value === 'object' ? value.number : value}`;
   return (
     <>
       <p>A new run trains with the settings, the data and the source of this one, and costs as much again.</p>
       <p>
-        With other settings: <code>{`tidewheel run --again ${run.runId} --set ${given.join('=')}`}</code>
+        With other settings: <code>{`tidewheel run --again ${run.runId} --set ${given}`}</code>
       </p>
       <SendButton
         text="Run again"

@@ -4,7 +4,7 @@ import { bestOf, curveColumns, leadingFirst, type SeriesView, smoothed } from '.
 import { causeOf, shortName, shortNumber, whenText, wordsOf } from '../../../page/model/format.ts';
 import { leadingOf } from '../../../page/model/leading.ts';
 import { needsOf } from '../../../page/model/needs.ts';
-import { axisOf, dollarsAt } from '../../../page/model/spending.ts';
+import { axisOf } from '../../../page/model/spending.ts';
 import { AT, attemptOf, outcomeOf, runOf, secondsAfter } from '../../support/builders/records.ts';
 
 const seriesOf = (
@@ -86,10 +86,9 @@ it('dollars grow while an attempt holds its hosts', () => {
     },
     attemptOf('digits-000001', 2, { createdAt: secondsAfter(150) }),
   ];
-  const at = dollarsAt({ attempts, money: MONEY });
-  expect([0, 50, 120, 175, 300].map((seconds) => at(Date.parse(secondsAfter(seconds))))).toEqual([
-    0, 1, 2, 2.5, 3,
-  ]);
+  const { xOf } = axisOf('dollars', { attempts, money: MONEY });
+  const at = (seconds: number) => xOf({ position: 0, value: 0, attempt: 1, at: secondsAfter(seconds) });
+  expect([0, 50, 120, 175, 300].map(at)).toEqual([0, 1, 2, 2.5, 3]);
 });
 
 describe('what leads', () => {

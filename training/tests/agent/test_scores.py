@@ -33,7 +33,7 @@ def test_scores_of_a_script_lie_beside_its_checkpoints(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match="loss of a is (nan|inf): a score is a finite number"):
+    with pytest.raises(ValueError, match=r"loss of a is .*: a score is a finite number"):
         tidewheel.score("a", loss=value)
 
 

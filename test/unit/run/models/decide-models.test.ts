@@ -245,13 +245,13 @@ describe('processes at once', () => {
           const [third, fourth] = [await ended(3, 'always'), await ended(4, 'always')];
           const decided = [await known()];
           const files: unknown[] = [];
-          const [put, replaceText] = [at.models.put, at.store.replaceText];
+          const { models: allModels, store: allObjects } = at;
           at = {
             ...at,
             models: {
               ...at.models,
               put: async (models, before) => {
-                const isPut = await put(models, before);
+                const isPut = await allModels.put(models, before);
                 if (isPut) decided.push(models);
                 return isPut;
               },
@@ -259,7 +259,7 @@ describe('processes at once', () => {
             store: {
               ...at.store,
               replaceText: async (key, text, etag) => {
-                const written = await replaceText(key, text, etag);
+                const written = await allObjects.replaceText(key, text, etag);
                 if (written === 'written') files.push(JSON.parse(text));
                 return written;
               },
