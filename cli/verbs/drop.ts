@@ -55,8 +55,8 @@ export const verb = defineVerb({
 Files go to <pipeline>/incoming/ under their names in DIR (default: x-local.data of tidewheel.yaml). DIR may also be a
 folder with a tidewheel.yaml, whose data is meant. A call that was killed goes on where it was; a file that has not
 changed is not sent again. Declaration and code of the folder are taken first, as by tidewheel apply, and what differs
-is printed; --keep leaves both as they are there, and prints what it left. A declaration that the dataset does not fit is refused, and nothing is
-sent. Where no file is new, no run starts, and the exit code is 5.
+is printed; --keep leaves both as they are there, and prints what it left. A declaration that the dataset does not fit
+is refused, and nothing is sent. Where no file is new, no run starts, and the exit code is 5.
 
 With --bundle, files of up to 1 MiB go many in one object: a million files of 10 KB take a few hundred objects instead
 of a million. They are packed as if each had come by itself.`,
