@@ -3,9 +3,21 @@
  * all of a bundle, on a third of a CPU where a function has 512 MB.
  */
 const fs = require('node:fs/promises');
+const { readdirSync, readFileSync } = require('node:fs');
 const path = require('node:path');
 const { gzipSync } = require('node:zlib');
 const { builtPage } = require('./built-page.cjs');
+
+const ADAPTERS = path.join(__dirname, '../functions/aws');
+
+/** Classes of errors by which the adapters tell answers apart. */
+const classesInUse = () =>
+  new Set(
+    readdirSync(ADAPTERS, { recursive: true })
+      .filter((name) => name.endsWith('.ts'))
+      .flatMap((name) => [...readFileSync(path.join(ADAPTERS, name), 'utf8').matchAll(/instanceof (\w+)/g)])
+      .map(([, name]) => name),
+  );
 
 /**
  * An SDK client describes all operations of its service in one file: 563 KB of `place` were EC2's, for four operations.
@@ -19,8 +31,11 @@ const operationsInUse = {
       const source = await fs.readFile(file, 'utf8');
       const constants = new Map([...source.matchAll(/^const (\w+) = ("[^"\\]*");$/gm)].map(([, name, value]) => [name, value]));
       const named = source.replace(/\[(_\w+)\]:/g, (computed, name) => `${constants.get(name) ?? computed.slice(0, -1)}:`);
-      // Its 140 classes of errors are 40 KB. An error without a class still has its name.
-      return { contents: file.includes('client-ssm') ? named.replace(/^n0_registry\.registerError\(.*\);$/gm, '') : named };
+      // An error without a class still has its name. SSM alone has 140 classes, which are 40 KB.
+      const used = classesInUse();
+      return {
+        contents: named.replace(/^n0_registry\.registerError\(.*, (\w+)\);$/gm, (line, name) => (used.has(name) ? line : '')),
+      };
     });
   },
 };
