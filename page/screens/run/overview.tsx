@@ -41,7 +41,8 @@ export function Vitals({
 }
 
 function Progress({ view }: ViewProps) {
-  const { run, report } = view;
+  const { run, report, attempts } = view;
+  const { preparing, outcome } = attempts.at(-1) ?? {};
   const { step = 0, totalSteps = 0, unit = 'step' } = savedProgress(view) ?? {};
   const some = step > 0 ? `${unit} ${step}` : 'nothing';
   const isKnown = totalSteps > 0;
@@ -50,7 +51,7 @@ function Progress({ view }: ViewProps) {
       label={isFinished(run) ? 'Trained' : 'Saved'}
       figure={isKnown ? percentText(step / totalSteps) : some}
       beside={isKnown && `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}
-      note={report && interruptionsText(report)}
+      note={report ? interruptionsText(report) : !outcome && preparing?.text}
     >
       {isKnown && <progress value={step} max={totalSteps} aria-label="saved work" />}
     </Vital>
