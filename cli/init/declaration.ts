@@ -1,6 +1,6 @@
 /** The declaration that `init` writes: what was found, with comments that say what to change. */
 import path from 'node:path';
-import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
+import { HYPERPARAMETERS, MODEL_CHANNEL } from '@tidewheel/declaration/script.ts';
 import { stringify } from 'yaml';
 import { type DataFacts, placeText } from './data.ts';
 import { asTable, asText, type Table } from './job.ts';
@@ -78,6 +78,9 @@ export function declarationText(project: Project): string {
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
     ...packing(project),
     ...training(project),
+    ...(continues(project)
+      ? ['promote: always   # every model is then the current one; docs/models.md has only a better one']
+      : []),
     'compute:',
     ...section({ ...USUAL_COMPUTE, instanceTypes: typesFor(project), ...filled(job?.compute) }),
     'limits:',
@@ -138,7 +141,11 @@ function givenSplit(project: Project): Table | undefined {
 
 /** Packing gives a script of shards those of `train` and of the parts of a split. */
 const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[] =>
-  channels.filter((name) => !readsShards || partOf(name) !== name);
+  channels.filter((name) => name !== MODEL_CHANNEL && (!readsShards || partOf(name) !== name));
+
+/** SageMaker's word for the weights that a training begins from, too. */
+const continues = ({ job, facts, data }: Project): boolean =>
+  job === undefined && facts.channels.includes(MODEL_CHANNEL) && data?.folders.includes(MODEL_CHANNEL) !== true;
 
 /** Parts whose shards the script reads, and that the data does not have. */
 function lackingParts(project: Project): readonly string[] {
@@ -351,6 +358,9 @@ function training(project: Project): string[] {
   return [
     'training:',
     ...(job === undefined ? ofScript(project) : section({ ...job.training, channels: undefined })),
+    ...(continues(project)
+      ? ['  startFrom: current   # in $SM_CHANNEL_MODEL: the current model, from the second run on']
+      : []),
     ...(project.requirements
       ? ['  # requirements.txt is installed on every host before the script starts.']
       : []),

@@ -126,7 +126,7 @@ export function readScript(text: string, required = ''): ScriptFacts {
       text,
     ),
     saves:
-      /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|safetensors|\bTrainer\b|Checkpoint|\.to_(csv|parquet|pickle)\(/.test(
+      /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|write_bytes\(|safetensors|\bTrainer\b|Checkpoint|\.to_(csv|parquet|pickle)\(/.test(
         text,
       ),
   };

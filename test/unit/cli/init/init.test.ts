@@ -238,3 +238,12 @@ describe('the declaration', () => {
     });
   });
 });
+
+it('a script that reads a model begins from the current one', () => {
+  const script = 'import os\nstart = os.environ.get("SM_CHANNEL_MODEL")\ndata = os.environ["SM_CHANNEL_TRAINING"]\nout.write_bytes(b"")\n';
+  const text = declarationText(projectOf(script));
+  expect(text).toContain('  startFrom: current   #');
+  expect(text).toContain('promote: always   #');
+  expect(text).not.toContain('model: {');
+  expect(text).not.toContain('seems to save nothing');
+});
