@@ -7,17 +7,11 @@ export type Seed = string | number;
  * Whole numbers below 2^32, by the generator sfc32, which passes PractRand, from the SHA-256 of the seed. The order of
  * the samples in sealed shards depends on it.
  */
-export const seededUint32 = (seed: Seed): (() => number) => seededStreams(seed)(0);
-
-/** Generators of one seed, by number: a thousand of them need one SHA-256. */
-function seededStreams(seed: Seed): (stream: number) => () => number {
+export function seededUint32(seed: Seed): () => number {
   const digest = hash('sha256', String(seed), 'buffer');
-  const [a, b, c] = [0, 4, 8].map((at) => digest.readInt32LE(at));
-  return (stream) => sfc32(a ?? 0, b ?? 0, (c ?? 0) ^ stream);
-}
-
-function sfc32(seedA: number, seedB: number, seedC: number): () => number {
-  let [a, b, c] = [seedA, seedB, seedC];
+  let a = digest.readInt32LE(0);
+  let b = digest.readInt32LE(4);
+  let c = digest.readInt32LE(8);
   let counter = 1;
   const next = (): number => {
     const sum = (a + b + counter) | 0;
@@ -33,15 +27,9 @@ function sfc32(seedA: number, seedB: number, seedC: number): () => number {
 }
 
 /** Uniform in [0, 1). */
-export const seededUniform = (seed: Seed): (() => number) => uniformStreams(seed)(0);
-
-/** Independent draws for each number, all of one seed. */
-export function uniformStreams(seed: Seed): (stream: number) => () => number {
-  const streams = seededStreams(seed);
-  return (stream) => {
-    const next = streams(stream);
-    return () => next() / 2 ** 32;
-  };
+export function seededUniform(seed: Seed): () => number {
+  const next = seededUint32(seed);
+  return () => next() / 2 ** 32;
 }
 
 /** A whole number below `bound`, without the bias of a plain remainder. @param next one of `seededUint32` */

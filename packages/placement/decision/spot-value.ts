@@ -153,6 +153,8 @@ function bestLater(
   const ticksLeft = Math.min(mostTicks, secondsLeft / tickSeconds);
   const slack = ticksLeft * tickSeconds - workSeconds;
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
+  // More slack than the plan was made for: its table, which may be a wider job's, must not decide.
+  if (slack > plan.job.deadlineSeconds - plan.job.workSeconds + tickSeconds) return IDLE;
   const seen = { chance: isThere ? 1 : 0, ifThere: ahead, ifNot: ahead };
   return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
 }

@@ -5,7 +5,7 @@
  */
 
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
-import { uniformStreams } from '@tidewheel/kit/seeded-random.ts';
+import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
 import { choosePlacement } from '../decision/choose.ts';
 import { asIfEnded } from '../decision/revise.ts';
@@ -62,10 +62,8 @@ interface ForecastQuestion {
   readonly packingSeconds?: readonly number[] | undefined;
 }
 
-/** Enough for the twentieth at either end, with what matters most spread evenly over them. */
-const FUTURES = 200;
-/** Steps around the circle, by which points of several such sequences fill the square and the cube evenly. */
-const EVEN_STEPS = { pace: 0.618034, start: 0.754878 } as const;
+/** Enough for the twentieth at either end. */
+const FUTURES = 320;
 
 /** Where the next attempt goes, and what that means for the end and the cost. */
 export function decide(input: PlacementInput, seed: string): PlacementDecision {
@@ -100,15 +98,13 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const world = worldOf(situation, { here, spentUsd: question.spentUsd });
   const begins = beginsOf(question, world);
   const left = workLeft(situation, begins, here);
-  const drawsOf = uniformStreams(seed);
   const ends = Array.from({ length: FUTURES }, (_, k) =>
     live(
       world,
-      drawnBy(drawsOf(k), {
+      drawnBy(seededUniform(`${seed} ${k}`), {
         world,
         packingSeconds,
         workSeconds: left((k + 0.5) / FUTURES),
-        future: k,
       }),
       begins,
     ),
@@ -263,19 +259,17 @@ function drawnBy(
     world,
     packingSeconds,
     workSeconds,
-    future,
   }: Pick<Drawn, 'workSeconds'> & {
-    readonly future: number;
     readonly world: World;
     readonly packingSeconds: readonly number[];
   },
 ): Drawn {
   const about = (spread: number, quantile = draw()): number =>
     spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
-  const evenly = (step: number): number => (0.5 + future * step) % 1;
+  const unmeasured = draw();
   const { start, price, abundance, speed } = SPREAD;
-  const pace = ({ spread }: { readonly spread: number }): number => about(spread, evenly(EVEN_STEPS.pace));
-  const common = { start: about(start, evenly(EVEN_STEPS.start)), price: about(price) };
+  const pace = ({ spread }: { readonly spread: number }): number => about(spread, unmeasured);
+  const common = { start: about(start), price: about(price) };
   const refused = world.refusedSeconds * (1 / Math.max(0.02, draw()) - 1);
   return {
     ...common,

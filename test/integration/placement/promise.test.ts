@@ -20,7 +20,8 @@ const mean = (of: (cell: Cell) => number): number =>
 it('the intervals of end and cost hold', () => {
   expect(cells).toHaveLength(10);
   expect(mean(({ holds }) => holds)).toBeGreaterThan(0.85);
-  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.6);
+  // Seven of twelve: where nine in ten hold, one in 2,000 such samples has fewer.
+  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.55);
 });
 
 it('the intervals are no wider than they need be', () => {
