@@ -145,7 +145,10 @@ const namedChannels = ({ channels, readsShards }: ScriptFacts): readonly string[
 
 /** SageMaker's word for the weights that a training begins from, too. */
 const continues = ({ job, facts, data }: Project): boolean =>
-  job === undefined && facts.channels.includes(MODEL_CHANNEL) && data?.folders.includes(MODEL_CHANNEL) !== true;
+  job === undefined &&
+  facts.namesModelFolder &&
+  facts.channels.includes(MODEL_CHANNEL) &&
+  data?.folders.includes(MODEL_CHANNEL) !== true;
 
 /** Parts whose shards the script reads, and that the data does not have. */
 function lackingParts(project: Project): readonly string[] {

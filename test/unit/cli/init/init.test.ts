@@ -240,8 +240,10 @@ describe('the declaration', () => {
 });
 
 it('a script that reads a model begins from the current one', () => {
-  const script = 'import os\nstart = os.environ.get("SM_CHANNEL_MODEL")\ndata = os.environ["SM_CHANNEL_TRAINING"]\nout.write_bytes(b"")\n';
-  const text = declarationText(projectOf(script));
+  const script =
+    'import os\nstart = os.environ.get("SM_CHANNEL_MODEL")\ndata = os.environ["SM_CHANNEL_TRAINING"]\nout = os.environ["SM_MODEL_DIR"]\nout.write_bytes(b"")\n';
+  const text = declarationText(project({ facts: readScript(script) }));
+  expect(readDeclaration('pets', text)).toMatchObject({ valid: true });
   expect(text).toContain('  startFrom: current   #');
   expect(text).toContain('promote: always   #');
   expect(text).not.toContain('model: {');
