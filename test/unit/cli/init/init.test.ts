@@ -239,7 +239,7 @@ describe('the declaration', () => {
   });
 });
 
-it('a script that reads a model begins from the current one', () => {
+it('a script with a model channel begins from one', () => {
   const script =
     'import os\nstart = os.environ.get("SM_CHANNEL_MODEL")\ndata = os.environ["SM_CHANNEL_TRAINING"]\nout = os.environ["SM_MODEL_DIR"]\nout.write_bytes(b"")\n';
   const text = declarationText(project({ facts: readScript(script) }));
