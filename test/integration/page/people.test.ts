@@ -73,6 +73,7 @@ async function deployed(): Promise<string> {
     TIDEWHEEL_SCHEDULE_ROLE_ARN: 'arn:aws:iam::000000000000:role/none',
     TIDEWHEEL_ARRIVALS_QUEUE_ARN: 'arn:aws:sqs:us-east-1:000000000000:none',
     TIDEWHEEL_NOTIFIED_MARKER: '',
+    TIDEWHEEL_EVENT_BUS: 'default',
     TIDEWHEEL_ACCOUNT: '000000000000',
     TIDEWHEEL_OPERATORS: `groups=${GROUP}`,
     TIDEWHEEL_VIEWERS: 'groups=ml',
