@@ -119,7 +119,7 @@ export function decideModel({
 }
 
 const NO_SCORES =
-  'it wrote no scores: call tidewheel.score(key, …) for each sample of the evaluation, or write scores.jsonl into the model';
+  'it wrote no scores, or more than 16 MB: call tidewheel.score(key, …) for each sample of the evaluation, or write scores.jsonl into the model';
 
 function byScores(
   scored: Scored | undefined,

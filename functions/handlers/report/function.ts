@@ -9,6 +9,8 @@ export const report: FunctionDescription = {
   description: 'Closes the run and writes what it cost',
   // It reads a model for its digest.
   timeoutSeconds: 900,
+  // It compares the scores of two models.
+  memoryMegabytes: 1024,
   environment: { ...stateMachine, ...eventBus },
   permissions: [
     allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/report.json'),

@@ -15,8 +15,8 @@ import {
 } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 
-/** The agent sends no more. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/** Of two such files a function holds every sample. */
+const MOST_BYTES = 16 * 1024 * 1024;
 
 /** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
 export async function keepScores(

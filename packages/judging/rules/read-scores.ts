@@ -15,7 +15,7 @@ export type ScoresRead =
   | { readonly ok: true; readonly scores: ScoreTable }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-export const MOST_SAMPLES = 500_000;
+export const MOST_SAMPLES = 100_000;
 /** Of one line; S3 keys have 1,024 bytes at most. */
 const LONGEST_LINE = 8_192;
 const MOST_PROBLEMS = 5;

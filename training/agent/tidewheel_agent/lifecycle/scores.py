@@ -17,7 +17,7 @@ from ..log import log
 from ..trackers.identity import run_identity
 
 IN_MODEL = "scores.jsonl"
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
 """A longer file counts as none: the service would not read it."""
 
 
