@@ -41,8 +41,7 @@ export function Vitals({
 }
 
 function Progress({ view }: ViewProps) {
-  const { run, report, attempts } = view;
-  const { preparing, outcome } = attempts.at(-1) ?? {};
+  const { run, report } = view;
   const { step = 0, totalSteps = 0, unit = 'step' } = savedProgress(view) ?? {};
   const some = step > 0 ? `${unit} ${step}` : 'nothing';
   const isKnown = totalSteps > 0;
@@ -51,11 +50,17 @@ function Progress({ view }: ViewProps) {
       label={isFinished(run) ? 'Trained' : 'Saved'}
       figure={isKnown ? percentText(step / totalSteps) : some}
       beside={isKnown && `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}
-      note={report ? interruptionsText(report) : !outcome && preparing?.text}
+      note={report ? interruptionsText(report) : preparingText(view)}
     >
       {isKnown && <progress value={step} max={totalSteps} aria-label="saved work" />}
     </Vital>
   );
+}
+
+/** What the newest attempt does before its script starts. */
+function preparingText({ attempts }: ViewProps['view']): string | undefined {
+  const { preparing, outcome } = attempts.at(-1) ?? {};
+  return outcome === undefined ? preparing?.text : undefined;
 }
 
 const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
