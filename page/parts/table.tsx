@@ -25,11 +25,16 @@ const classOf = ({ isNumber, isWide }: Column): string | undefined =>
 const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
   <thead>
     <tr aria-rowindex={1}>
-      {columns.map(columnOf).map((column) => (
-        <th key={column.title} scope="col" class={classOf(column)}>
-          {column.head ?? column.title}
-        </th>
-      ))}
+      {columns.map(columnOf).map((column) => {
+        const text = column.head ?? column.title;
+        // A column of boxes or bars has no word.
+        if (text === '') return <td key={column.title} />;
+        return (
+          <th key={column.title} scope="col" class={classOf(column)}>
+            {text}
+          </th>
+        );
+      })}
     </tr>
   </thead>
 );
@@ -47,7 +52,7 @@ export const TableFrame = ({
   columns,
   children,
 }: Readonly<{ caption: string; columns: TableColumns; children: ComponentChildren }>) => (
-  <div class="card scroll" tabIndex={0} role="region" aria-label={caption}>
+  <div class="card scroll" tabIndex={0} role="group" aria-label={caption}>
     <table>
       <Titles columns={columns} />
       <tbody>{children}</tbody>

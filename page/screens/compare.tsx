@@ -154,7 +154,7 @@ function Compared({ runs, by }: RunsProps & Readonly<{ by: AxisName }>) {
       {wanted === undefined ? (
         <Empty>None of them has printed a number yet.</Empty>
       ) : (
-        <>
+        <Section title="Curves">
           <label>
             series
             <select
@@ -167,7 +167,7 @@ function Compared({ runs, by }: RunsProps & Readonly<{ by: AxisName }>) {
             </select>
           </label>
           <Overlaid runs={runs} by={by} name={wanted} />
-        </>
+        </Section>
       )}
       <Section title="Figures">
         <Table

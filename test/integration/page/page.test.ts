@@ -273,7 +273,7 @@ describe('the page', () => {
     expect(await page.getByRole('alert').textContent()).toContain('"2 days": write a number above 0');
     await page.getByLabel('deadline in hours').fill('48');
     await press('What would placement do?');
-    await page.getByRole('status').getByRole('region', { name: 'pools that were considered' }).waitFor();
+    await page.getByRole('status').getByRole('group', { name: 'pools that were considered' }).waitFor();
     expect((await at.runs.get(RUN))?.declaration?.limits).toEqual(limits);
     await press('Change the limits');
     await page.getByText('The run has a deadline of 48 h').waitFor();
@@ -319,7 +319,7 @@ describe('the page', () => {
     );
     await page.getByLabel('more of utilisation').click();
     await press('Numbers as a table');
-    const rows = page.getByRole('region', { name: 'numbers of utilisation' }).locator('tbody tr');
+    const rows = page.getByRole('group', { name: 'numbers of utilisation' }).locator('tbody tr');
     await rows.first().waitFor();
     expect(await rows.count()).toBe(2);
     expect(await page.locator('img').count()).toBe(0);
