@@ -98,8 +98,7 @@ def test_steps_are_measured_by_the_clock_of_the_host(tmp_path: Path) -> None:
     assert code == 0, log
     assert blocks(by_machine)["clock"] == "machine"
     # Single blocks may look short or long: the agent reads several lines at once.
-    by_host = median(blocks(base)["blockSeconds"])
-    assert median(blocks(by_machine)["blockSeconds"]) >= 0.045 > by_host
+    assert median(blocks(by_machine)["blockSeconds"]) >= 0.045 > max(blocks(base)["blockSeconds"])
 
 
 def test_a_clock_that_failed_measures_nothing(tmp_path: Path) -> None:
