@@ -4,7 +4,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { type Kept, keptCampaign } from '../../../bench/promise/campaigns.ts';
 import { type Cell, cellsOf } from '../../../bench/promise/score.ts';
 
-const SEEDS = Array.from({ length: 12 }, (_, k) => k + 1);
+const SEEDS = Array.from({ length: 20 }, (_, k) => k + 1);
 
 let campaigns: Kept[];
 let cells: readonly Cell[];
@@ -20,8 +20,8 @@ const mean = (of: (cell: Cell) => number): number =>
 it('the intervals of end and cost hold', () => {
   expect(cells).toHaveLength(10);
   expect(mean(({ holds }) => holds)).toBeGreaterThan(0.85);
-  // Seven of twelve: where nine in ten hold, one in 2,000 such samples has fewer.
-  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.55);
+  // Where nine in ten hold, one in 2,500 such samples has fewer.
+  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.6);
 });
 
 it('the intervals are no wider than they need be', () => {
