@@ -75,7 +75,7 @@ export function turned([axis = 0, ...across]: Weights, draw: Draw): Weights {
   return [axis, ...scaled(direction, length(across))];
 }
 
-/** Of the same length, at another angle to the axis: a smaller one is better. */
+/** Keeps the length and changes the angle to the axis: a smaller angle is better. */
 export function tilted(weights: Weights, angle: number, draw: Draw): Weights {
   const all = length(weights);
   return [all * Math.cos(angle), ...scaled(turned(weights, draw).slice(1), all * Math.sin(angle))];

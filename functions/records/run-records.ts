@@ -123,19 +123,18 @@ const annotationSchema = z.object({
   tags: list(z.string()).describe('Beside those of its declaration.'),
 });
 
+export const spentOnPoolSchema = z.object({
+  instanceType: z.string(),
+  zoneId: z.string().optional(),
+  purchaseOption: z.enum(['spot', 'on-demand']),
+  attempts: z.number().int(),
+  costUsd: usd,
+  lostSeconds: seconds,
+});
+
 /** What sums of money take of an ended run, beside its result. */
 const spentSchema = z.object({
-  pools: list(
-    z.object({
-      instanceType: z.string(),
-      zoneId: z.string().optional(),
-      purchaseOption: z.enum(['spot', 'on-demand']),
-      attempts: z.number().int(),
-      costUsd: usd,
-      lostSeconds: seconds,
-      lostUsd: usd,
-    }),
-  ),
+  pools: list(spentOnPoolSchema.extend({ lostUsd: usd })),
   /** Absent without a forecast, and where the run did not succeed. */
   kept: z.object({ end: z.boolean(), cost: z.boolean() }).optional(),
 });

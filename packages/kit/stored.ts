@@ -32,7 +32,7 @@ export type Reading<T> =
   | { readonly kind: 'older'; readonly version: unknown }
   | { readonly kind: 'unreadable'; readonly problems: readonly Problem[] };
 
-/** Of a schema in which its version stands. */
+/** @param schema names its version as a literal */
 export const kindOf = <
   Schema extends z.ZodType & { readonly shape: { readonly version: { readonly value: number } } },
 >(
@@ -54,7 +54,7 @@ export function readVersioned<Schema extends z.ZodType>(
   return read.ok ? { kind: 'read', value: read.value } : { kind: 'unreadable', problems: read.problems };
 }
 
-/** Of the version that this release writes, where it can be. @returns undefined for what has no fields */
+/** Raises content to the version that this release writes, if it can. @returns undefined for what has no fields */
 export function raised(
   { version, upgrade }: Omit<StoredKind, 'schema'>,
   content: unknown,

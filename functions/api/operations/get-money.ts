@@ -3,7 +3,7 @@ import { mapLimited } from '@tidewheel/kit/limited.ts';
 import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { runsChangedIn } from '../../records/recent-runs.ts';
-import { FINISHED, type ListedRun, type RunSpent } from '../../records/run-records.ts';
+import { FINISHED, type ListedRun, type RunSpent, spentOnPoolSchema } from '../../records/run-records.ts';
 import { type RunReport, readReport } from '../../run/attempts/make-report.ts';
 import { spentOf } from '../../run/attempts/spent.ts';
 import { ok } from '../shared/answers.ts';
@@ -36,16 +36,7 @@ const money = z.object({
     'Of declared tags. A run counts once with each of its own.',
   ),
   byDay: list(z.object({ day: z.string(), costUsd: usd })),
-  byPool: list(
-    z.object({
-      instanceType: z.string(),
-      zoneId: z.string().optional(),
-      purchaseOption: z.enum(['spot', 'on-demand']),
-      attempts: z.number().int(),
-      costUsd: usd,
-      lostSeconds: seconds,
-    }),
-  ),
+  byPool: list(spentOnPoolSchema),
   isComplete: z.boolean().describe('false: there are more runs than were read; the sums are of the newest.'),
   unreadable,
 });

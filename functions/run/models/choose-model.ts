@@ -74,7 +74,7 @@ async function whyUnusable(
   );
 }
 
-/** Of a run whose pipeline did not declare `promote`. @returns why there is none */
+/** Finds the archive of a run that is not on record, since its pipeline did not promote. @returns why there is none */
 async function archiveOf(
   { runs, store }: ChooseDeps,
   pipeline: string,

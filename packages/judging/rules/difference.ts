@@ -116,7 +116,7 @@ export function sidesOf(pairs: readonly Pair[], mode: Mode): { readonly sides?: 
   };
 }
 
-/** Of the classes with most samples. */
+/** @returns the classes with most samples, and both means of each */
 export function meansByLabel(pairs: readonly Pair[]): LabelMeans[] {
   const sums = new Map<string, { samples: number; candidate: number; current: number }>();
   for (const { label, candidate, current } of pairs) {

@@ -7,7 +7,7 @@ import { MOST_SPAN_BYTES } from '../arrivals/bundle-place.ts';
 
 /** Sizes of buffers: each is half as large as the one before. */
 const SIZES = 12;
-/** Of the largest body. Where no memory is free, a body up to this size is read into memory of its own. */
+/** A share of the largest body. Where no memory is free, a smaller body is read into memory of its own. */
 const SMALL = 1 / 32;
 
 export class ReadBuffers {
