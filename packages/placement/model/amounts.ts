@@ -1,6 +1,10 @@
 /** Formats times and amounts of money, the same way in every sentence and table. */
 
-export const hours = (seconds: number): string => `${(seconds / 3_600).toFixed(1)} h`;
+/** In hours; what is less than a tenth of one in minutes, or in seconds. */
+export function hours(seconds: number): string {
+  if (seconds >= 360 || seconds <= 0) return `${(seconds / 3_600).toFixed(1)} h`;
+  return seconds >= 60 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds)} s`;
+}
 
 /** With cents; amounts below a cent with two significant digits. */
 export const dollars = (amount: number): string =>
