@@ -52,6 +52,12 @@ interface Growing {
 
 const MOST_SERIES = 500;
 
+/** Scripts write their place beside what they measure, into `metrics.json` too. */
+export const isPosition = (name: string): boolean => /^(global_?|total_?)?(step|epoch)s?$/i.test(name);
+
+const measured = (values: LoggedPoint['values']) =>
+  Object.entries(values).filter(([name]) => !isPosition(name));
+
 /** Lines that cannot be read, such as one that a kill has cut short, are passed over. */
 function sessionsOf(attempt: number, text: string): Session[] {
   const sessions: Session[] = [];
@@ -75,7 +81,7 @@ function joinSeries(sessions: readonly Session[]): Series[] {
     loseWhatComesAgain(all.values(), session);
     const begun = new Set<string>();
     for (const { source, unit, position, at, values } of session.points)
-      for (const [name, value] of Object.entries(values)) {
+      for (const [name, value] of measured(values)) {
         const key = JSON.stringify([source, unit, name]);
         const series = all.get(key) ?? { name, source, unit, points: [], lost: [] };
         if (!all.has(key) && all.size >= MOST_SERIES) continue;

@@ -1,6 +1,6 @@
 /** The last values of a run's metrics, those that say most first, and the best of the one that it is trained for. Pure. */
 import * as z from 'zod';
-import { lastValues, type Series } from '../../records/series.ts';
+import { isPosition, lastValues, type Series } from '../../records/series.ts';
 
 type Values = Readonly<Record<string, number | null>>;
 
@@ -32,7 +32,7 @@ export function shownMetrics(
   saved: Values = {},
   { objective }: Declared = {},
 ): ShownMetrics {
-  const found = Object.entries({ ...saved, ...lastValues(series) }).filter(([name]) => !POSITION.test(name));
+  const found = Object.entries({ ...saved, ...lastValues(series) }).filter(([name]) => !isPosition(name));
   const rank = (name: string): number =>
     name === objective?.metric ? -1 : KINDS.findIndex((kind) => kind.test(name));
   const ordered = found.toSorted(([one], [other]) => rank(one) - rank(other));
@@ -45,9 +45,6 @@ export function shownMetrics(
     leading: name === undefined || value === undefined ? undefined : { name, value },
   };
 }
-
-/** Scripts write their place beside what they measure, into `metrics.json` too. */
-const POSITION = /^(global_?|total_?)?(step|epoch)s?$/i;
 
 /** By their names: of data that was not trained on, of training, and settings that only accompany it. */
 const KINDS: readonly RegExp[] = [

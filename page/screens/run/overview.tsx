@@ -64,7 +64,7 @@ function preparingText({ attempts }: ViewProps['view']): string | undefined {
 }
 
 const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
-  `${interruptions} interruptions${lostSeconds > 0 ? `, ${durationText(lostSeconds)} lost` : ''}`;
+  `${interruptions} interruption${interruptions === 1 ? '' : 's'}${lostSeconds > 0 ? `, ${durationText(lostSeconds)} lost` : ''}`;
 
 /** @param left seconds */
 const leftText = (left: number): string =>

@@ -35,6 +35,12 @@ describe('the series of a run', () => {
     expect(loss?.points[1]).toMatchObject({ at: '1970-01-01T00:00:10.000Z', value: 1 });
   });
 
+  it("leave out the script's place", async () => {
+    const values = { step: 880, totalSteps: 880, accuracy: 0.9 };
+    const all = await joined(attemptFile(1, [startLine(0), pointLine(880, 1, values)]));
+    expect(all.map(({ name }) => name)).toEqual(['accuracy']);
+  });
+
   it('lose what lies past the checkpoint', async () => {
     const [loss] = await joined([
       ...attemptFile(1, [startLine(0), pointLine(10, 1), pointLine(20, 2)]),
