@@ -115,11 +115,10 @@ async function must(
   say: (text: string) => void,
   environment?: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const onOutput = (text: string): void => say(text.trimEnd());
   const { code, output } = await runProgram(program, args, {
     seconds: INSTALL_SECONDS,
-    onOutput,
-    ...(environment ? { environment } : {}),
+    onLine: say,
+    environment: { ...process.env, ...environment },
   });
   if (code === 0) return;
   throw new Error(

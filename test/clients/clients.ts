@@ -1,7 +1,7 @@
 /** The clients, and what each must have seen of its job. */
 import * as z from 'zod';
+import type { EndedProgram } from '../../cli/recipes/program.ts';
 import type { EnvironmentName } from './environments/environments.ts';
-import type { Ended } from './environments/program.ts';
 import { WORDS } from './ground.ts';
 
 export interface Client {
@@ -36,7 +36,7 @@ const epochsOf = (job: string): RegExp[] =>
 
 /** What is wrong with what a client printed. */
 export async function judge(
-  { code, output }: Ended,
+  { code, output }: EndedProgram,
   { job, isSpoilt }: { readonly job: string; readonly isSpoilt: boolean },
   modelBytes: (uri: string) => Promise<number | undefined>,
 ): Promise<string[]> {

@@ -6,10 +6,10 @@
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
+import { runProgram } from '../../cli/recipes/program.ts';
 import { step } from '../../cli/setup/program.mjs';
 import { CLIENTS, type Client, judge } from './clients.ts';
 import { type EnvironmentName, environmentOf } from './environments/environments.ts';
-import { runProgram } from './environments/program.ts';
 import { BUCKET, type Ground, layGround } from './ground.ts';
 import { READER_NAMES, READERS, type Reader } from './readers/readers.ts';
 import { testReaders } from './readers/test-readers.ts';

@@ -12,8 +12,8 @@ import { imageSize } from 'image-size';
 import sharp from 'sharp';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { runProgram } from '../../cli/recipes/program.ts';
 import { type EnvironmentName, environmentOf } from '../clients/environments/environments.ts';
-import { runProgram } from '../clients/environments/program.ts';
 import { sha256 } from '../clients/readers/sealed-tree.ts';
 import {
   dropped,

@@ -9,7 +9,9 @@ import io
 import json
 import os
 import random
+import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -48,6 +50,9 @@ class Workload:
     """Fewer tell no rate."""
     article: Size | None = None
     """The article's own size, and its model: it runs only where it is named."""
+    steps: int = 30
+    precision: str = "float32"
+    """Of the article's model."""
 
 
 _BLURS = 10
@@ -159,14 +164,19 @@ WORKLOADS = (
         for workers in (0, 1, 3, 7)
     ),
     Workload(
-        "ray-post", "ray", _post(_ray_blurs(THREE[1:]), prefetch_batches=2), 1, Size(224, 64, 1_000)
+        "ray-post",
+        "ray",
+        _post(_ray_blurs(THREE[1:]), prefetch_batches=2),
+        article=Size(224, 64, 1_000),
+        steps=3,
     ),
     Workload(
         "spot-post",
         "ray",
         _post(_on_one_host(_vit("bfloat16")), rate_steps=10),
-        1,
-        Size(224, 128, 100),
+        article=Size(224, 128, 100),
+        steps=11,
+        precision="bfloat16",
     ),
     Workload("vit-bfloat16", "ray", _vit("bfloat16")),
     Workload("vit-float32", "ray", _vit("float32")),
@@ -205,22 +215,16 @@ WORKLOADS = (
 
 VIT, PARAMETERS = "vit_base_patch16_224", 86_567_656
 """timm's VisionTransformer()."""
-_STATE_BYTES = 16 * PARAMETERS
-"""Weights, gradients and AdamW's two averages, in float32."""
-_IMAGE_OPERATIONS, _IMAGE_BYTES = 3 * 35e9, 125e6
-"""For an image of 224 x 224 pixels, forward and backward, and what is kept between: 34 bytes for
-each of 197 x 768 numbers of 12 layers in 16 bits (https://arxiv.org/abs/2205.05198), here twice."""
+_STATE_BYTES, _IMAGE_BYTES = 16 * PARAMETERS, 125e6
+"""Weights, gradients and AdamW's two averages, in float32; and what an image of 224 x 224 pixels
+keeps until its backward pass: 34 bytes for each of 197 x 768 numbers of 12 layers in 16 bits
+(https://arxiv.org/abs/2205.05198), here twice."""
 
 
-def expect(size: Size, available: int) -> str:
-    """What training the article's model takes here, in words. Raises where memory would end."""
+def check_memory(size: Size, available: int) -> str:
+    """Say what training the article's model needs. Raises where memory would end."""
     needed = _STATE_BYTES + size.batch * _IMAGE_BYTES
-    seconds = size.batch * _IMAGE_OPERATIONS / _operations_per_second()
-    text = (
-        f"{VIT}, {PARAMETERS:,} parameters, batch {size.batch}: about {seconds:,.0f} s a "
-        f"step on these CPUs, {size.steps * seconds / 3600:,.1f} h for {size.steps} steps, and "
-        f"{needed / 1e9:.1f} GB of memory"
-    )
+    text = f"{VIT}, {PARAMETERS:,} parameters, batch {size.batch}: {needed / 1e9:.1f} GB of memory"
     if needed > available:
         fits = (available - _STATE_BYTES) / _IMAGE_BYTES
         remedy = f"give --batch {int(fits)} or fewer" if fits >= 1 else "free some"
@@ -228,18 +232,42 @@ def expect(size: Size, available: int) -> str:
     return text
 
 
-def _operations_per_second() -> float:
-    """As one large product reaches now, on one thread: the recipes train on one."""
-    # Only here: it takes long to load, and listing the workloads needs none of it.
-    import torch
+def time_step(python: Path, size: Size, precision: str) -> tuple[float, float]:
+    """Time a step of the article's model on one thread, as the recipes train on CPUs.
 
-    torch.set_num_threads(1)
-    square = torch.ones(768, 768)
-    square @ square
-    began = time.perf_counter()
-    for _ in range(4):
-        square @ square
-    return float(4 * 2 * 768**3 / (time.perf_counter() - began))
+    Return seconds of CPU and seconds by the clock. Steps of one and of four samples tell what a
+    whole batch takes.
+    """
+    program = [str(python), str(Path(__file__).with_name("time_step.py"))]
+    ended = subprocess.run(
+        [*program, VIT, str(size.side), precision], capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        raise WorkloadError(f"a step of {VIT} cannot be timed\n{ended.stderr}")
+    busy, clock = (
+        one + (size.batch - 1) * max(one / 10, (four - one) / 3)
+        for one, four in json.loads(ended.stdout)
+    )
+    return float(busy), float(clock)
+
+
+def in_words(seconds: float) -> str:
+    """Round `seconds` to what a person plans with."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+
+
+def expectation(article: Size, size: Size, step: tuple[float, float]) -> str:
+    """Say how long training takes where a CPU is free, at the load of now, and as in the article.
+    `step`: seconds of CPU and by the clock."""
+    busy, clock = step
+    own = f"; the article's {article.steps:,}: {in_words(article.steps * busy)}"
+    return (
+        f"about {busy:.1f} s a step on a free CPU, {in_words(size.steps * busy)} for "
+        f"{size.steps:,} steps{own if size.steps != article.steps else ''} "
+        f"({clock:.1f} s a step as busy as this machine is now)"
+    )
 
 
 def available_bytes() -> int:
@@ -255,7 +283,7 @@ class WorkloadError(Exception):
     """A host failed; the message holds the ends of the logs."""
 
 
-def measure(job: JobOnThisMachine, root: Path, size: Size) -> dict[str, Any]:
+def measure(job: JobOnThisMachine, root: Path, size: Size, limit_seconds: float) -> dict[str, Any]:
     """Steps and the mean step of the slowest host, without the first fifth."""
     limit = json.dumps({"steps": size.steps})
     attempt = Attempt(
@@ -263,7 +291,7 @@ def measure(job: JobOnThisMachine, root: Path, size: Size) -> dict[str, Any]:
     )
     try:
         attempt.start()
-        codes = attempt.wait(_LIMIT_SECONDS)
+        codes = _follow(attempt, limit_seconds)
         if any(code != 0 for code in codes):
             raise WorkloadError(f"exit codes {codes}\n{attempt.logs()}")
         found = [
@@ -284,6 +312,20 @@ def measure(job: JobOnThisMachine, root: Path, size: Size) -> dict[str, Any]:
         }
     finally:
         attempt.close()
+
+
+def _follow(attempt: Attempt, limit_seconds: float) -> list[int | None]:
+    """Wait for the end, and print each rate that the leader prints."""
+    until, printed = time.monotonic() + limit_seconds, 0
+    while True:
+        codes = attempt.wait(min(1.0, until - time.monotonic()))
+        log = (attempt.leader / "log").read_text(errors="replace")
+        rates = re.findall(r"^.*?([\d.]+ samples/s)$", log, re.M)
+        for rate in rates[printed:]:
+            print(rate, flush=True)
+        printed = len(rates)
+        if None not in codes or time.monotonic() >= until:
+            return codes
 
 
 def _waits(attempt: Attempt) -> float | None:
@@ -307,7 +349,7 @@ def _mean(blocks: dict[str, Any]) -> float:
 
 
 def _size_of(workload: Workload, given: argparse.Namespace) -> Size:
-    usual = workload.article or Size(56, 16, 30)
+    usual = replace(workload.article or Size(56, 16, 0), steps=workload.steps)
     chosen = {n: v for n in ("side", "batch", "steps") if (v := getattr(given, n)) is not None}
     return replace(usual, **chosen)
 
@@ -344,10 +386,16 @@ def main() -> int:
         )
     root = Path(tempfile.mkdtemp(prefix="tw-"))
     try:
+        python = arguments.python.absolute()
+        limit_seconds = _LIMIT_SECONDS
         if workload.article:
-            print(expect(size, available_bytes()), flush=True)
-        job = workload.make(arguments.python.absolute(), root, size)
-        print(json.dumps({"name": workload.name, **measure(job, root / "run", size)}))
+            print(check_memory(size, available_bytes()), flush=True)
+            step = time_step(python, size, workload.precision)
+            print(expectation(workload.article, size, step), flush=True)
+            limit_seconds += 10 * size.steps * max(step)
+        job = workload.make(python, root, size)
+        result = measure(job, root / "run", size, limit_seconds)
+        print(json.dumps({"name": workload.name, **result}))
     except WorkloadError as error:
         print(error, file=sys.stderr)
         return 1

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runProgram } from './program.ts';
+import { runProgram } from '../../../cli/recipes/program.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const INSTALL_SECONDS = 1_200;

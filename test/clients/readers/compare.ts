@@ -1,6 +1,6 @@
 /** Compares what a reader saw with the sources, sample by sample. */
 import * as z from 'zod';
-import type { Ended } from '../environments/program.ts';
+import type { EndedProgram } from '../../../cli/recipes/program.ts';
 import type { Expected, SealedTree } from './sealed-tree.ts';
 
 const seenSchema = z.object({
@@ -19,7 +19,7 @@ const MOST_LISTED = 3;
 const LAST_CHARACTERS = 200;
 
 /** @param byPlace the reader names samples by their place in a shard */
-export function compare({ code, output }: Ended, tree: SealedTree, byPlace: boolean): Comparison {
+export function compare({ code, output }: EndedProgram, tree: SealedTree, byPlace: boolean): Comparison {
   const lines = output.split('\n');
   const last = lines.findLast((line) => line.startsWith('saw '));
   if (code !== 0 || last === undefined) {

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { runProgram } from '../../../cli/recipes/program.ts';
 import { step } from '../../../cli/setup/program.mjs';
 import { type EnvironmentName, environmentOf, isOffered } from '../environments/environments.ts';
-import { runProgram } from '../environments/program.ts';
 import { type Comparison, compare } from './compare.ts';
 import { ABSENT, type Reader } from './readers.ts';
 import { type SealedTree, sealTree, type TriedFormat } from './sealed-tree.ts';

@@ -17,17 +17,33 @@ def size_of(name: str, **given: int) -> articles.Size:
     return articles._size_of(workload, argparse.Namespace(**{**usual, **given}))
 
 
-def test_a_post_has_the_articles_size() -> None:
-    assert size_of("ray-post") == articles.Size(224, 64, 1_000)
-    assert size_of("spot-post", steps=3) == articles.Size(224, 128, 3)
+def test_a_post_has_the_articles_size_and_few_steps() -> None:
+    posts = {each.name: each.article for each in articles.WORKLOADS if each.article}
+    assert posts == {
+        "ray-post": articles.Size(224, 64, 1_000),
+        "spot-post": articles.Size(224, 128, 100),
+    }
+    assert size_of("ray-post") == articles.Size(224, 64, 3)
+    assert size_of("ray-post", steps=1_000) == posts["ray-post"]
+    assert size_of("spot-post") == articles.Size(224, 128, 11)
     assert size_of("ray-blurs") == articles.Size(56, 16, 30)
 
 
 def test_memory_that_is_not_there_ends_it_with_the_remedy() -> None:
     size = articles.Size(224, 128, 10)
-    needed = r"86,567,656 parameters, batch 128: .* 17\.4 GB of memory"
+    needed = r"86,567,656 parameters, batch 128: 17\.4 GB of memory"
     with pytest.raises(articles.WorkloadError, match=needed + r".*give --batch 52 or fewer"):
-        articles.expect(size, 8 * GIGABYTE)
+        articles.check_memory(size, 8 * GIGABYTE)
     with pytest.raises(articles.WorkloadError, match="free some"):
-        articles.expect(size, GIGABYTE)
-    assert "10 steps" in articles.expect(size, 20 * GIGABYTE)
+        articles.check_memory(size, GIGABYTE)
+    assert "17.4 GB" in articles.check_memory(size, 20 * GIGABYTE)
+
+
+def test_the_expected_seconds_cover_the_articles_steps_too() -> None:
+    article = articles.Size(224, 64, 1_000)
+    said = articles.expectation(article, articles.Size(224, 64, 3), (66.0, 90.0))
+    assert said == (
+        "about 66.0 s a step on a free CPU, 3 min for 3 steps; the article's 1,000: 18.3 h "
+        "(90.0 s a step as busy as this machine is now)"
+    )
+    assert "18.3 h for 1,000 steps (90" in articles.expectation(article, article, (66.0, 90.0))
