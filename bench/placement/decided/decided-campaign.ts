@@ -178,7 +178,7 @@ async function launch(world: World): Promise<Attempt | undefined> {
   const decided = await place({ ...stores, store: memoryObjectStore(clock), market, clock }, { runId: RUN });
   if (decided.kind === 'giveUp') throw new GivenUpError(decided.reason);
   if (decided.kind === 'wait') return undefined;
-  const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
+  const stored = (await stores.placements.get(RUN, decided.attempt))?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
   const { placement } = stored;
   const { purchaseOption, zoneId } = placement.pool;
