@@ -55,7 +55,9 @@ interface CourseUsd {
   readonly ask: number;
   /** The same once the capacity is there. */
   readonly had: number;
-  /** Start on On-Demand now, and return to Spot when it is up again. */
+  /** Stand still for a tick, and look again. */
+  readonly wait: number;
+  /** Start on On-Demand now, or go on there, and return to Spot when it is up again. */
   readonly onDemand: number;
 }
 
@@ -69,7 +71,8 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
 }
 
 /**
- * A campaign on Spot that may change to this On-Demand pool.
+ * A campaign on Spot that may change to this pool, which counts as sure: On-Demand, or a Spot pool at hand beside a
+ * cheaper one.
  * @param spotUnitUsd what an hour of the reference's work costs on Spot, in the cheapest pool
  */
 export function spotValue(
@@ -115,24 +118,26 @@ export function spotValue(
       const observed = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
-        const { had, waited, onDemand } = worthsOf(plan, standing, observed);
+        const { had, wait, refused, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
-          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : waited)),
+          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : refused)),
           had: Math.min(surelyUsd, given),
+          wait,
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
       };
-      const { ask, had, onDemand } = between(within, whole, part);
+      const course = between(within, whole, part);
       // Waiting never seems cheaper than the work itself.
-      return { ask: Math.max(leastUsd, ask), had: Math.max(leastUsd, had), onDemand };
+      return { ...course, ask: Math.max(leastUsd, course.ask), had: Math.max(leastUsd, course.had) };
     },
   };
 }
 
 function atOnce(belief: Belief, leastUsd: number, surelyUsd: number): CourseUsd {
   const had = Math.min(leastUsd, surelyUsd);
-  return { ask: mean(marketBeliefOf(belief).chance, had, surelyUsd), had, onDemand: surelyUsd };
+  const ask = mean(marketBeliefOf(belief).chance, had, surelyUsd);
+  return { ask, had, wait: Number.POSITIVE_INFINITY, onDemand: surelyUsd };
 }
 
 /** Linear between whole ticks, with the same work in both; with the same slack, one tick would do a job of minutes. */
@@ -141,7 +146,7 @@ function between(within: (ticks: number) => CourseUsd, whole: number, part: numb
   if (part <= 1e-9) return fewer;
   const more = within(whole + 1);
   const at = (course: keyof CourseUsd): number => (1 - part) * fewer[course] + part * more[course];
-  return { ask: at('ask'), had: at('had'), onDemand: at('onDemand') };
+  return { ask: at('ask'), had: at('had'), wait: at('wait'), onDemand: at('onDemand') };
 }
 
 function bestLater(
@@ -159,7 +164,7 @@ function bestLater(
   return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
 }
 
-/** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
+/** The values of Spot with capacity, of a wait, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
 function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief) {
   const { chance } = observed;
   const at = (known: number): readonly Offer[] =>
@@ -168,8 +173,9 @@ function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelie
   const idle = worth(gone, IDLE);
   return {
     had: worth(there, SPOT),
+    wait: mean(chance, worth(there, IDLE), idle),
     // Where a wait is not safe, On-Demand begins. Asking for Spot that is surely down is waiting.
-    waited: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
+    refused: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
     onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
   };
 }
