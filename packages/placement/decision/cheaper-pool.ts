@@ -89,7 +89,7 @@ export function cheaperPool(
   const reliability = reliabilityOf(trustOf(situation.observations));
   const shortWork = { ...work, workSeconds: span.workSeconds };
   const secondsLeft = safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds;
-  const shortly = { work: shortWork, secondsLeft, timeUsd };
+  const shortly = { work: shortWork, secondsLeft, timeUsd, onDemandWaits: [] };
   const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
   return mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
     .flatMap((pool): readonly CheaperPool[] => {

@@ -10,7 +10,7 @@ import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observati
 import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
 import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
-import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
+import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
@@ -78,12 +78,13 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
 export function spotValue(
   fallback: Candidate,
   spotUnitUsd: number,
-  situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd'>,
+  situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd' | 'onDemandWaits'>,
 ): SpotValue {
   const { work, timeUsd } = situation;
   const workSeconds = workOf(fallback, work);
-  // Work that may take longer adds no expected cost, but the slack for it must stay unused.
-  const secondsLeft = situation.secondsLeft - (safeWorkOf(fallback, work) - workSeconds);
+  // Work that may take longer, or a wait for On-Demand, adds no expected cost, but the slack for both must stay unused.
+  const unused = safeWorkOf(fallback, work) - workSeconds + longWaitOf(situation.onDemandWaits);
+  const secondsLeft = situation.secondsLeft - unused;
   const restartSeconds = restartSecondsIn(fallback, work);
   const gangHourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const spotUsd = spotUnitUsd / fallback.throughput.factor + timeUsd;

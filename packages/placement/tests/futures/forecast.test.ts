@@ -131,6 +131,11 @@ describe('the chance of being late', () => {
     expect(until(9, { observations: refused })).toBeGreaterThan((until(9) ?? 1) + 0.1);
   });
 
+  it('grows with the waits of former runs', () => {
+    const onDemandWaits = Array.from({ length: 20 }, () => 2.5 * HOUR);
+    expect(until(9, { onDemandWaits })).toBeGreaterThan((until(9) ?? 1) + 0.1);
+  });
+
   it('is none without a deadline', () => {
     const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 3 };
     expect(forecastOf(onDemandOnly({ limits })).lateChance).toBeUndefined();
@@ -182,7 +187,7 @@ it('a look takes less than 50 ms', () => {
 
 it('a future asks no pool second by second', () => {
   const input = question({ market: market({ scores: [] }) });
-  const world = worldOf(situationOf(input), { here: undefined, spentUsd: 0 });
+  const world = worldOf(situationOf(input), { here: undefined, spentUsd: 0, askedSeconds: 0 });
   const spot = [...world.spot];
   let asked = 0;
   spot.entries = () => {
