@@ -21,6 +21,9 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --prices LIST       Spot prices of one to ${MOST_ZONES} zones, USD an hour beside ${SETTING.onDemandUsd} on demand; default ${SETTING.spotUsd.join(',')}
   --scores KINDS      of right, wrong (once in ten times), none; default right,wrong,none
   --seeds LIST        default 1-20
+  --on-demand-waits LEAST-MOST
+                      minutes that On-Demand starts wait for their hosts, as in 28-58; default none
+  --former N          earlier runs that waited as long; default 5
   --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
                       Spot zone, D on demand, - while a job waits for capacity, . while the run requests nothing
   --help
@@ -29,6 +32,8 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
 const PRICES = `give one to ${MOST_ZONES} numbers above 0, as in 0.92,1.60`;
 const KINDS = `give some of ${Object.keys(SCORES).join(', ')}`;
 const SEEDS = 'give whole numbers or ranges of them, as in 1-20 or 3,7,9';
+const WAITS = 'give minutes, as in 28-58';
+const COUNT = 'give 0 to 20';
 const MOST_SEEDS = 10_000;
 
 /** "1-3,7" as 1, 2, 3, 7. */
@@ -46,6 +51,8 @@ const spec = {
     prices: { type: 'string', default: SETTING.spotUsd.join(',') },
     scores: { type: 'string', default: 'right,wrong,none' },
     seeds: { type: 'string', default: '1-20' },
+    'on-demand-waits': { type: 'string' },
+    former: { type: 'string', default: '5' },
     each: { type: 'boolean', default: false },
   },
   schema: z.object({
@@ -62,6 +69,15 @@ const spec = {
       .regex(/^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$/, SEEDS)
       .transform(listed)
       .refine((seeds) => seeds.length > 0 && seeds.length <= MOST_SEEDS, SEEDS),
+    'on-demand-waits': z
+      .string()
+      .regex(/^\d{1,4}-\d{1,4}$/, WAITS)
+      .transform((text): readonly [number, number] => {
+        const [least = 0, most = least] = text.split('-').map(Number);
+        return [least, most];
+      })
+      .optional(),
+    former: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(20, COUNT),
     each: z.boolean(),
   }),
 } as const;
@@ -70,12 +86,20 @@ const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decide
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
 
 await runCommand(USAGE, async (args) => {
-  const { prices, scores, seeds, each } = readCommandLine(args, spec).values;
+  const {
+    prices,
+    scores,
+    seeds,
+    each,
+    former,
+    'on-demand-waits': minutes,
+  } = readCommandLine(args, spec).values;
   let late = 0;
   for (const scoreKind of scores) {
     const rows = await decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },
       seeds,
+      wait: minutes && { minutes, formerRuns: former },
       onEnd: (row) => each && process.stdout.write(lineOf(row)),
     });
     const { together, near, worst, ...rest } = summaryOf(rows);

@@ -6,6 +6,9 @@
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { readProgress } from '../../functions/records/progress.ts';
 import { decisionOf, moneyOf } from '../../functions/run/attempts/money.ts';
+import { watchLimits } from '../../functions/run/attempts/watch-limits.ts';
+import { AT } from '../../test/support/builders/records.ts';
+import { memoryNotifier } from '../../test/support/fakes/notifier.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import { TICK_SECONDS, type Trace } from '../../test/support/market/traces.ts';
 import { type CampaignLook, campaign, GivenUpError, HOUR } from '../placement/decided/decided-campaign.ts';
@@ -26,8 +29,13 @@ const KINDS = {
   pace: ['steady', 'noisy'],
   /** The length of former runs beside that of this one. */
   work: ['as before', 'half as much', 'half more'],
+  nodes: ['1', '4', '16'],
 } as const;
 type Kinds = { readonly [Name in keyof typeof KINDS]: (typeof KINDS)[Name][number] };
+
+/** Campaigns that are made to be late. */
+export const TROUBLES = ['On-Demand refused', 'twice the work', 'a deadline below the work'] as const;
+export type Trouble = (typeof TROUBLES)[number];
 
 interface Interval {
   readonly low: number;
@@ -54,6 +62,8 @@ export interface Kept {
   readonly seconds: number;
   readonly usd: number;
   readonly isLate: boolean;
+  /** Seconds from the first `DeadlineInDanger` to the deadline; only where trouble was made. */
+  readonly warnedAhead?: number | undefined;
 }
 
 const WORK_SECONDS = 16 * HOUR;
@@ -65,8 +75,8 @@ const WORK = { 'as before': 1, 'half as much': 2, 'half more': 2 / 3 } as const;
 const oneOf = <Name>(names: readonly [Name, ...Name[]], draw: () => number): Name =>
   names[Math.floor(draw() * names.length)] ?? names[0];
 
-/** Four in ten have former runs of another length. */
-function drawKinds(draw: () => number): Kinds {
+/** Four in ten have former runs of another length. @param drawNodes apart, so that gangs live through what single nodes do */
+function drawKinds(draw: () => number, drawNodes: () => number): Kinds {
   return {
     deadline: oneOf(KINDS.deadline, draw),
     capacity: oneOf(KINDS.capacity, draw),
@@ -75,6 +85,7 @@ function drawKinds(draw: () => number): Kinds {
     former: oneOf(KINDS.former, draw),
     pace: oneOf(KINDS.pace, draw),
     work: draw() < 0.6 ? 'as before' : oneOf(['half as much', 'half more'], draw),
+    nodes: oneOf(KINDS.nodes, drawNodes),
   };
 }
 
@@ -102,9 +113,24 @@ function drawWindow(capacity: Kinds['capacity'], draw: () => number): Trace {
   return ticks.slice(TICKS_BEFORE, TICKS_BEFORE + TICKS);
 }
 
-export async function keptCampaign(seed: number): Promise<Kept> {
+/** What each trouble changes of a campaign; its deadline counts in works. */
+const CHANGES: Readonly<
+  Record<Trouble, { readonly kinds: Partial<Kinds>; readonly deadline: number; readonly former: number }>
+> = {
+  'On-Demand refused': {
+    kinds: { capacity: 'scarce', zones: '1', former: 'five' },
+    deadline: 1.25,
+    former: 1,
+  },
+  'twice the work': { kinds: { former: 'five' }, deadline: 0.75, former: 0.5 },
+  'a deadline below the work': { kinds: { former: 'five' }, deadline: 0.9, former: 1 },
+};
+
+/** @param trouble makes the campaign late; then each tick is looked at as the service does, and no share of the work */
+export async function keptCampaign(seed: number, trouble?: Trouble): Promise<Kept> {
   const draw = seededUniform(`promise ${seed}`);
-  const kinds = drawKinds(draw);
+  const change = trouble && CHANGES[trouble];
+  const kinds: Kinds = { ...drawKinds(draw, seededUniform(`nodes ${seed}`)), ...change?.kinds };
   const zones = Number(kinds.zones);
   const spread = PACE_SPREAD[kinds.pace];
   const paceOfRun = (): number => Math.exp((spread / 2) * normal(draw));
@@ -112,23 +138,32 @@ export async function keptCampaign(seed: number): Promise<Kept> {
   const setting: Setting = {
     tickSeconds: TICK_SECONDS,
     workSeconds: WORK_SECONDS,
-    deadlineSeconds: Math.ceil(WORK_SECONDS * Number(kinds.deadline)),
+    deadlineSeconds: Math.ceil(WORK_SECONDS * (change?.deadline ?? Number(kinds.deadline))),
     restartSeconds: 300,
     spotUsd: Array.from({ length: zones }, () => 0.75 + 0.5 * draw()),
     onDemandUsd: 3.06,
   };
   const traces = setting.spotUsd.map(() => drawWindow(kinds.capacity, draw));
   const shown: Shown[] = [];
+  let warnedAt: number | undefined;
   const played = campaign(
     setting,
     traces.map((trace, k) => ({ trace, scores: SCORES[kinds.scores](trace, seed + k) })),
     {
       formerSeconds: Array.from(
         { length: FORMER[kinds.former] },
-        () => WORK_SECONDS * WORK[kinds.work] * paceOfRun(),
+        () => WORK_SECONDS * (change?.former ?? WORK[kinds.work]) * paceOfRun(),
       ),
       pace: () => own * Math.exp(spread * normal(draw)),
+      nodes: Number(kinds.nodes),
+      ...(trouble === 'On-Demand refused' && {
+        onDemandAt: (requested) => Math.max(requested, setting.deadlineSeconds),
+      }),
       onTick: async (look) => {
+        if (trouble !== undefined) {
+          if (await isWarned(look)) warnedAt ??= secondsIn(look);
+          return;
+        }
         const share = SHARES[shown.length];
         if (share === undefined || look.workDone < share * WORK_SECONDS) return;
         shown.push(await lookAt(look, share));
@@ -139,7 +174,23 @@ export async function keptCampaign(seed: number): Promise<Kept> {
     if (error instanceof GivenUpError) return GIVEN_UP;
     throw error;
   });
-  return { seed, kinds, shown, seconds, usd, isLate: seconds > setting.deadlineSeconds };
+  const { deadlineSeconds } = setting;
+  return {
+    seed,
+    kinds,
+    shown,
+    seconds,
+    usd,
+    isLate: seconds > deadlineSeconds,
+    warnedAhead: warnedAt && deadlineSeconds - warnedAt,
+  };
+}
+
+const secondsIn = ({ clock }: CampaignLook): number => (clock.now().getTime() - Date.parse(AT)) / 1_000;
+
+async function isWarned({ stores, store, clock, runId }: CampaignLook): Promise<boolean> {
+  await watchLimits({ ...stores, store, clock, notifier: memoryNotifier() }, runId);
+  return (await stores.timeline.list(runId)).some(({ kind }) => kind === 'DeadlineInDanger');
 }
 
 const GIVEN_UP = { finishSeconds: Number.POSITIVE_INFINITY, billedUsd: Number.POSITIVE_INFINITY };

@@ -3,18 +3,20 @@
 import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { type Kept, keptCampaign } from './campaigns.ts';
-import { type Cell, cellsOf } from './score.ts';
+import { type Kept, keptCampaign, TROUBLES, type Trouble } from './campaigns.ts';
+import { type Cell, cellsOf, wilson } from './score.ts';
 
 const USAGE = `npm run bench:promise -- [OPTIONS]
 
 Plays campaigns of 16 hours of work, decided by \`place\`, \`whyStop\` and \`reviseAttempt\`, in windows that are no draws of
 the fitted chain, and holds what the API says of end and cost at the plan and at 10, 25, 50, 75 and 90 % of the work
-against what then happens. Nothing is started; a campaign takes half a second or so.
+against what then happens. Nothing is started; a campaign takes a third of a second or so.
 
   --campaigns N       default 200
   --seed N            the first of as many; default 1
-  --all               a line for every slice, not only for all campaigns together
+  --all               a line for every slice, not only for all campaigns and those whose work is as before
+  --late N            then as many campaigns of each kind that is made to be late, and how many of them were announced
+                      an hour or more before their deadline; default 0
   --json FILE         every cell
   --help
 `;
@@ -26,17 +28,22 @@ const spec = {
     campaigns: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
     all: { type: 'boolean', default: false },
+    late: { type: 'string', default: '0' },
     json: { type: 'string' },
   },
   schema: z.object({
     campaigns: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT),
     seed: z.coerce.number(COUNT).int(COUNT).min(1, COUNT),
     all: z.boolean(),
+    late: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(100_000, COUNT),
     json: z.string().min(1, 'name a file').optional(),
   }),
 } as const;
 
 const percent = (share: number): string => (Number.isNaN(share) ? '-' : `${(100 * share).toFixed(1)} %`);
+
+const between = (shares: readonly number[]): string =>
+  shares.map((each) => (100 * each).toFixed(0)).join('-');
 
 const lineOf = ({
   slice,
@@ -57,7 +64,7 @@ const lineOf = ({
     of,
     count,
     percent(holds),
-    `${holdsBetween.map((each) => (100 * each).toFixed(0)).join('-')}`,
+    between(holdsBetween),
     width.toFixed(2),
     percent(bias),
     percent(error),
@@ -67,25 +74,40 @@ const lineOf = ({
     .map((cell, k) => (k === 0 ? cell : String(cell).padStart(9)))
     .join('');
 
+const SHOWN: ReadonlySet<string> = new Set(['all', 'work: as before']);
+
 const HEAD = `${'slice'.padEnd(20)}${['at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'].map((head) => head.padStart(9)).join('')}`;
 
+const HOUR = 3_600;
+
+async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<string> {
+  const late: Kept[] = [];
+  for (const seed of seeds) {
+    const kept = await keptCampaign(seed, trouble);
+    if (kept.isLate) late.push(kept);
+  }
+  const share = late.filter(({ warnedAhead = 0 }) => warnedAhead >= HOUR).length / Math.max(1, late.length);
+  return `${trouble}: ${late.length} of ${seeds.length} late, ${percent(share)} announced an hour ahead (${between(wilson(share, late.length))})`;
+}
+
 await runCommand(USAGE, async (args) => {
-  const { campaigns, seed, all, json } = readCommandLine(args, spec).values;
+  const { campaigns, seed, all, late, json } = readCommandLine(args, spec).values;
   const kept: Kept[] = [];
   for (let k = 0; k < campaigns; k += 1) kept.push(await keptCampaign(seed + k));
   const cells = cellsOf(kept);
-  const lines = all ? cells : cells.filter(({ slice }) => slice === 'all');
+  const lines = all ? cells : cells.filter(({ slice }) => SHOWN.has(slice));
   const looks = kept.flatMap(({ shown }) => shown);
   const took = looks.map(({ cpuMilliseconds }) => cpuMilliseconds).toSorted((a, b) => a - b);
   const alarmed = kept.filter(({ shown }) =>
     shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
   );
-  const late = kept.filter(({ isLate }) => isLate).length;
   console.log([HEAD, ...lines.map(lineOf)].join('\n'));
   console.log(
-    `${campaigns} campaigns, ${late} late, ${alarmed.length} announced (${alarmed.filter(({ isLate }) => !isLate).length} falsely); ` +
+    `${campaigns} campaigns, ${kept.filter(({ isLate }) => isLate).length} late, ${alarmed.length} announced (${alarmed.filter(({ isLate }) => !isLate).length} falsely); ` +
       `a look takes ${took[Math.floor(took.length / 2)]?.toFixed(0) ?? '-'} ms of CPU, the longest ${took.at(-1)?.toFixed(0) ?? '-'} ms`,
   );
+  const seeds = Array.from({ length: late }, (_, k) => seed + k);
+  for (const trouble of late > 0 ? TROUBLES : []) console.log(await warnedLine(trouble, seeds));
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(cells, undefined, 1)}\n`);
   return 0;
 });

@@ -74,7 +74,7 @@ function crpsOf({ low, expected, high }: Shown['seconds'], happened: number): nu
 /** Half a percent of a normal distribution lies above it. */
 const Z = 2.576;
 
-function wilson(share: number, count: number): readonly [number, number] {
+export function wilson(share: number, count: number): readonly [number, number] {
   if (count === 0) return [0, 1];
   const spread = Z * Math.sqrt((share * (1 - share)) / count + Z ** 2 / (4 * count ** 2));
   const middle = share + Z ** 2 / (2 * count);

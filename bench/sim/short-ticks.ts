@@ -9,7 +9,6 @@ const SHORTEST_SECONDS = 195;
 export function decidedTogether(inner: Strategy): Strategy {
   return {
     name: inner.name,
-    expect: (settings) => inner.expect?.(settings.map((each) => together(each).setting)),
     begin(setting) {
       const { ticks, setting: longer } = together(setting);
       const decide = inner.begin(longer);
@@ -26,7 +25,7 @@ export function decidedTogether(inner: Strategy): Strategy {
 }
 
 /** The setting as it is decided on, and how many of its own ticks are one of it. */
-export function together(setting: Setting): { readonly ticks: number; readonly setting: Setting } {
+function together(setting: Setting): { readonly ticks: number; readonly setting: Setting } {
   const ticks = Math.max(1, Math.floor(SHORTEST_SECONDS / setting.tickSeconds));
   return { ticks, setting: { ...setting, tickSeconds: ticks * setting.tickSeconds } };
 }

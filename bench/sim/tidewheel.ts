@@ -7,25 +7,16 @@ import {
   type RegimeTable,
 } from '../../packages/placement/belief/regimes.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/actions.ts';
-import { offers, slackAt } from '../../packages/placement/policy/decide.ts';
+import { comparedSpan } from '../../packages/placement/policy/compared-span.ts';
+import { offers, type PolicyState, slackAt } from '../../packages/placement/policy/decide.ts';
 import shipped from '../../packages/placement/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../packages/placement/policy/market-model.ts';
 import { type Terms } from '../../packages/placement/policy/plan-pass.ts';
 import {
-  type Horizon,
-  makeTable,
-  type PlanOptions,
-  type PlanTable,
+  keptPlans,
   type PolicyJob,
   type PolicyPlan,
-  planFrom,
 } from '../../packages/placement/policy/value-function.ts';
-import {
-  type CheaperZone,
-  type ZoneChoice,
-  type ZoneQuestion,
-  zoneChoice,
-} from '../../packages/placement/policy/zone-choice.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Strategy } from './world.ts';
 import { drawLattice } from './write-lattice.ts';
@@ -33,22 +24,13 @@ import { drawLattice } from './write-lattice.ts';
 /** The settings of one key are planned by one table. */
 export const planKey = (setting: Setting): string => JSON.stringify(termsOf(setting));
 
-/** A table and the jobs that it was made for. */
-interface Kept {
-  readonly key: string;
-  readonly table: PlanTable;
-  readonly jobs: ReadonlySet<string>;
-}
+/** With ticks of 195 s a table can take a gigabyte, so one is kept: settings of one key had best come the widest first. */
+const PLANS = { cellsPerTick: 4, mostTables: 1, spare: 0 } as const;
 
-const jobOf = ({ workSeconds, deadlineSeconds }: Horizon): string => `${workSeconds} ${deadlineSeconds}`;
-
-/** One table is kept, since one can take a gigabyte: settings of one key had best come one after the other. */
 export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
-  const models = new Map<number, { readonly model: MarketModel; readonly chooseZone: ZoneChoice }>();
-  let expected: readonly Setting[] = [];
-  let kept: Kept | undefined;
-  const marketOf = (tickSeconds: number) => {
-    const found = models.get(tickSeconds);
+  const markets = new Map<number, Market>();
+  const marketOf = (tickSeconds: number): Market => {
+    const found = markets.get(tickSeconds);
     if (found !== undefined) return found;
     // Where the lattice that `place` uses fits, it is that one.
     const drawn =
@@ -56,30 +38,20 @@ export function tidewheel(table: RegimeTable = fittedRegimes): Strategy {
         ? shipped
         : drawLattice(table, tickSeconds);
     const model = marketModel(table, drawn);
-    const market = { model, chooseZone: zoneChoice(model) };
-    models.set(tickSeconds, market);
+    const market = { model, planOf: keptPlans(() => model.lattice, PLANS), smallPlanOf: smallPlans(model) };
+    markets.set(tickSeconds, market);
     return market;
-  };
-  const tableOf = (model: MarketModel, setting: Setting): PlanTable => {
-    const key = planKey(setting);
-    if (kept?.key === key && kept.jobs.has(jobOf(setting))) return kept.table;
-    // Before the next is made, so that they are never held both.
-    kept = undefined;
-    const horizons = [setting, ...expected.filter((each) => planKey(each) === key)];
-    const made = tableFor(model, termsOf(setting), horizons);
-    kept = { key, table: made, jobs: new Set(horizons.map(jobOf)) };
-    return made;
   };
   return {
     name: 'tidewheel',
-    expect(settings) {
-      expected = settings;
-    },
-    begin(setting) {
-      const { model, chooseZone } = marketOf(setting.tickSeconds);
-      return controller(model, setting, planFrom(tableOf(model, setting), setting), chooseZone);
-    },
+    begin: (setting) => controller(setting, marketOf(setting.tickSeconds)),
   };
+}
+
+interface Market {
+  readonly model: MarketModel;
+  readonly planOf: (job: PolicyJob) => PolicyPlan;
+  readonly smallPlanOf: SmallPlanOf;
 }
 
 interface ZonedJob extends Omit<PolicyJob, 'spotUsd'> {
@@ -102,8 +74,6 @@ interface ZonedDecision {
   readonly zone: number;
 }
 
-const PLAN_OPTIONS: PlanOptions = { cellsPerTick: 4 };
-
 /** As a share of On-Demand's price. Finer steps share fewer plans and make no run cheaper. */
 const PRICE_STEP = 1 / 64;
 
@@ -116,13 +86,7 @@ function planPrice(spotUsd: readonly number[], onDemandUsd: number): number {
 }
 
 /** The terms that a job over these zones is planned on; jobs on the same terms can share a table. */
-export const termsOf = ({
-  tickSeconds,
-  restartSeconds,
-  spotUsd,
-  onDemandUsd,
-  waitingUsd,
-}: ZonedJob): Terms => ({
+const termsOf = ({ tickSeconds, restartSeconds, spotUsd, onDemandUsd, waitingUsd }: ZonedJob): Terms => ({
   tickSeconds,
   restartSeconds,
   spotUsd: planPrice(spotUsd, onDemandUsd),
@@ -130,20 +94,16 @@ export const termsOf = ({
   waitingUsd,
 });
 
-export const tableFor = (model: MarketModel, terms: Terms, horizons: readonly Horizon[]): PlanTable =>
-  makeTable(model.lattice, terms, horizons, PLAN_OPTIONS);
-
 /**
  * A new controller for one run: the returned function keeps what it has observed and must be called once for every tick,
  * in order. The belief of the zone in use, or of the best zone, decides between Spot, On-Demand and waiting; one common
  * belief decides when no zone has capacity.
  */
 function controller(
-  model: MarketModel,
   job: ZonedJob,
-  plan: PolicyPlan,
-  chooseZone = zoneChoice(model),
+  { model, planOf, smallPlanOf }: Market,
 ): (moment: ZonedMoment) => ZonedDecision {
+  const plan = planOf({ ...job, ...termsOf(job) });
   let zones: readonly Belief[] | undefined;
   let pool: Belief | undefined;
   return (moment) => {
@@ -172,45 +132,92 @@ function controller(
     // From On-Demand, or while a start is still owed, there is nothing to wait for.
     if (moment.runs === ON_DEMAND || moment.debt > 0) return { action, zone: candidate };
     const { slack } = slackAt(plan, moment);
-    const requested = { job, moment, slack, atHand: candidate, beliefs: zones, together: pool };
-    return inZone(chooseZone(zoneQuestion(model, requested)), candidate);
+    const lasting = model.lastingTicks(pool) / model.longestTicks;
+    return inZone(candidate, { model, smallPlanOf, job, moment, slack, beliefs: zones, lasting });
   };
 }
 
-/** A run that waits for another zone stays in its zone. */
-const inZone = (cheaper: CheaperZone | undefined, atHand: number): ZonedDecision => ({
-  action: cheaper?.action ?? SPOT,
-  zone: cheaper?.action === SPOT ? cheaper.zone : atHand,
-});
-
 interface Known {
+  readonly model: MarketModel;
+  readonly smallPlanOf: SmallPlanOf;
   readonly job: ZonedJob;
   readonly moment: ZonedMoment;
   readonly slack: number;
-  readonly atHand: number;
   readonly beliefs: readonly Belief[];
-  /** Of all zones together. */
-  readonly together: Belief;
+  /** Share of the coming time in which some zone will have capacity. */
+  readonly lasting: number;
 }
 
-function zoneQuestion(
-  model: MarketModel,
-  { job, moment, slack, atHand, beliefs, together }: Known,
-): ZoneQuestion {
-  return {
-    restartSeconds: job.restartSeconds,
-    spotUsd: job.spotUsd,
-    waitingUsd: job.waitingUsd,
-    marketBeliefOf(zone) {
-      const ahead = model.weights(beliefs[zone] ?? model.start);
-      return { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
-    },
+/** How far the comparison of two zones looks, and the most slack that it may use up. */
+const AHEAD = { mostWorkSeconds: 12 * 3_600, mostSlackSeconds: 6 * 3_600 } as const;
+/** Prices as shares of the price at hand are rounded to this many steps, so that few tables serve many zones. */
+const RATIO_STEPS = 128;
+
+type SmallPlanOf = (
+  restartSeconds: number,
+  ratios: { readonly spot: number; readonly waiting: number },
+) => PolicyPlan;
+
+function smallPlans({ lattice, tickSeconds }: MarketModel): SmallPlanOf {
+  // With ticks of 195 s one takes 13 MB.
+  const plans = keptPlans(() => lattice, { cellsPerTick: 1, mostTables: 32, spare: 0 });
+  const inSteps = (ratio: number): number => Math.round(ratio * RATIO_STEPS) / RATIO_STEPS;
+  const { mostWorkSeconds: workSeconds, mostSlackSeconds } = AHEAD;
+  return (restartSeconds, { spot, waiting }) =>
+    plans({
+      tickSeconds,
+      restartSeconds,
+      spotUsd: Math.max(1 / RATIO_STEPS, inSteps(spot)),
+      onDemandUsd: 1,
+      waitingUsd: inSteps(waiting),
+      workSeconds,
+      // A tick more for each of the two, which are counted in whole ticks.
+      deadlineSeconds: workSeconds + mostSlackSeconds + 2 * tickSeconds,
+    });
+}
+
+/**
+ * As `decision/cheaper-pool.ts` compares pools: the zone at hand takes On-Demand's part beside a cheaper one that comes
+ * and goes. A run that waits for another zone stays in its zone.
+ */
+function inZone(
+  atHand: number,
+  { model, smallPlanOf, job, moment, slack, beliefs, lasting }: Known,
+): ZonedDecision {
+  const { tickSeconds, restartSeconds, spotUsd, waitingUsd = 0 } = job;
+  const stays: ZonedDecision = { action: SPOT, zone: atHand };
+  const span = comparedSpan({
+    ...AHEAD,
+    tickSeconds,
+    restartSeconds,
     workLeft: moment.workLeft,
     slack,
-    atHand,
-    inUse: moment.runs === SPOT,
-    lasting: model.lastingTicks(together) / model.longestTicks,
+    lasting,
+  });
+  if (span === undefined) return stays;
+  const standing: PolicyState = {
+    ticksLeft: Math.max(2, (span.workSeconds + span.slackSeconds) / tickSeconds),
+    slack: span.slackSeconds,
+    runs: moment.runs === SPOT ? ON_DEMAND : IDLE,
+    debt: 0,
   };
+  const price = spotUsd[atHand] ?? 0;
+  const savedIn = (zone: number, ratio: number): { readonly action: Action; readonly savedUsd: number } => {
+    const ahead = model.weights(beliefs[zone] ?? model.start);
+    const sees = { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
+    const plan = smallPlanOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
+    const found = offers(plan, standing, { ...sees, spotUsd: ratio });
+    const sure = found.find(({ action }) => action === ON_DEMAND)?.expectedUsd ?? 0;
+    const [best] = found.filter(({ action }) => span.mayWait || action !== IDLE);
+    return { action: best?.action ?? IDLE, savedUsd: (sure - (best?.expectedUsd ?? sure)) * price };
+  };
+  let best = { ...stays, savedUsd: 0 };
+  for (const [zone, usd] of spotUsd.entries()) {
+    if (!(usd < price)) continue;
+    const { action, savedUsd } = savedIn(zone, usd / price);
+    if (savedUsd > best.savedUsd) best = { action, zone: action === SPOT ? zone : atHand, savedUsd };
+  }
+  return best;
 }
 
 /** The cheapest zone with capacity; the cost of a zone that will not last includes the restarts it causes. */

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import * as z from 'zod';
 import { chosenPolicies } from './policies.ts';
 import { rateWindow } from './rate.ts';
-import { settingOf, windowSchema } from './windows.ts';
+import { windowSchema } from './windows.ts';
 
 const { folder, policies } = z
   .object({ folder: z.string(), policies: z.array(z.string()) })
@@ -12,7 +12,5 @@ const strategies = chosenPolicies(policies);
 const port = parentPort;
 port?.on('message', (message: unknown) => {
   const share = z.array(windowSchema).parse(message);
-  const settings = share.map((window) => settingOf(folder, window));
-  for (const strategy of strategies) strategy.expect?.(settings);
   port.postMessage(share.flatMap((window) => rateWindow(folder, window, strategies)));
 });

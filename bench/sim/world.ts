@@ -27,8 +27,6 @@ export interface Decision {
 
 export interface Strategy {
   readonly name: string;
-  /** Prepares for these settings together, in any number. What it decides stays the same. */
-  expect?(settings: readonly Setting[]): void;
   /** A fresh run. The function returned is called once a tick and may remember. */
   begin(setting: Setting): (view: View) => Decision;
 }

@@ -51,7 +51,7 @@ interface ZoneOfWorld {
 async function sampleMarket(
   samples: MarketSampleStore,
   clock: Clock,
-  zones: readonly PricedZone[],
+  { zones, nodes }: { readonly zones: readonly PricedZone[]; readonly nodes: number },
 ): Promise<void> {
   const at = clock.now().toISOString();
   for (const { zoneId, spotUsd, score } of zones)
@@ -60,7 +60,7 @@ async function sampleMarket(
       zoneId,
       at,
       readAt: at,
-      scores: score === undefined ? {} : { [questionKey([TYPE], 1)]: score },
+      scores: score === undefined ? {} : { [questionKey([TYPE], nodes)]: score },
       spotUsd: { [TYPE]: spotUsd },
       onDemandUsd: {},
     });
@@ -71,16 +71,20 @@ export const HOUR = 3_600;
 const BATCH = 99;
 const RUN = 'camp-000099';
 
-/** The stores, as they know the run before its first attempt. @param formerSeconds of the runs before it */
+/** The stores, as they know the run before its first attempt. */
 async function openCampaign(
   { deadlineSeconds }: Setting,
   zoneIds: readonly string[],
-  formerSeconds: readonly number[],
+  {
+    formerSeconds,
+    nodes,
+    formerWait,
+  }: Required<Pick<Ways, 'formerSeconds' | 'nodes'>> & Pick<Ways, 'formerWait'>,
 ) {
   const stores = memoryStores();
   const compute = {
     instanceTypes: [TYPE],
-    nodes: 1,
+    nodes,
     vpc: {
       securityGroupIds: ['sg-1'],
       subnets: zoneIds.map((zoneId, k) => ({ id: `subnet-${k + 1}`, zoneId })),
@@ -91,14 +95,24 @@ async function openCampaign(
   const training = { strategy: 'ddp', frameworkVersion: '2.8' };
   const declaration = declarationOf('camp', { training, compute, limits });
   const placement = placementOf({
-    pool: { instanceType: TYPE, zoneId: ZONE_IDS[0] ?? '', launcher: 'sagemaker', purchaseOption: 'spot' },
-    topology: { nodes: 1, acceleratorsPerNode: 1 },
+    pool: {
+      instanceType: TYPE,
+      zoneId: ZONE_IDS[0] ?? '',
+      launcher: 'sagemaker',
+      purchaseOption: formerWait === undefined ? 'spot' : 'on-demand',
+    },
+    topology: { nodes, acceleratorsPerNode: 1 },
   });
   for (const [k, trainingSeconds] of formerSeconds.entries()) {
     const { runId } = runOf('camp', k + 1);
-    const outcome = outcomeOf('completed', { trainingSeconds, endedAt: '2026-10-01T00:00:00Z' });
+    const createdAt = '2026-09-01T00:00:00.000Z';
+    const outcome = outcomeOf('completed', {
+      trainingSeconds,
+      endedAt: '2026-10-01T00:00:00Z',
+      ...(formerWait && { startedAt: new Date(Date.parse(createdAt) + 1_000 * formerWait()).toISOString() }),
+    });
     await stores.runs.create(runOf('camp', k + 1, { status: 'succeeded', declaration }));
-    await stores.attempts.create(attemptOf(runId, 1, { outcome, placement }));
+    await stores.attempts.create(attemptOf(runId, 1, { createdAt, outcome, placement }));
   }
   await stores.runs.create(runOf('camp', BATCH, { declaration, closedAt: AT }));
   return stores;
@@ -109,8 +123,10 @@ interface Attempt {
   readonly record: AttemptRecord;
   readonly requestedAt: Date;
   readonly doneBefore: number;
-  /** Its zone's place in the setting; undefined: On-Demand, which every tick has. */
+  /** Its zone's place in the setting; undefined: On-Demand. */
   readonly spotZone: number | undefined;
+  /** When On-Demand has its hosts, in seconds of the campaign. */
+  readonly comesAt: number;
   startedAt?: Date;
   /** Seconds that a second of the work takes in it. */
   readonly pace: number;
@@ -122,6 +138,11 @@ export interface Ways {
   readonly formerSeconds?: readonly number[];
   /** Drawn for each attempt; default: 1. */
   readonly pace?: () => number;
+  readonly nodes?: number;
+  /** When an On-Demand job of that moment has its hosts, in seconds of the campaign. Default: at once. */
+  readonly onDemandAt?: (requestedSeconds: number) => number;
+  /** Seconds that former runs waited for On-Demand; default: they ran on Spot. */
+  readonly formerWait?: (() => number) | undefined;
   /** At the start of each tick, once an attempt or a wait was decided. */
   readonly onTick?: (look: CampaignLook) => Promise<void>;
 }
@@ -141,6 +162,8 @@ interface World {
   readonly market: MarketSource;
   readonly job: Job;
   readonly pace: () => number;
+  readonly nodes: number;
+  readonly onDemandAt: (requestedSeconds: number) => number;
   /** Seconds of steps so far, whatever their pace. */
   trained: number;
   /** What will not be billed of the last tick. */
@@ -178,7 +201,7 @@ async function launch(world: World): Promise<Attempt | undefined> {
   const decided = await place({ ...stores, store: memoryObjectStore(clock), market, clock }, { runId: RUN });
   if (decided.kind === 'giveUp') throw new GivenUpError(decided.reason);
   if (decided.kind === 'wait') return undefined;
-  const stored = (await stores.placements.list(RUN)).at(-1)?.decision;
+  const stored = (await stores.placements.get(RUN, decided.attempt))?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
   const { placement } = stored;
   const { purchaseOption, zoneId } = placement.pool;
@@ -192,7 +215,8 @@ async function launch(world: World): Promise<Attempt | undefined> {
   });
   await stores.attempts.create(record);
   const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
-  return { record, requestedAt, doneBefore: job.workDone, spotZone, pace: world.pace() };
+  const comesAt = world.onDemandAt(secondsOf(requestedAt));
+  return { record, requestedAt, doneBefore: job.workDone, spotZone, comesAt, pace: world.pace() };
 }
 
 /** What a tick without capacity does to a Spot attempt: a running one is lost, a waiting one meets the stop rules. */
@@ -224,8 +248,8 @@ async function work(world: World, attempt: Attempt): Promise<void> {
 
 /** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
 async function lookAt(world: World): Promise<void> {
-  const { stores, clock, store, market, attempt, job, zones } = world;
-  await sampleMarket(stores.marketSamples, clock, zones());
+  const { stores, clock, store, market, attempt, job, zones, nodes } = world;
+  await sampleMarket(stores.marketSamples, clock, { zones: zones(), nodes });
   if (attempt?.startedAt === undefined || job.workDone <= attempt.doneBefore) return;
   const progress = {
     ...progressAt(world, job.workDone),
@@ -260,6 +284,11 @@ export interface Lived {
 }
 
 const MOST_TICKS = 300;
+const PLAINEST = {
+  pace: () => 1,
+  nodes: 1,
+  onDemandAt: (requestedSeconds: number) => requestedSeconds,
+} as const;
 
 /** @param given one for each of the setting's Spot prices, at most four */
 export async function campaign(
@@ -267,7 +296,11 @@ export async function campaign(
   given: readonly ZoneOfWorld[],
   ways: Ways = {},
 ): Promise<Lived> {
-  const { formerSeconds, pace, onTick } = { formerSeconds: [setting.workSeconds], pace: () => 1, ...ways };
+  const { formerSeconds, pace, nodes, onDemandAt, onTick } = {
+    ...PLAINEST,
+    formerSeconds: [setting.workSeconds],
+    ...ways,
+  };
   const clock = fakeClock(AT);
   const tickNow = (): number => secondsOf(clock.now()) / setting.tickSeconds;
   const zones = () =>
@@ -278,13 +311,19 @@ export async function campaign(
     }));
   const world: World = {
     setting,
-    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), formerSeconds),
+    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), {
+      formerSeconds,
+      nodes,
+      formerWait: ways.formerWait,
+    }),
     clock,
     store: memoryObjectStore(clock),
     zones,
     market: marketSource(() => viewOf(TYPE, zones(), setting)),
     job: newJob(),
     pace,
+    nodes,
+    onDemandAt,
     trained: 0,
     unbilledUsd: 0,
     attempt: undefined,
@@ -295,8 +334,8 @@ export async function campaign(
     tick < MOST_TICKS && !isDone(world.job, setting);
     tick += 1, clock.advance(setting.tickSeconds)
   ) {
-    const hasCapacity = ({ spotZone }: Attempt): boolean =>
-      spotZone === undefined || (given[spotZone]?.trace[tick] ?? false);
+    const hasCapacity = ({ spotZone, comesAt }: Attempt): boolean =>
+      spotZone === undefined ? secondsOf(clock.now()) >= comesAt : (given[spotZone]?.trace[tick] ?? false);
     if (world.attempt && !hasCapacity(world.attempt)) await starve(world, world.attempt);
     await lookAt(world);
     world.attempt ??= await launch(world);
@@ -306,7 +345,8 @@ export async function campaign(
     timeline += letterOf(world.attempt, runs);
   }
   const { costUsd, finishSeconds, starts } = world.job;
-  return { costUsd, billedUsd: costUsd - world.unbilledUsd, finishSeconds, starts, timeline };
+  const billedUsd = nodes * (costUsd - world.unbilledUsd);
+  return { costUsd: nodes * costUsd, billedUsd, finishSeconds, starts, timeline };
 }
 
 const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;

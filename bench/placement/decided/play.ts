@@ -9,7 +9,7 @@ import type { Setting } from '../../../test/support/market/job.ts';
 import { drawTraces, TICK_SECONDS, type Trace } from '../../../test/support/market/traces.ts';
 import { tidewheel } from '../../sim/tidewheel.ts';
 import { simulate } from '../../sim/world.ts';
-import { campaign, HOUR, type Lived, type Scores, ZONE_IDS } from './decided-campaign.ts';
+import { campaign, HOUR, type Lived, type Scores, type Ways, ZONE_IDS } from './decided-campaign.ts';
 
 /** 16 of 24 hours, five minutes a start; Spot and On-Demand in USD an hour. */
 export const SETTING: Setting = {
@@ -59,9 +59,11 @@ export async function decidedCampaigns(
   {
     setting = SETTING,
     seeds,
+    wait,
     onEnd,
   }: {
     readonly setting?: Setting;
+    readonly wait?: OnDemandWait | undefined;
     readonly seeds: readonly number[];
     readonly onEnd?: (row: Decided) => void;
   },
@@ -74,12 +76,30 @@ export async function decidedCampaigns(
     const lived = await campaign(
       setting,
       traces.map((trace) => ({ trace, scores: SCORES[scoreKind](trace, seed) })),
+      wait && waysOf(wait, setting, seed),
     );
     const row = { seed, ratio: lived.costUsd / simulatedUsd, simulatedUsd, ...lived };
     rows.push(row);
     onEnd?.(row);
   }
   return rows;
+}
+
+/** Minutes that On-Demand starts wait for their hosts, the least and the most. */
+export interface OnDemandWait {
+  readonly minutes: readonly [number, number];
+  /** Runs before this one that waited as long; with none, nothing is known of it. */
+  readonly formerRuns: number;
+}
+
+function waysOf({ minutes: [least, most], formerRuns }: OnDemandWait, setting: Setting, seed: number): Ways {
+  const draw = seededUniform(`wait ${seed}`);
+  const waitSeconds = (): number => 60 * (least + (most - least) * draw());
+  return {
+    formerSeconds: Array.from({ length: Math.max(1, formerRuns) }, () => setting.workSeconds),
+    formerWait: formerRuns > 0 ? waitSeconds : undefined,
+    onDemandAt: (requestedSeconds) => requestedSeconds + waitSeconds(),
+  };
 }
 
 export interface Summary {

@@ -130,7 +130,7 @@ const onlyItsRow = (placement: Placement): Placement => ({
 });
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {
-  const stored = (await deps.placements.list(runId)).find((placement) => placement.attempt === attempt);
+  const stored = await deps.placements.get(runId, attempt);
   if (stored?.decision.kind === 'launch') return stored.decision.placement;
   // The table lost it after Place: the next execution places again.
   if (stored === undefined)

@@ -132,7 +132,7 @@ async function questionNow(
   { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
 ): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
   const { runId } = run;
-  const stored = (await deps.placements.list(runId)).find((each) => each.attempt === attempt.attempt);
+  const stored = await deps.placements.get(runId, attempt.attempt);
   if (stored === undefined || run.declaration === undefined) return undefined;
   const { compute } = run.declaration;
   const { decision } = stored;

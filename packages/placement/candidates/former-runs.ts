@@ -1,6 +1,7 @@
 /** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
 
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
 import { type Widths, widthsOf } from '../records/promises.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
@@ -19,6 +20,8 @@ export interface FormerRun {
   readonly all?: readonly number[] | undefined;
   /** By what the last runs were promised, and how they ended. */
   readonly widths?: Widths | undefined;
+  /** Seconds that On-Demand starts of any of them waited for their hosts. */
+  readonly onDemandWaits: readonly number[];
   /** What they were trained on. */
   readonly on: TrainedTopology;
   /** Every topology that it ran on. */
@@ -45,8 +48,23 @@ export async function formerRunOf(
   const took = known.filter((each) => each !== undefined);
   const longest = took.toSorted((a, b) => b.seconds - a.seconds)[0];
   const misses = alike.slice(0, PROMISED_RUNS).flatMap(({ result }) => result?.misses ?? []);
-  return longest && { ...longest, all: took.map(({ seconds }) => seconds), widths: widthsOf(misses) };
+  const onDemandWaits = took.flatMap((each) => each.onDemandWaits);
+  const all = took.map(({ seconds }) => seconds);
+  return longest && { ...longest, all, widths: widthsOf(misses), onDemandWaits };
 }
+
+/**
+ * From the request of each On-Demand start to its hosts. One that was given up after a wait would have waited longer; a
+ * refusal at once says nothing of that.
+ */
+export const onDemandWaitsOf = (attempts: readonly PlacedAttempt[]): readonly number[] =>
+  attempts.flatMap(({ placement: { pool }, createdAt, outcome }) => {
+    if (pool.purchaseOption !== 'on-demand' || outcome === undefined) return [];
+    const { kind, startedAt, endedAt = '' } = outcome;
+    const seconds = (Date.parse(startedAt ?? endedAt) - Date.parse(createdAt)) / 1_000;
+    const isWait = startedAt !== undefined || (kind === 'capacity' && seconds > PATIENCE_SECONDS);
+    return isWait && seconds >= 0 ? [seconds] : [];
+  });
 
 function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declaration'>): boolean {
   const [one, other] = [a.declaration?.compute, b.declaration?.compute];
@@ -67,6 +85,7 @@ function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
     seconds,
     on: { instanceType: pool.instanceType, nodes: topology.nodes },
     throughputs: measuredThroughputs(attempts),
+    onDemandWaits: onDemandWaitsOf(attempts),
     checkpointBytes: proven?.checkpointBytes,
   };
 }

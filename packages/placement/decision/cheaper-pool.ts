@@ -1,21 +1,21 @@
 /**
- * Decides whether to wait for a cheaper Spot pool or to move to it. It is the simulator's choice of a zone, with
- * beliefs about pools in place of zones that the simulator sees. A run waits only for a pool whose score will show
- * that it is up again. It asks any other pool once that pool is more likely up than down.
+ * Decides whether to wait for a cheaper Spot pool or to move to it: the difference of two courses of one campaign, in
+ * which the cheaper pool comes and goes and the pool at hand takes On-Demand's part. A run waits only for a pool whose
+ * score will show that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
-import { once } from '@tidewheel/kit/once.ts';
 import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';
 import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
-import { SPOT } from '../policy/actions.ts';
-import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
-import { zoneChoice } from '../policy/zone-choice.ts';
+import { IDLE, ON_DEMAND } from '../policy/actions.ts';
+import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import { comparedSpan } from '../policy/compared-span.ts';
 import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';
-import { costUsd, type WorkEstimate } from './work.ts';
+import { spotValue } from './spot-value.ts';
+import { costUsd, safeWorkOf, type WorkEstimate } from './work.ts';
 
 /** A run leaves a pool, or passes it over, only for a Spot pool that is at least as likely up as down. */
 export const LEAST_CHANCE = 0.5;
@@ -43,17 +43,8 @@ const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
 
 /** Each comparison computes a table, which takes milliseconds; only the most promising pools are compared. */
 const MOST_COMPARED = 2;
-/** Restarts are rounded up to this step, so that few tables serve many decisions. */
-const RESTART_STEP_SECONDS = 60;
-
-/** Coarser and shorter than the simulator's, whose table takes four milliseconds; this one takes two. */
-const choice = once(() =>
-  zoneChoice(market(), {
-    aheadSeconds: 8 * 3_600,
-    mostSlackSeconds: 4 * 3_600,
-    ratioSteps: 32,
-  }),
-);
+/** How far a comparison looks, and the most slack that it may use up on the way. */
+const AHEAD = { mostWorkSeconds: 6 * 3_600, mostSlackSeconds: 4 * 3_600 } as const;
 
 export interface CheaperPool {
   readonly kind: 'ask' | 'wait';
@@ -84,32 +75,45 @@ export function cheaperPool(
       (isScored(each) || mayAsk(each)),
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
-  const compared = [atHand, ...mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })];
-  const reliability = reliabilityOf(trustOf(situation.observations));
-  const found = choice()({
-    restartSeconds: Math.ceil(work.restartSeconds / RESTART_STEP_SECONDS) * RESTART_STEP_SECONDS,
-    spotUsd: compared.map(usdOf),
-    waitingUsd: timeUsd,
-    marketBeliefOf(zone) {
-      const each = compared[zone] ?? atHand;
-      const observed = marketBeliefOf(each.outlook.belief);
-      return mayAsk(each) ? observed : { ...observed, chance: 0 };
-    },
+  const span = comparedSpan({
+    ...AHEAD,
+    tickSeconds: TICK_SECONDS,
+    restartSeconds: work.restartSeconds,
     workLeft: work.workSeconds,
     // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
-    atHand: 0,
-    inUse,
-    secondsIfRefused: PATIENCE_SECONDS,
-    seesBack: (zone) => (isScored(compared[zone] ?? atHand) ? reliability : 0),
     lasting: lastingShare(pools),
+    secondsIfRefused: PATIENCE_SECONDS,
   });
-  const pool = found && compared[found.zone];
-  if (found === undefined || pool === undefined) return undefined;
+  if (span === undefined) return undefined;
+  const reliability = reliabilityOf(trustOf(situation.observations));
+  const shortWork = { ...work, workSeconds: span.workSeconds };
+  const secondsLeft = safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds;
+  const shortly = { work: shortWork, secondsLeft, timeUsd, onDemandWaits: [] };
   const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
-  const refusedUsd = pool.askCostUsd ?? 0;
-  const savedUsd = found.savedUsd - refusedUsd - (found.action === SPOT ? 0 : stillUsd);
-  return savedUsd > 0 ? { kind: found.action === SPOT ? 'ask' : 'wait', pool, savedUsd } : undefined;
+  return mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
+    .flatMap((pool): readonly CheaperPool[] => {
+      const value = spotValue(atHand.candidate, unitOf(pool), shortly);
+      // A pool that the run may not try counts as down.
+      const belief = mayAsk(pool) ? pool.outlook.belief : observe(pool.outlook.belief, 0, 1);
+      const { ask, wait, onDemand } = value.expectedUsd(belief, inUse ? ON_DEMAND : IDLE);
+      // A run that does not notice the return pays the price at hand for all the work.
+      const seesBack = isScored(pool) ? reliability : 0;
+      const unseenUsd =
+        value.surelyUsd - (inUse ? costUsd(value.onDemandUsd + timeUsd, value.restartSeconds) : 0);
+      const seen = (usd: number): number => seesBack * usd + (1 - seesBack) * Math.max(unseenUsd, usd);
+      const staysUsd = seen(onDemand);
+      const refusedUsd = pool.askCostUsd ?? 0;
+      return [
+        { kind: 'ask' as const, pool, savedUsd: mayAsk(pool) ? staysUsd - ask - refusedUsd : 0 },
+        {
+          kind: 'wait' as const,
+          pool,
+          savedUsd: span.mayWait ? staysUsd - seen(wait) - refusedUsd - stillUsd : 0,
+        },
+      ].filter(({ savedUsd }) => savedUsd > 0);
+    })
+    .toSorted((a, b) => b.savedUsd - a.savedUsd)[0];
 }
 
 const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean =>

@@ -98,6 +98,7 @@ const expectationsFrom = (former: FormerRun | undefined): Partial<PlacementInput
         expectedSeconds: former.seconds,
         formerSeconds: former.all,
         widths: former.widths,
+        ...(former.onDemandWaits.length > 0 && { onDemandWaits: former.onDemandWaits }),
         expectedOn: former.on,
         formerThroughputs: former.throughputs,
       };

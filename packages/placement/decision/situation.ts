@@ -12,6 +12,7 @@ import { type Observation } from '../belief/observation.ts';
 import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
 import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
 import { type FileSystems, fileSystemsOf } from '../candidates/file-systems.ts';
+import { onDemandWaitsOf } from '../candidates/former-runs.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {
@@ -33,9 +34,11 @@ import {
   assumedTimeUsd,
   type DownloadSeconds,
   estimateWork,
+  longWaitOf,
   spentUsd,
   startRatioOf,
   type WorkEstimate,
+  waitsWithPrior,
   withDownloads,
 } from './work.ts';
 
@@ -63,6 +66,8 @@ export interface PlacementInput {
   readonly formerSeconds?: readonly number[] | undefined;
   /** Factors on the promised intervals, by what former runs were promised. */
   readonly widths?: Widths | undefined;
+  /** Seconds that On-Demand starts of former runs waited for their hosts. */
+  readonly onDemandWaits?: readonly number[] | undefined;
   /** The topology of those seconds, and the throughputs of former runs. */
   readonly expectedOn?: TrainedTopology | undefined;
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
@@ -94,6 +99,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   expectedSeconds: input.expectedSeconds,
   ...(input.formerSeconds === undefined ? {} : { formerSeconds: input.formerSeconds }),
   ...(input.widths === undefined ? {} : { widths: input.widths }),
+  ...(input.onDemandWaits === undefined ? {} : { onDemandWaits: input.onDemandWaits }),
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
   ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
@@ -130,6 +136,8 @@ export interface Situation {
   readonly slackSeconds: number;
   /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
+  /** Of On-Demand starts for their hosts, the shortest first; none while none was seen. */
+  readonly onDemandWaits: readonly number[];
   readonly spentUsd: number;
   /** What an hour until the end costs beside the gang: its value, declared or assumed, and the file systems. */
   readonly timeUsd: number;
@@ -138,7 +146,7 @@ export interface Situation {
 
 /**
  * Noticing a loss takes one run of reconcile, and On-Demand may have no capacity once or twice. At most a twentieth of
- * the campaign; provisioning comes on top.
+ * the campaign; provisioning comes on top, or the wait for On-Demand's hosts.
  */
 const MARGIN_SECONDS = 900;
 
@@ -176,13 +184,17 @@ export function situationOf(input: PlacementInput): Situation {
   const work = withDownloads(estimated, candidates);
   const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
   const observations = recentObservations(seen, nowMilliseconds);
-  const marginSeconds = Math.min(MARGIN_SECONDS, campaignSeconds / 20) + (work.provisioningSeconds ?? 0);
+  const onDemandWaits = waitsWithPrior([...(input.onDemandWaits ?? []), ...onDemandWaitsOf(input.attempts)]);
+  const marginSeconds =
+    Math.min(MARGIN_SECONDS, campaignSeconds / 20) +
+    Math.max(work.provisioningSeconds ?? 0, longWaitOf(onDemandWaits));
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
   const met = metIn(observations, nowMilliseconds);
   const fileSystems = fileSystemsOf(input.training);
   return {
     ...base,
+    onDemandWaits,
     input,
     nowMilliseconds,
     timeUsd: (input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates)) + fileSystems.hourlyUsd,

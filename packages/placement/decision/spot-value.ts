@@ -10,7 +10,7 @@ import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observati
 import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
 import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
-import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
+import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
@@ -55,7 +55,9 @@ interface CourseUsd {
   readonly ask: number;
   /** The same once the capacity is there. */
   readonly had: number;
-  /** Start on On-Demand now, and return to Spot when it is up again. */
+  /** Stand still for a tick, and look again. */
+  readonly wait: number;
+  /** Start on On-Demand now, or go on there, and return to Spot when it is up again. */
   readonly onDemand: number;
 }
 
@@ -69,18 +71,20 @@ function ticksOf(workSeconds: number, secondsLeft: number) {
 }
 
 /**
- * A campaign on Spot that may change to this On-Demand pool.
+ * A campaign on Spot that may change to this pool, which counts as sure: On-Demand, or a Spot pool at hand beside a
+ * cheaper one.
  * @param spotUnitUsd what an hour of the reference's work costs on Spot, in the cheapest pool
  */
 export function spotValue(
   fallback: Candidate,
   spotUnitUsd: number,
-  situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd'>,
+  situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd' | 'onDemandWaits'>,
 ): SpotValue {
   const { work, timeUsd } = situation;
   const workSeconds = workOf(fallback, work);
-  // Work that may take longer adds no expected cost, but the slack for it must stay unused.
-  const secondsLeft = situation.secondsLeft - (safeWorkOf(fallback, work) - workSeconds);
+  // Work that may take longer, or a wait for On-Demand, adds no expected cost, but the slack for both must stay unused.
+  const unused = safeWorkOf(fallback, work) - workSeconds + longWaitOf(situation.onDemandWaits);
+  const secondsLeft = situation.secondsLeft - unused;
   const restartSeconds = restartSecondsIn(fallback, work);
   const gangHourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
   const spotUsd = spotUnitUsd / fallback.throughput.factor + timeUsd;
@@ -115,24 +119,26 @@ export function spotValue(
       const observed = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
-        const { had, waited, onDemand } = worthsOf(plan, standing, observed);
+        const { had, wait, refused, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
-          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : waited)),
+          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : refused)),
           had: Math.min(surelyUsd, given),
+          wait,
           onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
         };
       };
-      const { ask, had, onDemand } = between(within, whole, part);
+      const course = between(within, whole, part);
       // Waiting never seems cheaper than the work itself.
-      return { ask: Math.max(leastUsd, ask), had: Math.max(leastUsd, had), onDemand };
+      return { ...course, ask: Math.max(leastUsd, course.ask), had: Math.max(leastUsd, course.had) };
     },
   };
 }
 
 function atOnce(belief: Belief, leastUsd: number, surelyUsd: number): CourseUsd {
   const had = Math.min(leastUsd, surelyUsd);
-  return { ask: mean(marketBeliefOf(belief).chance, had, surelyUsd), had, onDemand: surelyUsd };
+  const ask = mean(marketBeliefOf(belief).chance, had, surelyUsd);
+  return { ask, had, wait: Number.POSITIVE_INFINITY, onDemand: surelyUsd };
 }
 
 /** Linear between whole ticks, with the same work in both; with the same slack, one tick would do a job of minutes. */
@@ -141,7 +147,7 @@ function between(within: (ticks: number) => CourseUsd, whole: number, part: numb
   if (part <= 1e-9) return fewer;
   const more = within(whole + 1);
   const at = (course: keyof CourseUsd): number => (1 - part) * fewer[course] + part * more[course];
-  return { ask: at('ask'), had: at('had'), onDemand: at('onDemand') };
+  return { ask: at('ask'), had: at('had'), wait: at('wait'), onDemand: at('onDemand') };
 }
 
 function bestLater(
@@ -159,7 +165,7 @@ function bestLater(
   return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
 }
 
-/** The values of Spot with capacity, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
+/** The values of Spot with capacity, of a wait, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
 function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief) {
   const { chance } = observed;
   const at = (known: number): readonly Offer[] =>
@@ -168,8 +174,9 @@ function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelie
   const idle = worth(gone, IDLE);
   return {
     had: worth(there, SPOT),
+    wait: mean(chance, worth(there, IDLE), idle),
     // Where a wait is not safe, On-Demand begins. Asking for Spot that is surely down is waiting.
-    waited: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
+    refused: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
     onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
   };
 }

@@ -222,6 +222,20 @@ function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
   return lowerMedian(waits) ?? 0;
 }
 
+/** As if two starts had been seen that waited for nothing: one wait alone does not tell what is usual. */
+const PRIOR_WAITS = [0, 0];
+
+/** Waits of On-Demand starts, the shortest first; none while none was seen. */
+export const waitsWithPrior = (waits: readonly number[]): readonly number[] =>
+  waits.length === 0 ? [] : [...PRIOR_WAITS, ...waits].toSorted((a, b) => a - b);
+
+/** The wait that nine in ten of those starts stay below. */
+export function longWaitOf(sorted: readonly number[]): number {
+  const place = 0.9 * Math.max(0, sorted.length - 1);
+  const [below = 0, above = below] = [sorted[Math.floor(place)], sorted[Math.ceil(place)]];
+  return below + (above - below) * (place % 1);
+}
+
 /**
  * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
  * work. Where some of them resumed, over those: a script may skip data for long when it resumes.

@@ -95,7 +95,7 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const { basis } = situation.work;
   const here = placementOf(standing);
   if (basis === 'assumed') return undefined;
-  const world = worldOf(situation, { here, spentUsd: question.spentUsd });
+  const world = worldOf(situation, { here, spentUsd: question.spentUsd, askedSeconds: askedFor(question) });
   const begins = beginsOf(question, world);
   const left = workLeft(situation, begins, here);
   const ends = Array.from({ length: FUTURES }, (_, k) =>
@@ -144,6 +144,14 @@ function withHeld(input: PlacementInput, standing: Standing): PlacementInput {
   const { placed: attempt, heldSince: trainingSince } = standing;
   const { progress } = input;
   return asIfEnded({ attempt, progress, trainingSince, now: new Date(input.now), question: input });
+}
+
+/** Seconds for which an On-Demand attempt has waited for its hosts. */
+function askedFor({ standing, input }: ForecastQuestion): number {
+  if (standing.kind !== 'attempt' || standing.heldSince !== undefined) return 0;
+  const { placement, createdAt } = standing.placed;
+  const isBought = placement.pool.purchaseOption === 'on-demand';
+  return isBought ? (Date.parse(input.now) - Date.parse(createdAt)) / 1_000 : 0;
 }
 
 function beginsOf({ input, standing }: ForecastQuestion, world: World): Begins {
@@ -270,18 +278,27 @@ function drawnBy(
   const { start, price, abundance, speed } = SPREAD;
   const pace = ({ spread }: { readonly spread: number }): number => about(spread, unmeasured);
   const common = { start: about(start), price: about(price) };
-  const refused = world.refusedSeconds * (1 / Math.max(0.02, draw()) - 1);
   return {
     ...common,
     workSeconds,
     packingSeconds: packingSeconds[Math.floor(draw() * packingSeconds.length)] ?? 0,
-    demandWaitSeconds: refused,
+    demandWaitSeconds: demandWait(world, draw()),
     spotPace: world.spot.map(pace),
     demandPace: world.onDemand.map(pace),
     pools: world.spot.map(({ belief }) =>
       drawPool(belief, { abundance: about(abundance), speed: about(speed) }, draw),
     ),
   };
+}
+
+/** One of the waits that were seen, and were longer than this one; as long again, in the median, where none was. */
+function demandWait(
+  { onDemandWaits, refusedSeconds }: Pick<World, 'onDemandWaits' | 'refusedSeconds'>,
+  quantile: number,
+): number {
+  const longer = onDemandWaits.filter((seconds) => seconds >= refusedSeconds);
+  const seen = longer[Math.floor(quantile * longer.length)];
+  return (seen ?? refusedSeconds / Math.max(0.02, quantile)) - refusedSeconds;
 }
 
 const TAIL = 0.05;

@@ -336,18 +336,19 @@ function askPool(
   seen.coolUntil = until + Math.min(900, 60 * 2 ** (seen.errors - 1));
 }
 
-/** The cheapest that scores show to be up, else the one that refused least often; one just lost only if it is alone. */
+/** The cheapest that scores show to be up, else the one that refused least often; one just lost only if no other is open. */
 function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | undefined {
   let best: number | undefined;
   let least = Number.POSITIVE_INFINITY;
-  const isAlone = pools.length === 1;
+  let bestIsCalm = false;
   for (const [k, place] of world.spot.entries()) {
     const seen = pools[k];
     if (seen === undefined || seen.coolUntil > at) continue;
-    if (!isAlone && at - seen.lostAt < LOSS_COOLDOWN_SECONDS) continue;
+    const isCalm = at - seen.lostAt >= LOSS_COOLDOWN_SECONDS;
     const isSeenUp = place.isScored && drawn.pools[k]?.isUp(at) === true;
     const worth = unitOf(place) * (isSeenUp ? 1 : DOUBTFUL) ** (seen.errors + 1);
-    if (worth < least) [best, least] = [k, worth];
+    if (isCalm === bestIsCalm ? worth >= least : bestIsCalm) continue;
+    [best, least, bestIsCalm] = [k, worth, isCalm];
   }
   return best;
 }

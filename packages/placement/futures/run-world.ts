@@ -7,6 +7,7 @@ import { outlooksIn } from '../decision/assess.ts';
 import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
 import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
+import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
 import { type Placement, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
@@ -46,8 +47,10 @@ export interface World {
   readonly restartSeconds: number;
   /** What file systems cost until the end. */
   readonly heldUsdPerHour: number;
-  /** Where On-Demand was refused lately: how long that has lasted. */
+  /** For how long the run has waited for On-Demand, or was refused it lately. */
   readonly refusedSeconds: number;
+  /** Of On-Demand starts for their hosts. */
+  readonly onDemandWaits: readonly number[];
   /** Left of the budget. */
   readonly budgetUsd: number;
   readonly value: SpotValue | undefined;
@@ -61,10 +64,18 @@ const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
 const isAt = ({ pool, topology }: Candidate, here: Pick<Placement, 'pool' | 'topology'>): boolean =>
   samePool(pool, here.pool) && topology.nodes === here.topology.nodes;
 
-/** @param here where the run is; it comes first among its kind */
+/** @param here where the run is; it comes first among its kind @param askedSeconds for which it waits there for On-Demand */
 export function worldOf(
   situation: Situation,
-  { here, spentUsd }: { readonly here: Placement | undefined; readonly spentUsd: number },
+  {
+    here,
+    spentUsd,
+    askedSeconds,
+  }: {
+    readonly here: Placement | undefined;
+    readonly spentUsd: number;
+    readonly askedSeconds: number;
+  },
 ): World {
   const { candidates, met, fallbacks, work, fileSystems, input } = situation;
   const own = here && (candidates.find((each) => isAt(each, here)) ?? candidateOf(here));
@@ -100,7 +111,8 @@ export function worldOf(
     marginSeconds: situation.marginSeconds,
     restartSeconds: work.restartSeconds,
     heldUsdPerHour: fileSystems.hourlyUsd,
-    refusedSeconds: refusedFor(situation),
+    refusedSeconds: refusedFor(situation, askedSeconds),
+    onDemandWaits: situation.onDemandWaits,
     budgetUsd: Math.max(0, budgetUsd - spentUsd),
     value:
       planned === undefined || !Number.isFinite(cheapest)
@@ -139,9 +151,10 @@ const placeOf = (each: Candidate, { work }: Situation): Place => ({
   transferUsd: each.transfer?.usd ?? 0,
 });
 
-/** Since the first of the refusals of On-Demand that no success has ended. */
-function refusedFor({ observations, nowMilliseconds }: Situation): number {
+/** Since the first of the refusals of On-Demand that no success has ended, or as long as the run has waited for it. */
+function refusedFor({ observations, nowMilliseconds }: Situation, askedSeconds: number): number {
   const bought = observations.filter(({ purchaseOption }) => purchaseOption === 'on-demand');
   const first = bought[bought.findLastIndex(({ seen }) => seen !== 'capacityError') + 1];
-  return first === undefined ? 0 : Math.max(0, nowMilliseconds - first.atMilliseconds) / 1_000;
+  const refused = first === undefined ? 0 : Math.max(0, nowMilliseconds - first.atMilliseconds) / 1_000;
+  return Math.max(refused, askedSeconds > PATIENCE_SECONDS ? askedSeconds : 0);
 }

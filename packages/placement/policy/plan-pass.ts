@@ -22,8 +22,8 @@ export interface Terms {
 }
 
 export interface PassGrid {
-  /** Of slack, by ticks left; the first are the most. */
-  readonly cells: Int32Array;
+  /** The most of slack. */
+  readonly cells: number;
   readonly cellSeconds: number;
   readonly rows: Rows;
 }
@@ -95,9 +95,8 @@ function mixturesFrom(chances: readonly number[], rows: Rows) {
 /** Expectations over the market's next step for each running action; the arrays are reused for each state. */
 function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
   const { upStates, debts } = rows;
-  const most = cells[0] ?? 0;
   const next = chain.step.map((chances) => mixturesFrom(chances, rows));
-  const blank = (): Float64Array => new Float64Array(most + 1);
+  const blank = (): Float64Array => new Float64Array(cells + 1);
   const [zero, down, idle, onDemand, spot] = [blank(), blank(), blank(), blank(), blank()];
   const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
   const look = (layer: Layer, state: number): void => {
@@ -111,7 +110,7 @@ function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid
     for (const [phase, { values, back }] of starting.entries()) {
       // Lost during its start: the start-up still owed returns as slack.
       values.fill(0);
-      values.set(down.subarray(Math.min(back, most)));
+      values.set(down.subarray(Math.min(back, cells)));
       addRows({ out: values, from: values }, layer, here.startingUp[phase] ?? here.spotUp);
     }
   };
@@ -134,7 +133,7 @@ interface Moves {
 
 function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
   const { restartSeconds: restart, tickSeconds } = job;
-  const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells[0] ?? 0);
+  const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells);
   const move = (seconds: number, first: number, add: number): Move =>
     moveBy(seconds, cellSeconds, { first, add });
   const spotTick = (job.spotUsd * tickSeconds) / 3_600;
@@ -167,7 +166,7 @@ export function backwardPass(
   const expected = expectations(chain, grid);
   const movesAt = movesOf(job, grid);
   return (previous, ticksLeft) => {
-    const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells[ticksLeft] ?? 0) + 1;
+    const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
     const layer: Layer = { values: new Float32Array(rows.count * width), width };
     if (previous === undefined) return layer;
     const moves = movesAt(ticksLeft);

@@ -8,17 +8,10 @@ import { type Action, IDLE, SPOT } from './actions.ts';
 import { type Layer, lookUp, type Rows, rowsFor } from './plan-layer.ts';
 import { backwardPass, type MarketChain, type Terms } from './plan-pass.ts';
 
-/** The work and the deadline. They do not change values, only how far a table must reach. */
-export interface Horizon {
+export interface PolicyJob extends Terms {
+  /** These two do not change values, only how far a table must reach. */
   readonly workSeconds: number;
   readonly deadlineSeconds: number;
-}
-
-export interface PolicyJob extends Terms, Horizon {}
-
-export interface PlanOptions {
-  /** Resolution of the slack axis: cells per tick. */
-  readonly cellsPerTick: number;
 }
 
 /** A state of the market, and the chance that it is the next. */
@@ -37,11 +30,8 @@ interface TickEnd {
 }
 
 /** The values of every situation that jobs on the same terms can come to. */
-export interface PlanTable {
+interface PlanTable {
   readonly chain: MarketChain;
-  readonly terms: Terms;
-  /** Of memory, for all values. */
-  readonly bytes: number;
   /**
    * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
    * Between two whole numbers of ticks it is linear, at the same slack.
@@ -57,29 +47,34 @@ export interface PolicyPlan extends Pick<PlanTable, 'chain' | 'value'> {
 }
 
 /** Plans that share tables: the last `mostTables` are kept. */
-interface KeptOptions extends PlanOptions {
+interface KeptOptions {
+  /** Resolution of the slack axis. */
+  readonly cellsPerTick: number;
   readonly mostTables: number;
   /** How much further a table reaches than its first job needs, as a share of the time to its deadline. */
   readonly spare: number;
 }
 
 /**
- * The looks at a run, and its next decisions, mostly ask for the same terms with less work and less time.
+ * The looks at a run, and its next decisions, mostly ask for the same terms with less work and less time. A plan is equal
+ * to the bit to one that is made for its job alone: slack never grows, so what a job can reach does not depend on cells
+ * that only a wider one needs.
  * @param chainOf one step of this many seconds
  */
 export function keptPlans(
   chainOf: (tickSeconds: number) => MarketChain,
-  { mostTables, spare, ...options }: KeptOptions,
+  { mostTables, spare, cellsPerTick }: KeptOptions,
 ): (job: PolicyJob) => PolicyPlan {
   const kept: PlanTable[] = [];
   return (job) => {
     const at = kept.findIndex((each) => each.reaches(job));
     const [found] = at < 0 ? [] : kept.splice(at, 1);
+    // Before the next is made: in the simulator one can take a gigabyte.
+    kept.length = Math.min(kept.length, mostTables - 1);
     const wider = { ...job, deadlineSeconds: job.deadlineSeconds * (1 + spare) };
-    const table = found ?? makeTable(chainOf(job.tickSeconds), job, [wider], options);
+    const table = found ?? makeTable(chainOf(job.tickSeconds), wider, cellsPerTick);
     kept.unshift(table);
-    kept.length = Math.min(kept.length, mostTables);
-    return planFrom(table, job);
+    return { chain: table.chain, value: table.value, job };
   };
 }
 
@@ -90,40 +85,19 @@ const sameTerms = (a: Terms, b: Terms): boolean =>
   a.onDemandUsd === b.onDemandUsd &&
   a.waitingUsd === b.waitingUsd;
 
-/** The plan of one of the table's jobs, equal to the bit to a plan made for this job alone. */
-export const planFrom = (
-  { chain, terms, value }: PlanTable,
-  { workSeconds, deadlineSeconds }: Horizon,
-): PolicyPlan => ({ chain, value, job: { ...terms, workSeconds, deadlineSeconds } });
-
-/**
- * One table for several jobs, at each moment as wide as the widest job that can still run then. Slack never grows, so
- * the values that a job can reach do not depend on cells that only a wider job needs.
- */
-export function makeTable(
-  chain: MarketChain,
-  terms: Terms,
-  horizons: readonly Horizon[],
-  options: PlanOptions,
-): PlanTable {
-  const cellSeconds = terms.tickSeconds / options.cellsPerTick;
-  const rows = rowsFor({ upStates: chain.upStates, states: chain.step.length }, debtsOf(terms));
-  const cells = reachOf(horizons, terms.tickSeconds, cellSeconds);
-  const pass = backwardPass(chain, terms, { cells, cellSeconds, rows });
+function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number): PlanTable {
+  const cellSeconds = job.tickSeconds / cellsPerTick;
+  const rows = rowsFor({ upStates: chain.upStates, states: chain.step.length }, debtsOf(job));
+  const reach = reachOf(job, cellSeconds);
+  const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds, rows });
   const layers: Layer[] = [];
-  for (let ticksLeft = 0; ticksLeft < cells.length; ticksLeft += 1)
+  for (let ticksLeft = 0; ticksLeft < reach.ticks; ticksLeft += 1)
     layers.push(pass(layers.at(-1), ticksLeft));
   return {
     chain,
-    terms,
-    bytes: layers.reduce((sum, { values }) => sum + values.byteLength, 0),
-    reaches(job) {
-      const needed = reachOf([job], terms.tickSeconds, cellSeconds);
-      return (
-        sameTerms(terms, job) &&
-        needed.length <= cells.length &&
-        needed.every((each, left) => each <= (cells[left] ?? 0))
-      );
+    reaches(other) {
+      const needed = reachOf(other, cellSeconds);
+      return sameTerms(job, other) && needed.ticks <= reach.ticks && needed.cells <= reach.cells;
     },
     value: (ticksLeft, end, weights) => {
       const whole = Math.floor(ticksLeft + 1e-9);
@@ -137,20 +111,13 @@ export function makeTable(
   };
 }
 
-/** By ticks left, the cells of slack that any of the jobs can have then; never more than with fewer ticks left. */
-export function reachOf(horizons: readonly Horizon[], tickSeconds: number, cellSeconds: number): Int32Array {
-  const all = horizons.map(({ deadlineSeconds, workSeconds }) => ({
-    ticks: Math.floor(deadlineSeconds / tickSeconds + 1e-9),
-    cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
-  }));
-  const reach = new Int32Array(Math.max(...all.map(({ ticks }) => ticks)));
-  for (const { ticks, cells } of all)
-    for (let left = 0; left < ticks; left += 1) reach[left] = Math.max(reach[left] ?? 0, cells);
-  return reach;
-}
+const reachOf = ({ deadlineSeconds, workSeconds, tickSeconds }: PolicyJob, cellSeconds: number) => ({
+  ticks: Math.floor(deadlineSeconds / tickSeconds + 1e-9),
+  cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
+});
 
 /** Seconds that a start still owes at the end of each of its first ticks. */
-export function debtsOf({
+function debtsOf({
   restartSeconds,
   tickSeconds,
 }: Pick<Terms, 'restartSeconds' | 'tickSeconds'>): readonly number[] {

@@ -42,7 +42,6 @@ const BEHIND_DOORS: ReadonlySet<string> = new Set([
   'bench/limits/kept-arrivals.ts',
   'bench/sim/peers.ts',
   'bench/sim/rate.ts',
-  'bench/sim/shares.ts',
   'bench/sim/short-ticks.ts',
   'bench/sim/tidewheel.ts',
   'bench/sim/world.ts',

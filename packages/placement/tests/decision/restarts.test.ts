@@ -12,6 +12,7 @@ import { choosePlacement } from '../../decision/choose.ts';
 import { secondsUntilUnsafe } from '../../decision/rules.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import { situationOf } from '../../decision/situation.ts';
+import type { AttemptOutcome } from '../../records/attempts.ts';
 
 const HOUR = 3_600;
 /** Of the hour that it was billed for, 60 s brought no progress. */
@@ -73,5 +74,31 @@ describe('of a start', () => {
     };
     expect(marketOf(0)).toBe('spot');
     expect(marketOf(240)).toBe('on-demand');
+  });
+});
+
+describe('of a wait for On-Demand', () => {
+  const until = (onDemandWaits: readonly number[], change: Partial<PlacementInput> = {}) =>
+    secondsUntilUnsafe(situationOf(question({ onDemandWaits, ...change })));
+
+  it('former runs bring the latest safe moment forward', () => {
+    expect(until([]) - until([0, 0])).toBe(0);
+    expect(until([]) - until(Array.from({ length: 20 }, () => 2_400))).toBeCloseTo(2_400);
+    const once = until([]) - until([2_400]);
+    expect(once).toBeGreaterThan(600);
+    expect(once).toBeLessThan(2_400);
+  });
+
+  it('the run itself learns, given up or not', () => {
+    const waited = (kind: AttemptOutcome['kind'], seconds: number) => {
+      const at = hoursLater(1 + seconds / HOUR);
+      const moment = kind === 'capacity' ? { endedAt: at } : { startedAt: at, endedAt: at };
+      const pool = poolOf('g6.xlarge', ZONES[0], 'on-demand');
+      const ended = attempt(1, pool, { kind, ...moment }, { createdAt: hoursLater(1) });
+      return situationOf(question({ attempts: [ended], now: hoursLater(4) })).onDemandWaits;
+    };
+    expect(waited('recalled', 2_400)).toEqual([0, 0, 2_400]);
+    expect(waited('capacity', 7_200)).toEqual([0, 0, 7_200]);
+    expect(waited('capacity', 20)).toEqual([]);
   });
 });

@@ -13,8 +13,10 @@ import {
   question,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import type { PlacementInput } from '../../decision/situation.ts';
+import { type PlacementInput, situationOf } from '../../decision/situation.ts';
 import { type Forecast, forecastRun, type Standing } from '../../futures/forecast.ts';
+import { live } from '../../futures/live.ts';
+import { worldOf } from '../../futures/run-world.ts';
 import type { AttemptOutcome } from '../../records/attempts.ts';
 
 const HOUR = 3_600;
@@ -129,6 +131,11 @@ describe('the chance of being late', () => {
     expect(until(9, { observations: refused })).toBeGreaterThan((until(9) ?? 1) + 0.1);
   });
 
+  it('grows with the waits of former runs', () => {
+    const onDemandWaits = Array.from({ length: 20 }, () => 2.5 * HOUR);
+    expect(until(9, { onDemandWaits })).toBeGreaterThan((until(9) ?? 1) + 0.1);
+  });
+
   it('is none without a deadline', () => {
     const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 3 };
     expect(forecastOf(onDemandOnly({ limits })).lateChance).toBeUndefined();
@@ -176,4 +183,33 @@ it('a look takes less than 50 ms', () => {
     return process.cpuUsage(began).user / 1_000;
   }).toSorted((a, b) => a - b);
   expect(took[4]).toBeLessThan(50);
+});
+
+it('a future asks no pool second by second', () => {
+  const input = question({ market: market({ scores: [] }) });
+  const world = worldOf(situationOf(input), { here: undefined, spentUsd: 0, askedSeconds: 0 });
+  const spot = [...world.spot];
+  let asked = 0;
+  spot.entries = () => {
+    asked += 1;
+    return world.spot.entries();
+  };
+  /** Each spell ends before a start does, so that every pool is soon one that was just lost. */
+  const flickers = { isUp: () => true, changeAfter: (at: number) => at + 60 };
+  const ended = live(
+    { ...world, spot },
+    {
+      workSeconds: 6 * HOUR,
+      packingSeconds: 0,
+      pools: spot.map(() => flickers),
+      spotPace: spot.map(() => 1),
+      demandPace: world.onDemand.map(() => 1),
+      start: 1,
+      price: 1,
+      demandWaitSeconds: 0,
+    },
+    { kind: 'nothing', waitSeconds: 0 },
+  );
+  expect(ended.isDone).toBe(true);
+  expect(asked / (ended.seconds / 60)).toBeLessThan(2);
 });

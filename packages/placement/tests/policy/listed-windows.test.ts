@@ -107,16 +107,15 @@ describe('a file of windows', () => {
     expect(problems[3]).toContain('begin at 40 at the latest');
   });
 
-  it('splits windows whose common plan is too large', () => {
+  it('shares a plan, the widest window first', () => {
     const [wide, long] = [
       { ...good, id: 'wide', deadlineHours: 380 },
       { ...good, id: 'long', workHours: 2_990, deadlineHours: 3_000 },
     ];
-    expect(listed([wide, long])).toEqual([]);
     const task = { folder: path.join(folder, 'good'), threads: 1 };
-    expect(sharesOf([wide, { ...wide, id: 'again' }, long, good], task).map((share) => share.length)).toEqual(
-      [2, 2],
-    );
+    const [share = [], ...others] = sharesOf([good, long, wide, { ...wide, restartHours: 1 }], task);
+    expect(share.map(({ id }) => id)).toEqual(['wide', 'long', good.id]);
+    expect(others).toHaveLength(1);
   });
 
   it('is refused without a readable list', () => {

@@ -1,14 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planBytes } from '../../../../bench/sim/shares.ts';
-import { tableFor, termsOf, tidewheel } from '../../../../bench/sim/tidewheel.ts';
+import { tidewheel } from '../../../../bench/sim/tidewheel.ts';
 import { simulate } from '../../../../bench/sim/world.ts';
 import type { Setting } from '../../../../test/support/market/job.ts';
-import { fittedRegimes } from '../../belief/regimes.ts';
-import shipped from '../../policy/lattice-600.json' with { type: 'json' };
-import { marketModel } from '../../policy/market-model.ts';
 import { type Terms } from '../../policy/plan-pass.ts';
-import { makeTable, type PlanTable, planFrom } from '../../policy/value-function.ts';
+import { keptPlans, type PolicyPlan } from '../../policy/value-function.ts';
 
 const chain = {
   upStates: 2,
@@ -33,10 +29,14 @@ const horizon = fc
 describe('a table that several jobs share', () => {
   it("equals each job's own table to the bit", () => {
     const weights = [0.4, 0.1, 0.3, 0.2].map((chance, state) => ({ state, chance }));
+    const plans = () => keptPlans(() => chain, { cellsPerTick: 4, mostTables: 1, spare: 0 });
     fc.assert(
-      fc.property(terms, horizon, fc.array(horizon, { maxLength: 3 }), (on, job, others) => {
-        const alone = planFrom(makeTable(chain, on, [job], { cellsPerTick: 4 }), job);
-        const shared = planFrom(makeTable(chain, on, [...others, job], { cellsPerTick: 4 }), job);
+      fc.property(terms, horizon, horizon, (on, one, more) => {
+        const job = { ...on, ...one };
+        const wider = { ...job, deadlineSeconds: job.deadlineSeconds + more.deadlineSeconds };
+        const sharing = plans();
+        sharing(wider);
+        const [alone, shared] = [plans()(job), sharing(job)];
         const ticks = Math.floor(job.deadlineSeconds / on.tickSeconds);
         const debt = Math.max(0, on.restartSeconds - on.tickSeconds);
         for (let ticksLeft = 0; ticksLeft < ticks; ticksLeft += 1)
@@ -44,7 +44,7 @@ describe('a table that several jobs share', () => {
             const most = job.deadlineSeconds - job.workSeconds;
             // A start that is under way has taken its whole length from the slack, which was there to be taken.
             const started = most - on.restartSeconds;
-            const ends: Parameters<PlanTable['value']>[1][] = [
+            const ends: Parameters<PolicyPlan['value']>[1][] = [
               { ran: 0, slack: most * part, debt: 0 },
               { ran: 2, slack: most * part, debt: 0 },
             ];
@@ -54,29 +54,6 @@ describe('a table that several jobs share', () => {
           }
       }),
       { numRuns: 40 },
-    );
-  });
-
-  it('weighs what is counted before it is made', () => {
-    const model = marketModel(fittedRegimes, shipped);
-    const setting = fc.record({
-      tickSeconds: fc.constant(600),
-      workSeconds: seconds(90_000),
-      deadlineSeconds: seconds(90_000).map((each) => each + 600),
-      restartSeconds: seconds(2_000),
-      spotUsd: fc.constant([1]),
-      onDemandUsd: fc.constant(3),
-    });
-    fc.assert(
-      fc.property(fc.array(setting, { minLength: 1, maxLength: 3 }), ([first, ...others]) => {
-        if (first === undefined) return;
-        const settings = [
-          first,
-          ...others.map((each) => ({ ...each, restartSeconds: first.restartSeconds })),
-        ];
-        expect(planBytes(settings)).toBe(tableFor(model, termsOf(first), settings).bytes);
-      }),
-      { numRuns: 15 },
     );
   });
 
@@ -92,7 +69,6 @@ describe('a table that several jobs share', () => {
     const settings = [setting(10_000, 15_000), setting(4_000, 20_000), setting(14_000, 16_000)];
     const zones = [Array.from({ length: 40 }, (_, tick) => tick % 11 < 7)];
     const together = tidewheel();
-    together.expect?.(settings);
     for (const each of settings) {
       const alone = simulate(tidewheel(), each, zones);
       expect(simulate(together, each, zones)).toEqual(alone);
