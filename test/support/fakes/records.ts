@@ -1,4 +1,4 @@
-/** One kind of record of the table, as items: each read parses it, as the adapter does. */
+/** One kind of record of the table, as items. What is read was parsed, as in the adapter, and once for each write. */
 import type * as z from 'zod';
 import { type Item, RECORDS, readable, recordOf } from '../../../functions/records/stored-records.ts';
 import type { Tell } from '../../../functions/records/stores.ts';
@@ -11,6 +11,7 @@ export function stored<T>(value: T): T {
 
 export class Records<Schema extends z.ZodType<object>> {
   readonly #items = new Map<string, Item>();
+  readonly #parsed = new WeakMap<Item, z.output<Schema>>();
   readonly #schema: Schema;
   readonly #name: string;
 
@@ -30,7 +31,12 @@ export class Records<Schema extends z.ZodType<object>> {
   /** @throws UnreadableRecordError */
   get(id: string): z.output<Schema> | undefined {
     const item = this.#items.get(id);
-    return item && recordOf(this.#schema, item);
+    return item && (this.#parsed.get(item) ?? this.#keep(item, recordOf(this.#schema, item)));
+  }
+
+  #keep(item: Item, record: z.output<Schema>): z.output<Schema> {
+    this.#parsed.set(item, record);
+    return record;
   }
 
   /** As an index finds it, whatever else the item holds. */
@@ -49,7 +55,11 @@ export class Records<Schema extends z.ZodType<object>> {
   }
 
   list(tell: Tell | undefined, ids: Iterable<string> = this.#items.keys()): z.output<Schema>[] {
-    return [...ids].flatMap((id) => readable(this.#schema, this.#items.get(id) ?? {}, tell));
+    return [...ids].flatMap((id) => {
+      const item = this.#items.get(id) ?? {};
+      const kept = this.#parsed.get(item);
+      return kept ? [kept] : readable(this.#schema, item, tell).map((record) => this.#keep(item, record));
+    });
   }
 
   clear(): void {
