@@ -115,6 +115,14 @@ describe('SDK clients', () => {
   });
 });
 
+describe('a document of hosts and scripts', () => {
+  it('is read within its bounds, in one place', () => {
+    const readings = /\.readText\((?:[^(),]|\([^()]*\))+,|\.readText\(bucketKeys\.(progress|attemptScores|scores)\(/;
+    const files = RULES.flatMap((room) => breakers(room, readings));
+    expect(files).toEqual(['functions/records/host-files.ts']);
+  });
+});
+
 describe('an HTTP server', () => {
   it('is made where no request ends it', () => {
     const making = /\bhttps?\.createServer\(|createServer\b[^;]*from 'node:https?'/;
