@@ -138,7 +138,7 @@ const create = async (table: StoredTable, run: RunRecord, indexed: Item): Return
     ...runKey(run.runId),
     listKey: (run.probe === undefined ? listKeyOf : probesKeyOf)(run.pipeline),
     ...indexed,
-    open: 'RUN',
+    open: FINISHED.includes(run.status) ? 'KEPT' : 'RUN',
     ...withListed(run),
   });
 
