@@ -5,10 +5,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { EC2Client } from '@aws-sdk/client-ec2';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { localClients } from '@tidewheel/emulators/region/clients.ts';
 import { deploy } from '@tidewheel/emulators/region/deploy.ts';
+import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { PYTHON } from '../support/region.ts';
@@ -126,6 +128,7 @@ const documentSchema = z.object({
 interface RunningRegion {
   readonly bucket: string;
   readonly s3: S3Client;
+  readonly ec2: EC2Client;
   readonly call: (method: string, path: string, body?: string) => Promise<{ status: number; body: unknown }>;
   /** Deploys a clone into the region that runs. */
   readonly deploy: (clone: string) => Promise<void>;
@@ -145,14 +148,16 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
     secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
   };
   const signing = { service: 'execute-api', region: 'us-east-1', credentials };
+  const endpoints = {
+    aws: environment.AWS_ENDPOINT_URL,
+    sageMaker: environment.AWS_ENDPOINT_URL_SAGEMAKER,
+    ec2: environment.AWS_ENDPOINT_URL_EC2,
+  };
+  const clients = localClients(endpoints, credentials);
   return {
     bucket,
-    s3: new S3Client({
-      endpoint: environment.AWS_ENDPOINT_URL,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials,
-    }),
+    s3: clients.s3,
+    ec2: clients.ec2,
     call: async (method, at, body) => {
       const reply = await signedFetch(
         new URL(`${apiUrl}${at}`),
@@ -162,12 +167,6 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
       return { status: reply.status, body: await reply.json() };
     },
     deploy: async (projectFolder) => {
-      const endpoints = {
-        aws: environment.AWS_ENDPOINT_URL,
-        sageMaker: environment.AWS_ENDPOINT_URL_SAGEMAKER,
-        ec2: environment.AWS_ENDPOINT_URL_EC2,
-      };
-      const clients = localClients(endpoints, credentials);
       await deploy({
         projectFolder,
         stateDirectory: path.join(state, 'deployment'),
@@ -232,6 +231,7 @@ function contentOf(extension: string, text: string): Buffer {
 
 async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   const counts = await readFile(path.join(import.meta.dirname, '../../bench/campaign/train.py'));
+  const vpc = await defaultVpc(region.ec2);
   const declare = async (name: string) => {
     const { state, packing, launcher } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
@@ -242,7 +242,7 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
       packing,
       training: { strategy: 'single', hyperparameters: { steps, start_seconds: 1, save_seconds: 5 } },
-      compute: { instanceTypes: ['g5.xlarge'], ...(launcher && { launcher }) },
+      compute: { instanceTypes: ['g5.xlarge'], ...(launcher && { launcher, ec2: { image: IMAGE }, vpc }) },
     };
     // As 0.1.0 writes it. A person who puts it again with this release is told where fields have moved.
     await put(region, bucketKeys.pipeline(name), JSON.stringify(declaration));
@@ -286,6 +286,9 @@ async function statusOf(region: RunningRegion, runId: string): Promise<string | 
 }
 
 const ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
+/** No such image exists: local hosts run on this machine's own Python. */
+const IMAGE = 'ami-00000000000000000';
+
 const LIMIT_MILLISECONDS = 900_000;
 
 async function reached(region: RunningRegion, runId: string, wanted: readonly string[]): Promise<string> {

@@ -1,6 +1,6 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
-import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, PIPELINES_PREFIX, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { eachItem } from '@tidewheel/kit/each-item.ts';
 import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
 import type { LeftoverPort } from '../../launch/launcher.ts';
@@ -52,9 +52,11 @@ const START_GRACE_SECONDS = 30;
 /** @param sweep also looks for arrivals without an event; it costs more, so it runs less often */
 export async function reconcile(
   deps: ReconcileDeps,
-  options: { readonly sweep: boolean },
+  given: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
-  const failures: string[] = [];
+  const lost = await lostPipelines(deps);
+  const failures = lost.map((name) => `${name}: the table has lost it, and it is restored`);
+  const options = { sweep: given.sweep || lost.length > 0 };
   const { withinLimit = (work) => work } = deps;
   const each: Each = (items, name, act, seconds = USUAL_SECONDS) =>
     eachItem(items, name, act, {
@@ -102,6 +104,22 @@ export async function reconcile(
     (runId) => watchLimits(deps, runId),
   );
   return { attempts: attempts.length, resumed, woken, failures };
+}
+
+/** An event may take minutes. */
+const LOST_SECONDS = 300;
+
+/** Pipelines of the bucket, where the table has none at all: who looks at lists and alarms should know soon. */
+async function lostPipelines({ pipelines, store, clock }: ReconcileDeps): Promise<string[]> {
+  const lost: string[] = [];
+  let isThere = false;
+  const tell: Tell = () => {
+    isThere = true;
+  };
+  if ((await pipelines.list({ limit: 1, tell })).length > 0 || isThere) return lost;
+  for await (const { key, lastModified } of store.list(PIPELINES_PREFIX))
+    if (clock.now().getTime() - lastModified.getTime() > LOST_SECONDS * 1_000) lost.push(key);
+  return lost;
 }
 
 type Each = <T>(

@@ -133,6 +133,16 @@ describe('a table that was lost while a run trained', () => {
     expect(await at.runs.get(NEXT)).toBeUndefined();
   });
 
+  it('is noticed within five minutes, and an alarm with it', async () => {
+    await twoAttempts();
+    at.lose();
+    at.clock.advance(300);
+    const pass = await reconcile(at, { sweep: false });
+    expect(pass.failures).toEqual(['pipelines/digits.yaml: the table has lost it, and it is restored']);
+    expect(await at.runs.listOpen()).toMatchObject([{ runId: RUN }]);
+    expect((await reconcile(at, { sweep: false })).failures).toEqual([]);
+  });
+
   it('continues behind a run that has a report', async () => {
     await close();
     await reportRun(at, RUN, { kind: 'failed', reason: 'tried' });
