@@ -267,13 +267,16 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);
 }
 
+const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown() });
+
 async function declared(region: RunningRegion, name: string): Promise<void> {
   const until = Date.now() + LIMIT_MILLISECONDS;
   for (; Date.now() < until; await sleep(500)) {
     const { body } = await region.call('GET', `/pipelines/${name}`);
-    const { valid, problems } = z.looseObject({ valid: z.boolean().optional() }).parse(body);
+    const { valid, problems } = recordSchema.parse(body);
     if (valid === true) return;
-    if (valid === false) throw new Error(`${name} was refused: ${JSON.stringify(problems)}`);
+    // A new record is not valid until its declaration was read.
+    if (problems !== undefined) throw new Error(`${name} was refused: ${JSON.stringify(problems)}`);
   }
   throw new Error(`${name} was not taken`);
 }
