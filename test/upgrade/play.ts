@@ -267,7 +267,7 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);
 }
 
-const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown() });
+const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown().optional() });
 
 async function declared(region: RunningRegion, name: string): Promise<void> {
   const until = Date.now() + LIMIT_MILLISECONDS;

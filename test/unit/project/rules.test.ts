@@ -117,7 +117,8 @@ describe('SDK clients', () => {
 
 describe('a document of hosts and scripts', () => {
   it('is read within its bounds, in one place', () => {
-    const readings = /\.readText\((?:[^(),]|\([^()]*\))+,|\.readText\(bucketKeys\.(progress|attemptScores|scores)\(/;
+    const readings =
+      /\.readText\((?:[^(),]|\([^()]*\))+,|\.readText\(bucketKeys\.(progress|attemptScores|scores)\(/;
     const files = RULES.flatMap((room) => breakers(room, readings));
     expect(files).toEqual(['functions/records/host-files.ts']);
   });
