@@ -212,7 +212,8 @@ class Model:
         self.packed = {}
         listed = self.listed(incoming)
         withdrawn = self.keys_with(overtaking)
-        self.either = withdrawn if is_sealed else set()
+        stems = {stem_of(key) for key in withdrawn if is_sealed}
+        self.either = {key for key in incoming if stem_of(key) in stems}
         self.note_retracted(withdrawn)
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]

@@ -1,6 +1,6 @@
 /** Level-triggered repair: does the work of lost events and ended executions. */
 
-import { bucketKeys, PIPELINES_PREFIX, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { eachItem } from '@tidewheel/kit/each-item.ts';
 import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
 import type { LeftoverPort } from '../../launch/launcher.ts';
@@ -14,7 +14,12 @@ import {
   type TimelineEntry,
 } from '../../records/run-records.ts';
 import type { Stores, Tell } from '../../records/stores.ts';
-import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import {
+  lostPipelines,
+  outdatedPipelines,
+  type RegisterDeps,
+  registerPipeline,
+} from '../ingest/register-pipeline.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
 import { publishModels } from '../models/decide-models.ts';
 import { continueRun } from './next-execution.ts';
@@ -104,22 +109,6 @@ export async function reconcile(
     (runId) => watchLimits(deps, runId),
   );
   return { attempts: attempts.length, resumed, woken, failures };
-}
-
-/** An event may take minutes. */
-const LOST_SECONDS = 300;
-
-/** Pipelines of the bucket, where the table has none at all: who looks at lists and alarms should know soon. */
-async function lostPipelines({ pipelines, store, clock }: ReconcileDeps): Promise<string[]> {
-  const lost: string[] = [];
-  let isThere = false;
-  const tell: Tell = () => {
-    isThere = true;
-  };
-  if ((await pipelines.list({ limit: 1, tell })).length > 0 || isThere) return lost;
-  for await (const { key, lastModified } of store.list(PIPELINES_PREFIX))
-    if (clock.now().getTime() - lastModified.getTime() > LOST_SECONDS * 1_000) lost.push(key);
-  return lost;
 }
 
 type Each = <T>(
