@@ -215,6 +215,8 @@ class Model:
         stems = {stem_of(key) for key in withdrawn if is_sealed}
         self.either = {key for key in incoming if stem_of(key) in stems}
         self.note_retracted(withdrawn)
+        # Its own compaction comes before what the run takes away.
+        self.version = [one for one in self.samples if not withdrawn & one.keys()] or self.version
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]
             self.samples = [one for one in self.samples if one not in gone]

@@ -11,6 +11,7 @@ import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { localClients } from '@tidewheel/emulators/region/clients.ts';
 import { deploy } from '@tidewheel/emulators/region/deploy.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { PYTHON } from '../support/region.ts';
@@ -209,7 +210,8 @@ async function drop(
     const content = contentOf(extension, `"${word} ${number} ${'x'.repeat(number % 50)}"\n`);
     await put(region, `${bucketKeys.incoming(name)}${key}`, content);
   };
-  await Promise.all(Array.from({ length: files }, (_, index) => one(from + index)));
+  const numbers = Array.from({ length: files }, (_, index) => from + index);
+  await eachLimited(numbers, UPLOADS, one);
 }
 
 const PNG = Buffer.from(
@@ -289,6 +291,8 @@ async function statusOf(region: RunningRegion, runId: string): Promise<string | 
 }
 
 const ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
+/** At once; the emulator is one process. */
+const UPLOADS = 16;
 /** No such image exists: local hosts run on this machine's own Python. */
 const IMAGE = 'ami-00000000000000000';
 
