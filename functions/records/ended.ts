@@ -33,7 +33,7 @@ const endedSchema = z.object({
   startedAt: time,
   finishedAt: time,
 });
-export type Ended = Readonly<z.output<typeof endedSchema>>;
+export type EndedReport = Readonly<z.output<typeof endedSchema>>;
 
 type RunReference = Pick<RunRecord, 'pipeline' | 'runId'>;
 
@@ -58,7 +58,7 @@ export const readEnded = (store: Pick<ObjectStore, 'readText'>, run: RunReferenc
 /** A list of runs holds them for each one. */
 const MOST_LISTED = 20;
 
-export const resultOf = (report: Ended): NonNullable<RunRecord['result']> => ({
+export const runResultOf = (report: EndedReport): NonNullable<RunRecord['result']> => ({
   finishedAt: report.finishedAt,
   attempts: report.attempts.length,
   interruptions: report.interruptions,
@@ -70,7 +70,7 @@ export const resultOf = (report: Ended): NonNullable<RunRecord['result']> => ({
   isDeadlineMet: report.deadline.met,
 });
 
-export function spentOf(report: Ended): RunSpent {
+export function spentOf(report: EndedReport): RunSpent {
   const byPool = Map.groupBy(report.attempts, ({ pool: { instanceType, zoneId, purchaseOption } }) =>
     JSON.stringify([instanceType, zoneId, purchaseOption]),
   );
@@ -92,11 +92,11 @@ export function spentOf(report: Ended): RunSpent {
   };
 }
 
-const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: Ended['attempts'][number]): number =>
+const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: EndedReport['attempts'][number]): number =>
   billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;
 
 /** Whether it ended and cost within its first forecast. */
-function keptOf({ status, promises, finishedAt, costUsd }: Ended): RunSpent['kept'] {
+function keptOf({ status, promises, finishedAt, costUsd }: EndedReport): RunSpent['kept'] {
   const first = status === 'succeeded' ? promises?.[0] : undefined;
   if (first === undefined) return undefined;
   const within = ({ low, high }: { low: number; high: number }, happened: number): boolean =>

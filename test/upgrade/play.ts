@@ -246,7 +246,7 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
       training: { strategy: 'single', hyperparameters: { steps, start_seconds: 1, save_seconds: 5 } },
       compute: { instanceTypes: ['g5.xlarge'], ...(launcher && { launcher, ec2: { image: IMAGE }, vpc }) },
     };
-    // As 0.1.0 writes it. A person who puts it again with this release is told where fields have moved.
+    // As 0.1.0 writes it. This release says where fields have moved to a person who puts it again.
     await put(region, bucketKeys.pipeline(name), JSON.stringify(declaration));
     await declared(region, name);
   };

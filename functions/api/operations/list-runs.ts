@@ -1,6 +1,6 @@
 import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { readEnded, resultOf } from '../../records/ended.ts';
+import { readEnded, runResultOf } from '../../records/ended.ts';
 import {
   FINISHED,
   type ListedRun,
@@ -78,7 +78,7 @@ export const listRuns = defineOperation(
 async function withResult({ store }: ApiDeps, run: ListedRun): Promise<ListedRun> {
   if (run.result !== undefined || !FINISHED.includes(run.status)) return run;
   const report = await readEnded(store, run);
-  return report === undefined ? run : { ...run, result: resultOf(report) };
+  return report === undefined ? run : { ...run, result: runResultOf(report) };
 }
 
 interface Wanted extends BegunQuery {

@@ -10,7 +10,7 @@ import {
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { missOf } from '@tidewheel/placement/estimate.ts';
-import { resultOf } from '../../records/ended.ts';
+import { runResultOf } from '../../records/ended.ts';
 import type { Notice } from '../../records/notices.ts';
 import {
   type AttemptRecord,
@@ -106,7 +106,7 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     updatedAt: finishedAt,
     ...endOf(report),
     result: {
-      ...resultOf(report),
+      ...runResultOf(report),
       ...(status === 'succeeded' && { misses: run.promises?.map((each) => missOf(each, report)) }),
       ...(leading !== undefined && { metric: leading }),
     },

@@ -8,7 +8,7 @@ import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
 import { notifiedSinceOf, type PipelineRecord } from '../../records/batches.ts';
-import { type Ended, readEnded, resultOf } from '../../records/ended.ts';
+import { type EndedReport, readEnded, runResultOf } from '../../records/ended.ts';
 import type { Executions } from '../../records/ports.ts';
 import { type KeptClose, keptClose, restoreAttempts } from '../../records/record-copies.ts';
 import type { Retry, RunRecord } from '../../records/run-records.ts';
@@ -101,7 +101,7 @@ async function restoreReported(deps: RestoreRunsDeps, folder: RunFolder): Promis
   const [close, report] = await Promise.all([keptClose(store, folder), readEnded(store, folder)]);
   const { trigger, closedAt, declaration, request, retry, startedFrom }: Partial<KeptClose> = close ?? {};
   const now = clock.now().toISOString();
-  const { status, failure, modelUri, generations }: Partial<Ended> = report ?? UNREPORTED;
+  const { status, failure, modelUri, generations }: Partial<EndedReport> = report ?? UNREPORTED;
   await runs.create({
     ...folder,
     trigger: trigger ?? 'arrival',
@@ -117,7 +117,7 @@ async function restoreReported(deps: RestoreRunsDeps, folder: RunFolder): Promis
     failure,
     modelUri,
     generations,
-    ...(report && { result: resultOf(report) }),
+    ...(report && { result: runResultOf(report) }),
   });
 }
 

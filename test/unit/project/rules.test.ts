@@ -115,6 +115,16 @@ describe('SDK clients', () => {
   });
 });
 
+describe('stored bytes', () => {
+  it('are cast to no type', () => {
+    const casting =
+      /(JSON\.parse\([^;]*\)|\.json\(\)\)?)\s+as (?!unknown)|: (?!unknown\b)[^=;:()]*= (await )?JSON\.parse\(/;
+    const places = ['functions', 'packages', 'cli', 'emulators', 'client', 'statemachines'];
+    const files = places.flatMap((folder) => breakers(folder, casting, (file) => /\/tests\//.test(file)));
+    expect(files).toEqual([]);
+  });
+});
+
 describe('a document of hosts and scripts', () => {
   it('is read within its bounds, in one place', () => {
     const readings =

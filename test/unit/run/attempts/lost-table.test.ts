@@ -133,7 +133,7 @@ describe('a table that was lost while a run trained', () => {
     expect(await at.runs.get(NEXT)).toBeUndefined();
   });
 
-  it('is noticed within five minutes, and an alarm with it', async () => {
+  it('is noticed in five minutes, with an alarm', async () => {
     await twoAttempts();
     at.lose();
     at.store.put('pipelines/README.md', 'notes of a team');
@@ -180,7 +180,7 @@ describe('a table that was lost while a run trained', () => {
       await reconcile({ ...at, runs }, { sweep: true });
       at.clock.advance(3_600 * 2 ** pass);
     }
-    // What lies under incoming/ is looked at again, by the next run.
+    // The next run looks at incoming/ again.
     const restored = (await at.runs.list('digits', 99)).filter(({ batch }) => batch <= all);
     expect(restored).toHaveLength(all);
     expect(restored.filter(({ result }) => result?.costUsd === 7)).toHaveLength(all - 1);
