@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountView, testObjectIn } from '../../functions/aws/account/account-view.ts';
+import { look } from '../../functions/aws/account/look.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
@@ -32,6 +33,7 @@ export async function openDeployment({
   const stateMachineArn = stack.outputs.get('RunStateMachineArn');
   if (stateMachineArn === undefined)
     throw new Error(`the ${title} is ${stack.status} and has no state machine: deploy it again`);
+  const { pipelines, testObjects } = dynamoStores(dynamo(), table);
   const deployment = deploymentOf(stack, { bucket, stateMachineArn });
   return {
     stack,
@@ -41,8 +43,9 @@ export async function openDeployment({
     viewIn,
     ...deployment,
     ...(await readDeclarations(s3ObjectStore(s3(), bucket), deployment)),
+    recorded: await look('dynamodb:Query', async () => (await pipelines.list()).map(({ name }) => name)),
     testObject: {
-      testObjects: dynamoStores(dynamo(), table).testObjects,
+      testObjects,
       ...testObjectIn(s3(), bucket),
       now: () => new Date(),
       sleep: (milliseconds) => sleep(milliseconds),

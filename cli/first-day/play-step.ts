@@ -141,6 +141,7 @@ async function foundByCheck(deps: StepDeps): Promise<Found> {
   const findings = await checkDeployment({
     ...rest,
     pipelines: [...declared, ...coming],
+    recorded: undefined,
     testObject: { id: deps.testObjectId(), ...testObject },
   });
   const isFailing = refused.length > 0 || findings.some(({ kind }) => kind === 'fails');

@@ -13,8 +13,8 @@ import {
   ACCOUNT_TABLES,
   accountsOf,
   type ImageRow,
-  type ImageTable,
   imageRow,
+  imageTableSchema,
   refresh,
   sdkAccounts,
   sdkRows,
@@ -66,7 +66,7 @@ function renew(checkout: string, sdk: string): void {
     throw new Error(
       `${checkout} holds no images or no accounts where they used to be: the repository was rearranged, nothing was written`,
     );
-  const known = JSON.parse(readFileSync(TABLE, 'utf8')) as ImageTable;
+  const known = imageTableSchema.parse(JSON.parse(readFileSync(TABLE, 'utf8')));
   const configuration = (framework: string): string =>
     readFileSync(join(sdk, SDK_TABLES, `${framework}.json`), 'utf8');
   // The SDK has the images that the other list names no more, and GovCloud.

@@ -1,6 +1,6 @@
 /** The files of a person's folder, as they become keys: with slashes, in a fixed order, and what cannot be one by its reason. */
 import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 export interface LocalFile {
@@ -80,6 +80,9 @@ async function filesBelow(
 ): Promise<FilesBelow> {
   const files: LocalFile[] = [];
   const skipped: SkippedFile[] = [];
+  const within = path.join(await realpath(folder), path.sep);
+  const leadsOut = async (entry: Dirent, file: string): Promise<boolean> =>
+    entry.isSymbolicLink() && !(await realpath(file)).startsWith(within);
   const visit = async (relative: string): Promise<void> => {
     const entries = await readdir(path.join(folder, relative), { withFileTypes: true });
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -95,6 +98,9 @@ async function filesBelow(
     // A link to a file is that file; one to a folder could lead anywhere, also here.
     const found = await stat(file).catch(() => undefined);
     if (found === undefined) skipped.push({ name, why: 'it is a link to nothing, or may not be read' });
+    // The folder may come from another person, who knows the names of this one's files.
+    else if (found.isFile() && (await leadsOut(entry, file)))
+      skipped.push({ name, why: 'it is a link that leads out of the folder: put a copy in its place' });
     else if (found.isFile()) files.push({ path: file, name, size: found.size, mtimeMs: found.mtimeMs });
     else skipped.push({ name, why: entry.isSymbolicLink() ? 'it is a link to a folder' : 'it is no file' });
   };

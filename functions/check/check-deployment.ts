@@ -8,7 +8,7 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import parallelPackers from '../run/parallel-packers.json' with { type: 'json' };
 import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
 import { arrivalFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
-import { type AwsAnswer, type Finding, fails, judged, limited, passed } from './finding.ts';
+import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 import { spotRoleFindings } from './fleet-quotas.ts';
 import { imageFindings } from './image-findings.ts';
 import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
@@ -27,6 +27,8 @@ export interface CheckDeps {
   readonly packers?: number | undefined;
   readonly pipelines: readonly Pipeline[];
   readonly invalid: readonly { readonly name: string; readonly problems: readonly Problem[] }[];
+  /** Names of the pipelines that the table knows; absent: not asked for. */
+  readonly recorded?: AwsAnswer<readonly string[]> | undefined;
   /** Absent: no test object is put. */
   readonly testObject?: (TestObjectDeps & { readonly id: string }) | undefined;
 }
@@ -75,10 +77,11 @@ function stackFindings({ status }: StackView): readonly Finding[] {
   ];
 }
 
-const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Finding[] => [
+const declarationFindings = ({ pipelines, invalid, recorded }: CheckDeps): readonly Finding[] => [
   ...pipelines.map(({ name }) =>
     passed({ check: 'declarations', field: bucketKeys.pipeline(name) }, 'valid'),
   ),
+  ...recordFindings(pipelines, recorded),
   ...pipelines.flatMap(laterTypeFindings),
   ...invalid.flatMap(({ name, problems }) =>
     problems.map(({ path, message }) =>
@@ -89,6 +92,23 @@ const declarationFindings = ({ pipelines, invalid }: CheckDeps): readonly Findin
     ),
   ),
 ];
+
+function recordFindings(
+  pipelines: CheckDeps['pipelines'],
+  recorded: CheckDeps['recorded'],
+): readonly Finding[] {
+  const place = { check: 'declarations', field: 'the table' };
+  if (recorded === undefined || pipelines.length === 0) return [];
+  return judged(place, recorded, (known) => {
+    const missing = pipelines.map(({ name }) => name).filter((name) => !known.includes(name));
+    if (missing.length === 0) return passed(place, 'knows all');
+    return fails(place, {
+      value: `without ${someOf(missing)}`,
+      message: 'their events were lost, or the table was: their runs are in no list',
+      remedy: 'wait for the next sweep, an hour at most, which restores them (docs/operating.md#restore)',
+    });
+  });
+}
 
 /** Types of a generation that no list here has: AWS decides at the launch. */
 function laterTypeFindings({ name, compute }: Pipeline): readonly Finding[] {

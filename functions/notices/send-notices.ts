@@ -33,6 +33,12 @@ type NoticeDeps = Pick<Stores, 'runs' | 'attempts' | 'timeline'> & {
   readonly clock: Clock;
 };
 
+type RoundDeps = NoticeDeps & {
+  /** Targets that failed in this invocation, which are not waited for again. */
+  readonly down: Map<string, unknown>;
+  readonly isTimeUp: () => boolean;
+};
+
 /** As the queue's redrive policy has it (serverless/events.yml). */
 const MOST_TRIES = 10;
 
@@ -41,7 +47,7 @@ export interface NoticeMessage extends QueueMessage {
   readonly receives?: number;
 }
 
-const sendNotices = (deps: NoticeDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
+const sendNotices = (deps: RoundDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
   takeEach(messages, ({ body, receives = 1 }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
 
 function parse(body: string): NoticeEvent {
@@ -57,7 +63,7 @@ function parse(body: string): NoticeEvent {
 }
 
 /** Every target is tried before the first failure is thrown: one that is down must not keep the others from hearing. */
-async function sendNotice(deps: NoticeDeps, event: NoticeEvent, isLastTry: boolean): Promise<string[]> {
+async function sendNotice(deps: RoundDeps, event: NoticeEvent, isLastTry: boolean): Promise<string[]> {
   const run = await deps.runs.get(event.detail.runId);
   if (run === undefined) return [`${event.detail.runId} is not on record`];
   const targets = run.declaration?.notify ?? [];
@@ -111,7 +117,7 @@ interface Telling {
   readonly isLastTry: boolean;
 }
 
-async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise<string> {
+async function tell(deps: RoundDeps, run: RunRecord, telling: Telling): Promise<string> {
   const { target, event } = telling;
   const id = idOf(telling);
   const mark = bucketKeys.noticeMark(run.pipeline, run.runId, id);
@@ -119,7 +125,8 @@ async function tell(deps: NoticeDeps, run: RunRecord, telling: Telling): Promise
   if ((await deps.store.readText(mark)) !== undefined) return `${who} knows`;
   const note = (entry: Omit<TimelineEntry, 'at'>) =>
     deps.timeline.add(run.runId, { ...entry, at: deps.clock.now().toISOString() });
-  const delivery = await deliver(deps.channels, telling).catch(async (error: unknown) => {
+  const delivery = await deliverUnlessDown(deps, telling).catch(async (error: unknown) => {
+    deps.down.set(who, error);
     await note(failureOf(telling, { id, who, error }));
     throw error;
   });
@@ -166,6 +173,13 @@ function nameOf({ topic, slack, discord, webhook }: NotifyTarget): string {
   if (topic !== undefined) return topic;
   if (slack !== undefined) return `Slack (${slack})`;
   return discord === undefined ? `webhook (${webhook ?? ''})` : `Discord (${discord})`;
+}
+
+async function deliverUnlessDown(deps: RoundDeps, telling: Telling): Promise<Delivery> {
+  const who = nameOf(telling.target);
+  if (deps.down.has(who)) throw deps.down.get(who);
+  if (deps.isTimeUp()) throw new Error('other targets took the time of this round');
+  return deliver(deps.channels, telling);
 }
 
 async function deliver(channels: NoticeChannels, { target, event, attempts }: Telling): Promise<Delivery> {
@@ -219,13 +233,17 @@ export interface NoticeQueue {
   delete(message: Received): Promise<void>;
 }
 
-/** A round takes ten seconds for each target that does not answer: the rest waits for the next invocation. */
-const MOST_ROUNDS = 5;
+const MOST_ROUNDS = 50;
+/** A target that does not answer takes ten more: the function has 120. */
+const MOST_SECONDS = 90;
 
-export async function drainNotices(deps: NoticeDeps & { readonly queue: NoticeQueue }) {
+export async function drainNotices(given: NoticeDeps & { readonly queue: NoticeQueue }) {
+  const until = given.clock.now().getTime() + MOST_SECONDS * 1_000;
+  const isTimeUp = () => given.clock.now().getTime() > until;
+  const deps = { ...given, down: new Map<string, unknown>(), isTimeUp };
   const notes: string[] = [];
   const failed: { readonly messageId: string; readonly reason: string }[] = [];
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MOST_ROUNDS && !isTimeUp(); round += 1) {
     const messages = await deps.queue.receive();
     if (messages.length === 0) break;
     const done = await sendNotices(deps, messages);
@@ -233,7 +251,6 @@ export async function drainNotices(deps: NoticeDeps & { readonly queue: NoticeQu
     failed.push(...done.failed);
     const stay = new Set(done.failed.map(({ messageId }) => messageId));
     for (const message of messages) if (!stay.has(message.messageId)) await deps.queue.delete(message);
-    if (stay.size > 0) break;
   }
   return { notes, failed };
 }

@@ -7,10 +7,19 @@ import { type HostDocument, type Reading, readDocument } from '@tidewheel/contra
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type * as z from 'zod';
 
-/** The agent's longest note, of progress with eight kept checkpoints of 500 files, has some 1 MB. */
-export const MOST_NOTE_BYTES = 8 * 2 ** 20;
-/** The agent ends a file of series at 16 MiB. */
-const MOST_FILE_BYTES = 32 * 2 ** 20;
+/** Of one document. docs/architecture.md names them all. */
+const MOST_BYTES_OF = {
+  /** The agent's longest, of progress with eight kept checkpoints of 500 files, has some 1 MB. */
+  note: 8 * 2 ** 20,
+  /** The agent ends a file of series at 16 MiB. */
+  series: 32 * 2 ** 20,
+  /** Of two such files a function holds every sample. */
+  scores: 16 * 2 ** 20,
+} as const;
+
+export const readBounded = (store: ObjectStore, key: string, document: keyof typeof MOST_BYTES_OF) =>
+  store.readText(key, MOST_BYTES_OF[document]);
+
 /** Of files that are read together. A host measures some 5 MB a day. */
 const MOST_BYTES = 64e6;
 export const MOST_FILES = 1_000;
@@ -23,7 +32,7 @@ export async function readNote<Schema extends z.ZodType>(
   key: string,
   document: HostDocument<Schema>,
 ): Promise<Reading<z.output<Schema>>> {
-  const stored = await store.readText(key, MOST_NOTE_BYTES);
+  const stored = await readBounded(store, key, 'note');
   return readDocument(document, stored?.text ?? '');
 }
 
@@ -58,9 +67,9 @@ export async function readHostFiles<Of>(
 ): Promise<readonly { readonly of: Of; readonly text: string }[]> {
   let left = MOST_BYTES;
   const read = (await listHostFiles(store, prefix, ofKey))
-    .filter(({ bytes }) => bytes <= MOST_FILE_BYTES && (left -= bytes) >= 0)
+    .filter(({ bytes }) => bytes <= MOST_BYTES_OF.series && (left -= bytes) >= 0)
     .slice(0, MOST_FILES);
   return Promise.all(
-    read.map(async ({ key, of }) => ({ of, text: (await store.readText(key, MOST_FILE_BYTES))?.text ?? '' })),
+    read.map(async ({ key, of }) => ({ of, text: (await readBounded(store, key, 'series'))?.text ?? '' })),
   );
 }

@@ -12,7 +12,7 @@ import {
 } from '@tidewheel/contract/progress.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';
-import { MOST_LISTED, MOST_NOTE_BYTES, readNote } from './host-files.ts';
+import { MOST_LISTED, readBounded, readNote } from './host-files.ts';
 
 /** @returns undefined without a readable note or without all bytes of the checkpoint that it names */
 export async function readProgress(
@@ -20,7 +20,7 @@ export async function readProgress(
   pipeline: string,
   runId: string,
 ): Promise<Progress | undefined> {
-  const note = await store.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
+  const note = await readBounded(store, bucketKeys.progress(pipeline, runId), 'note');
   const read = valueOf(readDocument(progressNote, note?.text ?? ''));
   if (read === undefined) return undefined;
   const { files, kept = [], ...progress } = read;
@@ -45,7 +45,7 @@ async function provenByMarker(
   { files, trusted, ...progress }: SavedCheckpoint & { readonly trusted: Date | undefined },
 ): Promise<Progress | undefined> {
   const path = `${folder}${progress.checkpoint}`;
-  const marker = await store.readText(`${path}/${DOCUMENT_FILES.completion}`, MOST_NOTE_BYTES);
+  const marker = await readBounded(store, `${path}/${DOCUMENT_FILES.completion}`, 'note');
   if (marker === undefined) return undefined;
   const listed = readDocument(completionMarker, marker.text);
   // Markers of other writers may list no files.

@@ -10,7 +10,7 @@ import { type NameParts, namePartsOf } from '@tidewheel/contract/files.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
-import { type HostFile, listHostFiles, MOST_FILES } from './host-files.ts';
+import { type HostFile, listHostFiles, MOST_FILES, readBounded } from './host-files.ts';
 
 const share = z.number().describe('Share of 1, the mean over the hosts.');
 
@@ -55,7 +55,7 @@ export async function readUtilisation(
 ): Promise<Utilisation> {
   const { read, hostsLeftOut } = chosen(await pointsFiles(store, pipeline, runId));
   const texts = await Promise.all(
-    read.map(async ({ key, of }) => ({ of, text: (await store.readText(key, MOST_BYTES))?.text ?? '' })),
+    read.map(async ({ key, of }) => ({ of, text: (await readBounded(store, key, 'series'))?.text ?? '' })),
   );
   const measured = texts.flatMap(({ of, text }) => measuredIn(text, of));
   return { points: meansOf(measured, most), hostsLeftOut };

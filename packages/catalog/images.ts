@@ -11,6 +11,7 @@ export {
   type ImageRow,
   type ImageTable,
   imageRow,
+  imageTableSchema,
   refresh,
   sdkAccounts,
   sdkRows,

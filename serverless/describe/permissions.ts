@@ -214,7 +214,8 @@ export const lookAtAccount = [
   withoutResource('servicequotas', 'ListServiceQuotas', 'ListAWSDefaultServiceQuotas'),
   statement('ecr', ['DescribeImages'], OF_AWS_AND_OWN),
   statement('ecr', ['DescribeImages'], [allowed('repositoryArns')]),
-  statement('ssm', ['GetParameter'], [sub('arn:${AWS::Partition}:ssm:*:*:parameter/*')]),
+  // Declarations name machine images by public parameters of AWS alone.
+  statement('ssm', ['GetParameter'], [sub('arn:${AWS::Partition}:ssm:*::parameter/aws/service/*')]),
   statement(
     'secretsmanager',
     ['DescribeSecret'],
@@ -302,12 +303,16 @@ const followFleet = (...questions: string[]) => [
   withoutResource('ec2', 'DescribeInstances', ...questions),
   statement(
     'ec2',
-    ['TerminateInstances', 'DeleteLaunchTemplate', 'DeletePlacementGroup'],
-    ec2('instance', 'launch-template', 'placement-group'),
+    ['DeleteLaunchTemplate', 'DeletePlacementGroup'],
+    ec2('launch-template', 'placement-group'),
     RESOURCE_IS_TAGGED,
   ),
-  // The only trace of a host that wrote no report.
-  statement('ec2', ['GetConsoleOutput'], ec2('instance'), RESOURCE_IS_TAGGED),
+  // The console is the only trace of a host that wrote no report.
+  statement('ec2', ['TerminateInstances', 'GetConsoleOutput'], ec2('instance'), {
+    ...RESOURCE_IS_TAGGED,
+    // Hosts of this stage: the profiles of another one have another path.
+    ArnLikeIfExists: { 'ec2:InstanceProfile': onPath('instance-profile', 'HostPolicy') },
+  }),
 ];
 
 /**

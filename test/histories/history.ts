@@ -36,6 +36,19 @@ const STEPS = 30;
 /** Between two steps. S3 tells seconds. */
 const STEP_MS = 10_000;
 const MOST_TRIES = 400;
+/** Of a run, behind its plan: shards, members, lists, reports and the manifest. */
+const MOST_WRITES = 14;
+
+/** A retraction that meets a run in progress. */
+interface Race {
+  readonly runId: string;
+  isOver: boolean;
+  writes: number;
+  /** The seal had read what was retracted before it. */
+  isSealed?: boolean;
+  /** What was retracted. */
+  key?: string | undefined;
+}
 
 export interface History {
   readonly format: PackingSettings['format'];
@@ -248,17 +261,46 @@ class World {
       await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
     };
-    const isOvertaken = this.#randomOfRaces() % 4 === 0;
-    if (isOvertaken) await this.#persist(pack);
-    const key = isOvertaken ? await this.#retractPlanned(runId) : undefined;
+    const race: Race = {
+      runId,
+      isOver: this.#randomOfRaces() % 4 > 0,
+      writes: this.#randomOfRaces() % MOST_WRITES,
+    };
     await this.#persist(async (store) => {
-      await pack(store);
-      await sealDataset({ store }, run);
+      const racing = this.#racing(store, race);
+      await pack(racing);
+      await sealDataset({ store: racing }, run);
     });
     await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' });
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
-    await this.#observe({ kind: 'run', ...(key !== undefined && { key }) });
+    const { key, isSealed = false } = race;
+    await this.#observe({ kind: 'run', ...(key !== undefined && { key, isSealed }) });
     if (this.#isCleaning) await this.#clean(runId);
+  }
+
+  /** A retraction comes before any write behind the plan, that of the manifest at the latest. */
+  #racing(store: BlobStore, race: Race): BlobStore {
+    const planned = packingKeys(PIPELINE, race.runId).planCommit;
+    const last = bucketKeys.manifest(PIPELINE, race.runId);
+    const meet = async (key: string): Promise<void> => {
+      if (race.isOver || !this.#store.objects.has(planned)) return;
+      race.writes -= 1;
+      if (race.writes > 0 && key !== last) return;
+      race.isOver = true;
+      race.isSealed = key === last;
+      race.key = await this.#retractPlanned(race.runId);
+    };
+    return {
+      ...store,
+      put: async (key, body, options) => {
+        await meet(key);
+        return store.put(key, body, options);
+      },
+      completeUpload: async (upload, parts) => {
+        await meet(upload.key);
+        return store.completeUpload(upload, parts);
+      },
+    };
   }
 
   /** Objects may come and go between a run's end and its deletion, which may fail for good. */

@@ -74,6 +74,7 @@ class Model:
         self.retracted: set[tuple[str, str]] = set()  # key and body
         self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
+        self.either: set[str] = set()  # the last run may delete these, or not
         self.cleans = False  # some run has
         self.wrong: list[str] = []
         self.junk: set[str] = set()  # is no data, and no run deletes it
@@ -94,7 +95,7 @@ class Model:
         elif kind == "clean":
             self.clean(step["cleaned"])
         elif kind == "run":
-            self.run(step.get("key"))
+            self.run(step.get("key"), is_sealed=step.get("isSealed", False))
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
 
@@ -125,10 +126,10 @@ class Model:
         """A run has deleted what it packed, or only some of it."""
         done = {key for key, one in self.plain.items() if self.was_packed(key, one[2])}
         gone = self.plain.keys() - set(cleaned["objects"])
-        self.wrong += [f"{key} was deleted but not packed" for key in gone - done]
+        self.wrong += [f"{key} was deleted but not packed" for key in gone - done - self.either]
         self.wrong += [f"{key} was deleted" for key in self.junk - set(cleaned["objects"])]
         if cleaned["isWhole"]:
-            self.wrong += [f"{key} was packed but not deleted" for key in done - gone]
+            self.wrong += [f"{key} was packed but not deleted" for key in done - gone - self.either]
         for bundle in self.bundles:
             if bundle[1] not in cleaned["bundles"]:
                 self.wrong += [f"{key} was lost with its bundle" for key in self.lost(bundle[1])]
@@ -201,13 +202,21 @@ class Model:
                 samples.setdefault(stem_of(key), {})[key] = (body, etag)
         return samples.values()
 
-    def run(self, overtaking: str | None) -> None:
-        """What was packed or held of a key that is retracted between plan and seal is left out."""
+    def run(self, overtaking: str | None, *, is_sealed: bool) -> None:
+        """
+        Leave out what was packed or held of a key that is retracted between plan and manifest.
+
+        A seal that had looked before may name it as packed, so that its run deletes the object.
+        """
         incoming = self.incoming()
         self.packed = {}
         listed = self.listed(incoming)
         withdrawn = self.keys_with(overtaking)
+        stems = {stem_of(key) for key in withdrawn if is_sealed}
+        self.either = {key for key in incoming if stem_of(key) in stems}
         self.note_retracted(withdrawn)
+        # Its own compaction comes before what the run takes away.
+        self.version = [one for one in self.samples if not withdrawn & one.keys()] or self.version
         if self.retracts:
             gone = [one for one in self.samples if self.is_removed(one, incoming)]
             self.samples = [one for one in self.samples if one not in gone]

@@ -19,6 +19,8 @@ export interface Step {
     | 'giveUp'
     | 'annotate';
   readonly key?: string;
+  /** The key of a run was retracted when its seal had looked. */
+  readonly isSealed?: boolean;
   readonly body?: string;
   /** None where S3's is the MD5 of the body. */
   readonly etag?: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * `npm run test:upgrade [-- --from 0.1.0]`: a region of that release with runs in several states is stopped, and continues
- * as one of this release. All runs must end as they do in a region that was always of this release.
+ * as one of this release; another is deployed into while it runs. All runs must end as they do in a region that was always of this release.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,11 +8,12 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { type Outcomes, play } from './play.ts';
+import { type Outcomes, play, WAYS } from './play.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const USAGE = `npm run test:upgrade [-- OPTIONS]
   --from RELEASE   of releases.json (the newest)
+  --by WAY         restart or deployment (default: each)
   --clone FOLDER   a clone of that release that is set up (default: one is made below .tidewheel/releases)`;
 
 const releases = z
@@ -25,6 +26,7 @@ const schema = z.object({
     .string()
     .refine((name) => KNOWN.includes(name), `write one of ${KNOWN.join(', ')}`)
     .default(KNOWN.at(-1) ?? ''),
+  by: z.enum(WAYS, `write ${WAYS.join(' or ')}`).optional(),
   clone: z.string().optional(),
 });
 
@@ -53,18 +55,22 @@ function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
-    options: { from: { type: 'string' }, clone: { type: 'string' } },
+    options: { from: { type: 'string' }, by: { type: 'string' }, clone: { type: 'string' } },
     schema,
   });
   const before = values.clone ?? cloneOf(values.from);
-  print(`from ${values.from} to this release`);
-  const upgraded = await play({ before, after: ROOT, log: print });
   print('undisturbed');
   const undisturbed = await play({ before: ROOT, after: undefined, log: print });
-  const found = differences(undisturbed, upgraded);
-  for (const difference of found) print(`✗ ${difference}`);
-  if (found.length === 0) print(`✓ ${Object.keys(upgraded).length} pipelines ended as undisturbed ones`);
-  return found.length === 0 ? 0 : 1;
+  let isSame = true;
+  for (const by of values.by === undefined ? WAYS : [values.by]) {
+    print(`from ${values.from} to this release, by ${by}`);
+    const upgraded = await play({ before, after: { clone: ROOT, by }, log: print });
+    const found = differences(undisturbed, upgraded);
+    for (const difference of found) print(`✗ ${difference}`);
+    if (found.length === 0) print(`✓ ${Object.keys(upgraded).length} pipelines ended as undisturbed ones`);
+    isSame &&= found.length === 0;
+  }
+  return isSame ? 0 : 1;
 }
 
 await runCommand(USAGE, main);

@@ -5,14 +5,19 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { EC2Client } from '@aws-sdk/client-ec2';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { localClients } from '@tidewheel/emulators/region/clients.ts';
+import { deploy } from '@tidewheel/emulators/region/deploy.ts';
+import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { PYTHON } from '../support/region.ts';
 
-/** What each pipeline is at when the release changes. `next` is a batch after the change for all. */
-type State = 'ended' | 'failed' | 'stopped' | 'training' | 'packing' | 'settling';
+/** What each pipeline is at when the release changes; `passing`: at any state between its drop and its training. */
+type State = 'ended' | 'failed' | 'stopped' | 'training' | 'packing' | 'settling' | 'passing';
 
 interface Pipeline {
   readonly state: State;
@@ -20,6 +25,8 @@ interface Pipeline {
   /** Of its first drop. */
   readonly files: number;
   readonly extension: string;
+  readonly folders?: readonly [string, string];
+  readonly launcher?: 'ec2';
 }
 
 const text = (state: State, packing: object, files = 24): Pipeline => ({
@@ -39,34 +46,54 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
     ...text('training', { format: 'lines', lines: { kind: 'jsonl' }, label: 'none' }),
     extension: '.jsonl',
   },
+  images: { ...text('training', { format: 'recordio' }), extension: '.png', folders: ['0', '1'] },
+  joins: {
+    ...text('ended', { format: 'records', records: { kind: 'recordio' }, label: 'none' }),
+    extension: '.rec',
+  },
+  hosts: { ...text('training', {}), launcher: 'ec2' },
+  ended: { ...text('ended', {}), launcher: 'ec2' },
+  ...Object.fromEntries(
+    Array.from({ length: 5 }, (_, index) => [
+      `passes${index}`,
+      { ...text('passing', {}), ...(index % 2 === 1 && { launcher: 'ec2' as const }) },
+    ]),
+  ),
   packs: text('packing', { shardMegabytes: 1 }, 300),
   settles: text('settling', {}),
 };
 
 export type Outcomes = Readonly<Record<string, unknown>>;
 
+/** How another release comes in: in place of the one that was stopped, or into the running region, as `osls deploy` does. */
+export const WAYS = ['restart', 'deployment'] as const;
+
 interface Play {
   /** Clones: the release that the region begins with, and the one that continues it; undefined for none. */
   readonly before: string;
-  readonly after: string | undefined;
+  readonly after: { readonly clone: string; readonly by: (typeof WAYS)[number] } | undefined;
   readonly log: (line: string) => void;
 }
 
 export async function play({ before, after, log }: Play): Promise<Outcomes> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
   // A package takes minutes, in which the runs would end.
-  if (after !== undefined) await packaged(after);
+  if (after !== undefined) await packaged(after.clone);
   let region = await startRegion(before, state);
   try {
     await prepare(region, log);
-    if (after !== undefined) {
+    if (after?.by === 'restart') {
       await region.stop();
-      region = await startRegion(after, state);
-      log('  the other release is up');
+      region = await startRegion(after.clone, state);
     }
+    if (after?.by === 'deployment') await region.deploy(after.clone);
+    if (after !== undefined) log('  the other release is there');
     const outcomes: Record<string, unknown> = {};
     for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 1), log);
-    for (const name of Object.keys(PIPELINES)) await drop(region, name, { from: 900, files: 6 });
+    for (const [name, { state }] of Object.entries(PIPELINES)) {
+      await drop(region, name, { from: 900, files: 6 });
+      if (state === 'ended') await drop(region, name, { from: 0, files: 3, word: 'corrected' });
+    }
     for (const name of Object.keys(PIPELINES)) {
       await ended(region, runIdOf(name, 2), log);
       outcomes[name] = await outcomeOf(region, name);
@@ -92,6 +119,8 @@ const documentSchema = z.object({
   bucket: z.string(),
   environment: z.looseObject({
     AWS_ENDPOINT_URL: z.string(),
+    AWS_ENDPOINT_URL_SAGEMAKER: z.string(),
+    AWS_ENDPOINT_URL_EC2: z.string(),
     AWS_ACCESS_KEY_ID: z.string(),
     AWS_SECRET_ACCESS_KEY: z.string(),
   }),
@@ -100,7 +129,10 @@ const documentSchema = z.object({
 interface RunningRegion {
   readonly bucket: string;
   readonly s3: S3Client;
+  readonly ec2: EC2Client;
   readonly call: (method: string, path: string, body?: string) => Promise<{ status: number; body: unknown }>;
+  /** Deploys a clone into the region that runs. */
+  readonly deploy: (clone: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -117,14 +149,16 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
     secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
   };
   const signing = { service: 'execute-api', region: 'us-east-1', credentials };
+  const endpoints = {
+    aws: environment.AWS_ENDPOINT_URL,
+    sageMaker: environment.AWS_ENDPOINT_URL_SAGEMAKER,
+    ec2: environment.AWS_ENDPOINT_URL_EC2,
+  };
+  const clients = localClients(endpoints, credentials);
   return {
     bucket,
-    s3: new S3Client({
-      endpoint: environment.AWS_ENDPOINT_URL,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials,
-    }),
+    s3: clients.s3,
+    ec2: clients.ec2,
     call: async (method, at, body) => {
       const reply = await signedFetch(
         new URL(`${apiUrl}${at}`),
@@ -132,6 +166,15 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
         signing,
       );
       return { status: reply.status, body: await reply.json() };
+    },
+    deploy: async (projectFolder) => {
+      await deploy({
+        projectFolder,
+        stateDirectory: path.join(state, 'deployment'),
+        endpoints,
+        credentials,
+        clients,
+      });
     },
     stop: async () => {
       if (child.exitCode !== null) return;
@@ -159,24 +202,40 @@ const put = async ({ s3, bucket }: RunningRegion, Key: string, Body: string | Bu
 async function drop(
   region: RunningRegion,
   name: string,
-  { from, files }: { readonly from: number; readonly files: number },
+  { from, files, word = 'sample' }: { readonly from: number; readonly files: number; readonly word?: string },
 ): Promise<void> {
-  const { extension } = PIPELINES[name] ?? { extension: '' };
+  const { extension = '', folders = ['cat', 'dog'] } = PIPELINES[name] ?? {};
   const one = async (number: number) => {
-    const key = `${['cat', 'dog'][number % 2]}/${number}${extension}`;
-    await put(
-      region,
-      `${bucketKeys.incoming(name)}${key}`,
-      `"sample ${number} ${'x'.repeat(number % 50)}"\n`,
-    );
+    const key = `${folders[number % 2]}/${number}${extension}`;
+    const content = contentOf(extension, `"${word} ${number} ${'x'.repeat(number % 50)}"\n`);
+    await put(region, `${bucketKeys.incoming(name)}${key}`, content);
   };
-  await Promise.all(Array.from({ length: files }, (_, index) => one(from + index)));
+  const numbers = Array.from({ length: files }, (_, index) => from + index);
+  await eachLimited(numbers, UPLOADS, one);
+}
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const RECORDIO_MAGIC = 0xced7230a;
+
+function contentOf(extension: string, text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (extension === '.png') return Buffer.concat([PNG, bytes]);
+  if (extension !== '.rec') return bytes;
+  const frame = Buffer.alloc(8 + 4 * Math.ceil(bytes.length / 4));
+  frame.writeUInt32LE(RECORDIO_MAGIC);
+  frame.writeUInt32LE(bytes.length, 4);
+  bytes.copy(frame, 8);
+  return frame;
 }
 
 async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   const counts = await readFile(path.join(import.meta.dirname, '../../bench/campaign/train.py'));
+  const vpc = await defaultVpc(region.ec2);
   const declare = async (name: string) => {
-    const { state, packing } = PIPELINES[name] ?? {};
+    const { state, packing, launcher } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
     await put(region, `${bucketKeys.source(name)}train.py`, source);
     const steps = state === 'training' || state === 'stopped' ? 120 : 3;
@@ -185,10 +244,11 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
       packing,
       training: { strategy: 'single', hyperparameters: { steps, start_seconds: 1, save_seconds: 5 } },
-      compute: { instanceTypes: ['g5.xlarge'] },
+      compute: { instanceTypes: ['g5.xlarge'], ...(launcher && { launcher, ec2: { image: IMAGE }, vpc }) },
     };
-    const { status, body } = await region.call('PUT', `/pipelines/${name}`, JSON.stringify(declaration));
-    if (status !== 200) throw new Error(`${name} was refused: ${JSON.stringify(body)}`);
+    // As 0.1.0 writes it. This release says where fields have moved to a person who puts it again.
+    await put(region, bucketKeys.pipeline(name), JSON.stringify(declaration));
+    await declared(region, name);
   };
   const of = (...states: readonly State[]) =>
     Object.entries(PIPELINES).filter(([, { state }]) => states.includes(state));
@@ -204,7 +264,23 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
   for (const [name] of of('training')) await reached(region, runIdOf(name, 1), ['training']);
   for (const [name, { files }] of of('packing', 'settling')) await drop(region, name, { from: 0, files });
   for (const [name] of of('packing')) await reached(region, runIdOf(name, 1), ['packing', 'placing']);
+  for (const [name, { files }] of of('passing'))
+    await drop(region, name, { from: 0, files }).then(() => sleep(1_500));
   for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);
+}
+
+const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown().optional() });
+
+async function declared(region: RunningRegion, name: string): Promise<void> {
+  const until = Date.now() + LIMIT_MILLISECONDS;
+  for (; Date.now() < until; await sleep(500)) {
+    const { body } = await region.call('GET', `/pipelines/${name}`);
+    const { valid, problems } = recordSchema.parse(body);
+    if (valid === true) return;
+    // A new record is not valid until its declaration was read.
+    if (problems !== undefined) throw new Error(`${name} was refused: ${JSON.stringify(problems)}`);
+  }
+  throw new Error(`${name} was not taken`);
 }
 
 const runSchema = z.object({ run: z.object({ status: z.string() }) });
@@ -215,6 +291,11 @@ async function statusOf(region: RunningRegion, runId: string): Promise<string | 
 }
 
 const ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
+/** At once; the emulator is one process. */
+const UPLOADS = 16;
+/** No such image exists: local hosts run on this machine's own Python. */
+const IMAGE = 'ami-00000000000000000';
+
 const LIMIT_MILLISECONDS = 900_000;
 
 async function reached(region: RunningRegion, runId: string, wanted: readonly string[]): Promise<string> {

@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { parseJson } from '@tidewheel/kit/json.ts';
+import * as z from 'zod';
 
 export interface HostExit {
   /** 128 and the signal's number for a program that a signal ended, as docker counts it. */
@@ -46,12 +48,13 @@ export interface HostProgram {
 const SUPERVISOR = fileURLToPath(new URL('host-supervisor.py', import.meta.url));
 const SUPERVISOR_LOST = 137;
 
-type Report = {
-  readonly started?: number;
-  readonly refused?: string;
-  readonly usage?: HostUsage;
-  readonly exit?: { readonly code: number; readonly signal: string | null };
-};
+const reportSchema = z.object({
+  started: z.number().optional(),
+  refused: z.string().optional(),
+  usage: z.object({ cpuSeconds: z.number(), residentBytes: z.number() }).optional(),
+  exit: z.object({ code: z.number(), signal: z.string().nullable() }).optional(),
+});
+type Report = z.output<typeof reportSchema>;
 
 export function startHost(pythonPath: string, program: HostProgram): HostProcess {
   // Nothing from the environment or site-packages takes part, and nothing is written beside the sources. Detached:
@@ -125,13 +128,11 @@ function readReports(child: ChildProcess, take: (report: Report) => void): Promi
   const reports = child.stdio[3];
   if (!reports || !('setEncoding' in reports)) return Promise.resolve();
   createInterface({ input: reports })
-    .on('line', (line) => take(parseReport(line)))
+    // A kill may cut the last line short.
+    .on('line', (line) => take(reportSchema.safeParse(parseJson(line)).data ?? {}))
     .on('close', () => resolve());
   return promise;
 }
-
-/** The supervisor writes whole lines of its own making. */
-const parseReport = (line: string): Report => JSON.parse(line) as Report;
 
 function killGroup(leader: number): void {
   try {

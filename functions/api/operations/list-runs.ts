@@ -1,10 +1,17 @@
 import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { type ListedRun, listedRunOf, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { readEnded, runResultOf } from '../../records/ended.ts';
+import {
+  FINISHED,
+  type ListedRun,
+  listedRunOf,
+  type RunRecord,
+  runStatusSchema,
+} from '../../records/run-records.ts';
 import { type BegunQuery, begunAtOf, type Stores } from '../../records/stores.ts';
 import { ok } from '../shared/answers.ts';
-import { defineOperation, READS } from '../shared/operation.ts';
-import { pageQuery, readPage } from '../shared/paging.ts';
+import { type ApiDeps, defineOperation, READS } from '../shared/operation.ts';
+import { leftOut, pageQuery, readPage } from '../shared/paging.ts';
 import { LONGEST_NAME, moment } from '../shared/query-text.ts';
 import { runList, summaryOf } from '../shared/shown.ts';
 import { whereOf } from '../shared/where.ts';
@@ -58,13 +65,21 @@ export const listRuns = defineOperation(
       },
       searchedTo: () => searchedTo,
       nameOf: begunAtOf,
-      show: summaryOf,
+      show: async (run, tell) =>
+        summaryOf((await withResult(deps, run).catch(leftOut(run.runId, tell))) ?? run),
     });
     if ('status' in page) return page;
     const { items, ...rest } = page;
     return ok({ runs: items, ...rest, searchedTo: searchedTo?.split(' ')[0] });
   },
 );
+
+/** Records of earlier releases lack what only their report says. */
+async function withResult({ store }: ApiDeps, run: ListedRun): Promise<ListedRun> {
+  if (run.result !== undefined || !FINISHED.includes(run.status)) return run;
+  const report = await readEnded(store, run);
+  return report === undefined ? run : { ...run, result: runResultOf(report) };
+}
 
 interface Wanted extends BegunQuery {
   readonly where: ((run: ListedRun) => boolean) | undefined;

@@ -75,6 +75,7 @@ async function closeBatch(
   table: StoredTable,
   run: Parameters<RunStore['closeBatch']>[0],
   close: Close,
+  isAgain = false,
 ): Promise<void> {
   const isUnrequested = run.request === undefined;
   const { ReturnValues: _, ...runUpdate } = updateOf(runAfter(close), {
@@ -98,8 +99,9 @@ async function closeBatch(
     const keys = [runKey(run.runId), pipelineKey(run.pipeline)];
     const wasRaised = (await Promise.all(keys.map((key) => table.raise(key)))).includes(true);
     if (wasRaised) throw new TransientError(`the records of ${run.runId} were of the release before`);
-    // The only expected failure is that the batch is already closed.
-    if (reasons[1]?.Code === 'ConditionalCheckFailed') return;
+    // The only expected failure is that the batch is already closed, or another writer raised its record just now.
+    if (reasons[1]?.Code === 'ConditionalCheckFailed')
+      return isAgain ? undefined : closeBatch(table, run, close, true);
     const isRequested = isUnrequested && reasons[0]?.Code === 'ConditionalCheckFailed';
     if (!isRequested && !reasons.some(isPassing)) throw error;
     throw new TransientError(`another writer was faster at the close of ${run.runId}`, { cause: error });
@@ -138,7 +140,7 @@ const create = async (table: StoredTable, run: RunRecord, indexed: Item): Return
     ...runKey(run.runId),
     listKey: (run.probe === undefined ? listKeyOf : probesKeyOf)(run.pipeline),
     ...indexed,
-    open: 'RUN',
+    open: FINISHED.includes(run.status) ? 'KEPT' : 'RUN',
     ...withListed(run),
   });
 

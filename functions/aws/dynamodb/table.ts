@@ -109,11 +109,13 @@ export function storedTable(
     },
     update: async (key, change, expected) => {
       const input = { TableName: name, Key: { ...key }, ...updateOf(change, { ...expected, version }) };
-      for (;;) {
+      for (let isCurrent = false; ; ) {
         const changed = await unlessConditionFails(
           async () => (await dynamo.send(new UpdateCommand(input))).Attributes,
         );
-        if (changed !== undefined || !(await raise(key))) return changed;
+        if (changed !== undefined || isCurrent) return changed;
+        // Another writer may have raised it behind the condition, so the change is tried once more.
+        isCurrent = !(await raise(key));
       }
     },
     query: async (schema, input, { limit, tell } = {}) =>

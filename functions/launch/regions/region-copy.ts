@@ -9,7 +9,7 @@ import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { MOST_NOTE_BYTES } from '../../records/host-files.ts';
+import { readBounded } from '../../records/host-files.ts';
 import { readProgress } from '../../records/progress.ts';
 
 export interface RegionCopy {
@@ -59,7 +59,7 @@ async function copyNewestCheckpoint(copy: RegionCopy, from: ObjectStore, to: Obj
   const prefix = `${bucketKeys.checkpoints(pipeline, runId)}${newest.checkpoint}`;
   await copyMissing(copy, { from, to, prefix, last: DOCUMENT_FILES.completion });
   await copyMissing(copy, { from, to, prefix: bucketKeys.keptCheckpoints(pipeline, runId) });
-  const note = await from.readText(bucketKeys.progress(pipeline, runId), MOST_NOTE_BYTES);
+  const note = await readBounded(from, bucketKeys.progress(pipeline, runId), 'note');
   if (note !== undefined) await to.writeText(bucketKeys.progress(pipeline, runId), note.text);
 }
 

@@ -1,13 +1,11 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
-import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { kindOf, storedOrThrow } from '@tidewheel/kit/stored.ts';
+import { kindOf } from '@tidewheel/kit/stored.ts';
 import {
   type AttemptOutcome,
   attemptCost,
@@ -21,6 +19,7 @@ import {
   savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { readReportAs } from '../../records/ended.ts';
 import { archiveSchema } from '../../records/models.ts';
 import { advanced } from '../../records/progress.ts';
 import {
@@ -410,13 +409,7 @@ const round = (value: number, digits: number) => Math.round(value * 10 ** digits
  * @returns undefined where there is none, or a person has damaged it
  * @throws UnreadableRecordError
  */
-export async function readReport(
+export const readReport = (
   store: Pick<ObjectStore, 'readText'>,
-  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
-): Promise<RunReport | undefined> {
-  const stored = await store.readText(bucketKeys.report(pipeline, runId));
-  const content = parseJson(stored?.text ?? '');
-  return typeof content === 'object'
-    ? storedOrThrow(`the report of ${runId}`, kindOf(reportSchema), content)
-    : undefined;
-}
+  run: Pick<RunRecord, 'pipeline' | 'runId'>,
+): Promise<RunReport | undefined> => readReportAs(store, run, kindOf(reportSchema));

@@ -14,7 +14,12 @@ import {
   type TimelineEntry,
 } from '../../records/run-records.ts';
 import type { Stores, Tell } from '../../records/stores.ts';
-import { outdatedPipelines, type RegisterDeps, registerPipeline } from '../ingest/register-pipeline.ts';
+import {
+  lostPipelines,
+  outdatedPipelines,
+  type RegisterDeps,
+  registerPipeline,
+} from '../ingest/register-pipeline.ts';
 import { sweepPipeline } from '../ingest/sweep.ts';
 import { publishModels } from '../models/decide-models.ts';
 import { continueRun } from './next-execution.ts';
@@ -52,9 +57,11 @@ const START_GRACE_SECONDS = 30;
 /** @param sweep also looks for arrivals without an event; it costs more, so it runs less often */
 export async function reconcile(
   deps: ReconcileDeps,
-  options: { readonly sweep: boolean },
+  given: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
-  const failures: string[] = [];
+  const lost = await lostPipelines(deps);
+  const failures = lost.map((name) => `${name}: the table has lost it, and it is restored`);
+  const options = { sweep: given.sweep || lost.length > 0 };
   const { withinLimit = (work) => work } = deps;
   const each: Each = (items, name, act, seconds = USUAL_SECONDS) =>
     eachItem(items, name, act, {

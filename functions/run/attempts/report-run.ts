@@ -10,6 +10,7 @@ import {
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { missOf } from '@tidewheel/placement/estimate.ts';
+import { runResultOf } from '../../records/ended.ts';
 import type { Notice } from '../../records/notices.ts';
 import {
   type AttemptRecord,
@@ -22,7 +23,6 @@ import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { keepScores } from '../models/judge-model.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
-import { spentOf } from './spent.ts';
 
 export interface ReportDeps extends ObserveDeps, Pick<ModelDeps, 'models'> {
   readonly store: ObjectStore;
@@ -56,19 +56,6 @@ export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachin
 
 const formerAttempts = async (deps: Pick<ReportDeps, 'attempts'>, { pipeline, batch }: RunRecord) =>
   batch > 1 ? deps.attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable) : undefined;
-
-const resultOf = ({ promises }: RunRecord, report: RunReport): NonNullable<RunRecord['result']> => ({
-  finishedAt: report.finishedAt,
-  attempts: report.attempts.length,
-  interruptions: report.interruptions,
-  lostSeconds: report.lostSeconds,
-  costUsd: report.costUsd,
-  onDemandUsd: report.onDemandUsd,
-  spent: spentOf(report),
-  metrics: Object.fromEntries(Object.entries(report.metrics).slice(0, MOST_LISTED)),
-  isDeadlineMet: report.deadline.met,
-  ...(report.status === 'succeeded' && { misses: promises?.map((each) => missOf(each, report)) }),
-});
 
 /**
  * The first verdict stands: it is recorded before any other step, so a retry after a crash repeats it. The report is
@@ -118,7 +105,11 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     updatedAt: finishedAt,
     ...endOf(report),
-    result: { ...resultOf(run, report), ...(leading !== undefined && { metric: leading }) },
+    result: {
+      ...runResultOf(report),
+      ...(status === 'succeeded' && { misses: run.promises?.map((each) => missOf(each, report)) }),
+      ...(leading !== undefined && { metric: leading }),
+    },
   });
   return report;
 }
@@ -133,9 +124,6 @@ const endOf = ({ failure, modelUri }: RunReport) => ({
   ...(failure !== undefined && { failure }),
   ...(modelUri !== undefined && { modelUri }),
 });
-
-/** A list of runs holds them for each one. */
-const MOST_LISTED = 20;
 
 /** A later run of the pipeline has the right to write where this model is. */
 async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undefined> {

@@ -7,6 +7,7 @@ import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { RELEASE } from '@tidewheel/kit/stored.ts';
 import type { Schedules } from '../../records/ports.ts';
+import type { Tell } from '../../records/stores.ts';
 import { type Allowed, readAllowedStored } from './allowed.ts';
 import { ensurePipeline, type WakeDeps, type Woken, wakeRun } from './wake.ts';
 
@@ -76,14 +77,42 @@ export async function outdatedPipelines({
     recorded.set(name, checkedBy !== RELEASE || isGone ? undefined : declarationEtag);
   }
   const outdated: string[] = [];
-  for await (const { key, etag } of store.list(PIPELINES_PREFIX)) {
-    const named = pipelineName.safeParse(key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
-    if (!named.success || key !== bucketKeys.pipeline(named.data)) continue;
-    if (recorded.get(named.data) !== etag) outdated.push(named.data);
-    recorded.delete(named.data);
+  for await (const { name, etag } of declaredPipelines(store)) {
+    if (recorded.get(name) !== etag) outdated.push(name);
+    recorded.delete(name);
   }
   // The remaining records have no declaration.
   return [...outdated, ...recorded.keys()];
+}
+
+/** Other files may lie beside the declarations. */
+async function* declaredPipelines(store: ObjectStore) {
+  for await (const object of store.list(PIPELINES_PREFIX)) {
+    const named = pipelineName.safeParse(object.key.slice(PIPELINES_PREFIX.length).replace(/\.yaml$/, ''));
+    if (named.success && object.key === bucketKeys.pipeline(named.data))
+      yield { ...object, name: named.data };
+  }
+}
+
+/** An event may take minutes. */
+const LOST_SECONDS = 300;
+
+/** Pipelines of the bucket, where the table has none at all: who looks at lists and alarms should know soon. */
+export async function lostPipelines({
+  pipelines,
+  store,
+  clock,
+}: Pick<RegisterDeps, 'pipelines' | 'store' | 'clock'>): Promise<string[]> {
+  const lost: string[] = [];
+  let isThere = false;
+  const tell: Tell = () => {
+    isThere = true;
+  };
+  if ((await pipelines.list({ limit: 1, tell })).length > 0 || isThere) return lost;
+  const since = clock.now().getTime() - LOST_SECONDS * 1_000;
+  for await (const { name, lastModified } of declaredPipelines(store))
+    if (lastModified.getTime() < since) lost.push(name);
+  return lost;
 }
 
 /** Its runs continue with the declaration that each of them has pinned, and its data stays. */

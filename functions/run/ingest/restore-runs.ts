@@ -4,9 +4,11 @@ import { bucketKeys, parseRunId, runIdOf } from '@tidewheel/contract/bucket-keys
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
+import { eachLimited } from '@tidewheel/kit/limited.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
 import { notifiedSinceOf, type PipelineRecord } from '../../records/batches.ts';
+import { type EndedReport, readEnded, runResultOf } from '../../records/ended.ts';
 import type { Executions } from '../../records/ports.ts';
 import { type KeptClose, keptClose, restoreAttempts } from '../../records/record-copies.ts';
 import type { Retry, RunRecord } from '../../records/run-records.ts';
@@ -29,25 +31,30 @@ interface RunFolder {
   readonly batch: number;
 }
 
-/** Restores the runs that have neither a record nor a report, and the pipeline's own record. Safe to repeat. */
+/** Restores the runs that have no record, and the pipeline's own record. Safe to repeat. */
 export async function restoreRuns(deps: RestoreRunsDeps, name: string): Promise<PipelineRecord> {
   const known = await deps.pipelines.get(name);
-  const folders = await newestFolders(deps.store, name);
+  const folders = await foldersOf(deps.store, name);
   // Oldest first: the record of the pipeline closes one batch after the other. One that cannot be read is not lost.
-  for (const folder of folders)
+  for (const folder of folders.slice(-NEWEST_RUNS))
     await restoreRun(deps, folder, known?.openBatch ?? Number.POSITIVE_INFINITY).catch(noneIfUnreadable);
-  const restored = await deps.pipelines.get(name);
-  return restored ?? deps.pipelines.ensure(name, await firstBatchOf(deps, folders.at(-1)));
+  const restored =
+    (await deps.pipelines.get(name)) ??
+    (await deps.pipelines.ensure(name, await firstBatchOf(deps, folders.at(-1))));
+  await restoreEnded(
+    deps,
+    folders.filter(({ batch }) => batch < restored.openBatch),
+  );
+  return restored;
 }
 
-async function newestFolders(store: ObjectStore, pipeline: string): Promise<RunFolder[]> {
+async function foldersOf(store: ObjectStore, pipeline: string): Promise<RunFolder[]> {
   const names = (await store.listFolders(bucketKeys.runs(pipeline))).map(parseRunId);
   // A probe is not restored: it is short, and nothing waits for it.
   const batches = names.flatMap((name) =>
     name?.pipeline === pipeline && !name.isProbe ? [name.number] : [],
   );
-  const newest = batches.sort((a, b) => a - b).slice(-NEWEST_RUNS);
-  return newest.map((batch) => ({ pipeline, batch, runId: runIdOf(pipeline, batch) }));
+  return batches.sort((a, b) => a - b).map((batch) => ({ pipeline, batch, runId: runIdOf(pipeline, batch) }));
 }
 
 /** @param openBatch of the pipeline's record, beyond every run where there is none */
@@ -65,6 +72,59 @@ async function restoreRun(deps: RestoreRunsDeps, folder: RunFolder, openBatch: n
   await restoreAttempts(deps, folder);
   if (known === undefined) await continueExecutions(deps, run);
 }
+
+const AT_ONCE = 16;
+
+/** The oldest is restored last: while it is missing, a restoration may have died before others. */
+async function restoreEnded(deps: RestoreRunsDeps, folders: readonly RunFolder[]): Promise<void> {
+  const [oldest, ...others] = folders;
+  if (oldest === undefined || (await isOnRecord(deps, oldest))) return;
+  // The report of a later release is read again with each sweep, until a release reads it.
+  const restore = (folder: RunFolder) => restoreReported(deps, folder).catch(noneIfUnreadable);
+  await eachLimited(others.toReversed(), AT_ONCE, restore);
+  await restore(oldest);
+}
+
+async function isOnRecord({ runs }: RestoreRunsDeps, { runId }: RunFolder): Promise<boolean> {
+  try {
+    return (await runs.get(runId)) !== undefined;
+  } catch (error: unknown) {
+    noneIfUnreadable(error);
+    return true;
+  }
+}
+
+/** What neither the report nor the copy of its close says stays lost: the timeline, attempts and scores. */
+async function restoreReported(deps: RestoreRunsDeps, folder: RunFolder): Promise<void> {
+  if (await isOnRecord(deps, folder)) return;
+  const { runs, store, clock } = deps;
+  const [close, report] = await Promise.all([keptClose(store, folder), readEnded(store, folder)]);
+  const { trigger, closedAt, declaration, request, retry, startedFrom }: Partial<KeptClose> = close ?? {};
+  const now = clock.now().toISOString();
+  const { status, failure, modelUri, generations }: Partial<EndedReport> = report ?? UNREPORTED;
+  await runs.create({
+    ...folder,
+    trigger: trigger ?? 'arrival',
+    execution: 1,
+    createdAt: report?.startedAt ?? close?.createdAt ?? now,
+    updatedAt: report?.finishedAt ?? now,
+    closedAt: closedAt ?? report?.startedAt ?? now,
+    declaration,
+    request,
+    retry,
+    startedFrom,
+    status,
+    failure,
+    modelUri,
+    generations,
+    ...(report && { result: runResultOf(report) }),
+  });
+}
+
+const UNREPORTED = {
+  status: 'failed',
+  failure: 'its record was lost with the table, and the bucket has no report of it that can be read',
+} as const;
 
 function newRecord(
   { clock }: RestoreRunsDeps,

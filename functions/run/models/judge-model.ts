@@ -6,6 +6,7 @@ import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
 import { readScores, type ScoresRead } from '@tidewheel/judging/scores.ts';
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { readBounded } from '../../records/host-files.ts';
 import {
   comparisonsWith,
   currentOf,
@@ -15,9 +16,6 @@ import {
 } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 
-/** Of two such files a function holds every sample. */
-const MOST_BYTES = 16 * 1024 * 1024;
-
 /** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
 export async function keepScores(
   store: ObjectStore,
@@ -26,7 +24,7 @@ export async function keepScores(
 ): Promise<void> {
   if (declaration?.promote === undefined) return;
   const key = bucketKeys.scores(pipeline, runId);
-  const written = await store.readText(bucketKeys.attemptScores(pipeline, runId, attempt), MOST_BYTES);
+  const written = await readBounded(store, bucketKeys.attemptScores(pipeline, runId, attempt), 'scores');
   if (written !== undefined) await store.writeText(key, written.text);
 }
 
@@ -72,7 +70,7 @@ async function scoresOf(
   store: ObjectStore,
   { pipeline, runId, metric }: ScoresAsked,
 ): Promise<ScoresRead | undefined> {
-  const stored = await store.readText(bucketKeys.scores(pipeline, runId), MOST_BYTES);
+  const stored = await readBounded(store, bucketKeys.scores(pipeline, runId), 'scores');
   return stored && readScores(stored.text.split('\n'), metric);
 }
 

@@ -8,26 +8,25 @@ import { FRAMEWORKS, type Framework } from '@tidewheel/declaration/pipeline.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
-export interface ImageRow {
-  readonly framework: Framework;
-  readonly version: string;
-  readonly device: 'cpu' | 'gpu';
-  readonly repository: string;
-  readonly tag: string;
-  /** Such as 3.9, where a source says it. */
-  readonly python?: string;
-  /** Last day of AWS's support, YYYY-MM-DD, where a source says it. */
-  readonly supportedUntil?: string;
-}
+const rowSchema = z.object({
+  framework: z.enum(FRAMEWORKS),
+  version: z.string(),
+  device: z.enum(['cpu', 'gpu']),
+  repository: z.string(),
+  tag: z.string(),
+  python: z.string().optional().describe('Such as 3.9, where a source says it.'),
+  supportedUntil: z.string().optional().describe('YYYY-MM-DD, the last day of it, where a source says it.'),
+});
+export type ImageRow = Readonly<z.output<typeof rowSchema>>;
 
-export interface ImageTable {
-  readonly source: string;
-  /** The accounts of Deep Learning Containers, by region. */
-  readonly accounts: Readonly<Record<string, string>>;
-  /** The accounts of XGBoost and scikit-learn, by region. */
-  readonly algorithmAccounts: Readonly<Record<string, string>>;
-  readonly images: readonly ImageRow[];
-}
+const accounts = z.record(z.string(), z.string()).readonly();
+export const imageTableSchema = z.object({
+  source: z.string(),
+  accounts: accounts.describe('Of Deep Learning Containers, by region.'),
+  algorithmAccounts: accounts.describe('Of XGBoost and scikit-learn, by region.'),
+  images: z.array(rowSchema).readonly(),
+});
+export type ImageTable = Readonly<z.output<typeof imageTableSchema>>;
 
 /** Repositories whose SageMaker images train; others serve, or are for chips that need another framework build. */
 export const TRAINING_REPOSITORIES = [

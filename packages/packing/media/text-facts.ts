@@ -3,8 +3,9 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { isDeeper } from '@tidewheel/kit/json.ts';
 import type { MediaFacts } from '../documents/documents.ts';
-import { JsonScan } from './json-scan.ts';
+import { JsonScan, MOST_LEVELS } from './json-scan.ts';
 
 /** `jsonLines`: each line is a JSON document. */
 export type TextKind = 'text' | 'json' | 'jsonLines';
@@ -71,7 +72,8 @@ const NUMBERS_OF_PYTHON = /(?<!-)\bNaN\b|-?\bInfinity\b/g;
 
 /** Whether Python's json reads the text. */
 export const isJson = (text: string): boolean =>
-  parses(text) || (text.search(NUMBERS_OF_PYTHON) >= 0 && parses(text.replace(NUMBERS_OF_PYTHON, 'null')));
+  !isDeeper(text, MOST_LEVELS) &&
+  (parses(text) || (text.search(NUMBERS_OF_PYTHON) >= 0 && parses(text.replace(NUMBERS_OF_PYTHON, 'null'))));
 
 function parses(text: string): boolean {
   try {

@@ -57,6 +57,11 @@ const progress: Call[] = [
 ];
 /** Whatever is tagged as ours can be ended and removed, and nothing else. */
 const ours = { 'aws:ResourceTag/tidewheel:job': `${RUN}-a1-abcdef` };
+/** A host that a deployment of this stage has launched. */
+export const ofStage = (stage: string) => ({
+  ...ours,
+  'ec2:InstanceProfile': instanceProfile(roleOfKind('hosts').replace('/dev/', `/${stage}/`)),
+});
 export const made = { 'aws:RequestTag/tidewheel:job': `${RUN}-a1-abcdef` };
 export const onEc2 = (action: string, resource: string, context?: Call['context']): Call => ({
   action: `ec2:${action}`,
@@ -73,8 +78,8 @@ const followFleet: Call[] = [
   list(`${attempt}hosts/`),
   learnsOfAbsence,
   ec2('DescribeInstances'),
-  onEc2('TerminateInstances', 'instance/i-1', ours),
-  onEc2('GetConsoleOutput', 'instance/i-1', ours),
+  onEc2('TerminateInstances', 'instance/i-1', ofStage('dev')),
+  onEc2('GetConsoleOutput', 'instance/i-1', ofStage('dev')),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-1', ours),
   onEc2('DeletePlacementGroup', 'placement-group/pg-1', ours),
 ];

@@ -26,7 +26,7 @@ import {
   TABLE,
   write,
 } from './call-words.ts';
-import { attempt, made, onEc2 } from './calls.ts';
+import { attempt, made, ofStage, onEc2 } from './calls.ts';
 
 const ADMINISTRATOR = 'arn:aws:iam::aws:policy/AdministratorAccess';
 
@@ -67,6 +67,11 @@ export const FORBIDDEN: readonly Call[] = [
   passRole('Administrator', 'sagemaker.amazonaws.com'),
   { action: 'ec2:RunInstances', resource: regional('ec2', 'instance/*') },
   onEc2('TerminateInstances', 'instance/i-foreign'),
+  onEc2('TerminateInstances', 'instance/i-other-stage', ofStage('production')),
+  { action: 'sns:Publish', resource: regional('sns', 'others') },
+  { action: 'secretsmanager:GetSecretValue', resource: regional('secretsmanager', 'secret:others-AbCdEf') },
+  { action: 'logs:PutLogEvents', resource: regional('logs', 'log-group:others:log-stream:x') },
+  { action: 'ssm:GetParameter', resource: regional('ssm', 'parameter/password') },
   onEc2('CreateTags', 'instance/i-foreign', made),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
   passRole(roleOfKind('hosts'), 'lambda.amazonaws.com'),

@@ -182,12 +182,12 @@ describe('an item of another version', () => {
   });
 
   /** The version before had minutes. */
-  const raisedTable = () =>
-    storedTable(
-      documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? ''))),
-      'contract-table',
-      { version: 2, upgrade: ({ minutes, ...item }) => ({ ...item, seconds: Number(minutes) * 60 }) },
-    );
+  const clientOf = () => documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? '')));
+  const raisedTable = (client = clientOf()) =>
+    storedTable(client, 'contract-table', {
+      version: 2,
+      upgrade: ({ minutes, ...item }) => ({ ...item, seconds: Number(minutes) * 60 }),
+    });
   const LAST = { pk: 'OLD', sk: 'OLD', version: 1, minutes: 2, updatedAt: AT };
   const key = { pk: 'OLD', sk: 'OLD' };
 
@@ -197,24 +197,38 @@ describe('an item of another version', () => {
     expect(await table.get(key)).toMatchObject({ version: 2, seconds: 120 });
     const schema = z.object({ seconds: z.number() });
     expect(await table.queryPrefix(schema, 'OLD', 'O')).toEqual([{ seconds: 120 }]);
-    expect(
-      await storedTable(
-        documentClient(new DynamoDBClient(clientConfiguration(emulator?.url ?? ''))),
-        'contract-table',
-      ).get(key),
-    ).toEqual(LAST);
+    expect(await storedTable(clientOf(), 'contract-table').get(key)).toEqual(LAST);
   });
 
   it('is raised before it is changed, once', async () => {
     await put(LAST);
     const table = raisedTable();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     const changes = await Promise.all(
-      ['a', 'b', 'c'].map((name) => table.update(key, { [name]: 1 }, { updatedAt: AT })),
+      names.map((name) => table.update(key, { [name]: 1 }, { updatedAt: AT })),
     );
     expect(changes.every((item) => item?.['version'] === 2)).toBe(true);
     const { minutes: _, ...rest } = LAST;
-    expect(await table.get(key)).toEqual({ ...rest, version: 2, seconds: 120, a: 1, b: 1, c: 1 });
-    expect(await table.update(key, { d: 1 }, { updatedAt: 'another time' })).toBeUndefined();
+    const changed = Object.fromEntries(names.map((name) => [name, 1]));
+    expect(await table.get(key)).toEqual({ ...rest, version: 2, seconds: 120, ...changed });
+    expect(await table.update(key, { z: 1 }, { updatedAt: 'another time' })).toBeUndefined();
+  });
+
+  it('is changed though another writer raises it meanwhile', async () => {
+    await put(LAST);
+    const client = clientOf();
+    let isRaised = false;
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        try {
+          return await next(args);
+        } finally {
+          if (!isRaised) isRaised = await raisedTable().raise(key);
+        }
+      },
+      { step: 'initialize' },
+    );
+    expect(await raisedTable(client).update(key, { a: 1 })).toMatchObject({ version: 2, a: 1 });
   });
 
   it('is left as it is if it is newer', async () => {

@@ -163,7 +163,7 @@ function runStore({ runs, open, kept, pipelines }: RunTables): RunStore {
       answer(() => {
         if (runs.has(run.runId)) return 'exists';
         runs.set(run.runId, stored(run));
-        open.set(run.runId, true);
+        (FINISHED.includes(run.status) ? kept : open).set(run.runId, true);
         return 'created';
       }),
     get: (runId) => answer(() => runs.get(runId)),

@@ -43,6 +43,34 @@ async function endedRun(over: Partial<RunRecord> = {}) {
   return report;
 }
 
+describe('a list of runs', () => {
+  it('says cost and end that only a report has', async () => {
+    await endedRun();
+    const { body } = await ask('GET /runs');
+    expect(body).toMatchObject({
+      runs: [
+        { runId: 'digits-000001', result: { costUsd: expect.any(Number), finishedAt: AT, attempts: 2 } },
+      ],
+    });
+    at.store.put(bucketKeys.report('digits', 'digits-000001'), '{"version":9}');
+    expect((await ask('GET /runs')).body).toMatchObject({
+      runs: [{ runId: 'digits-000001' }],
+      unreadable: [expect.stringContaining('version 9')],
+    });
+  });
+
+  it('has the open runs of a deleted pipeline', async () => {
+    await at.pipelines.ensure('gone', { firstBatch: 2, at: AT });
+    await at.runs.create(runOf('gone', 1, { status: 'training' }));
+    await at.pipelines.remove('gone', AT);
+    const open = { status: 'settling,packing,placing,training' };
+    expect((await ask('GET /pipelines')).body).toMatchObject({ pipelines: [] });
+    expect((await ask('GET /runs', { query: open })).body).toMatchObject({
+      runs: [{ runId: 'gone-000001' }],
+    });
+  });
+});
+
 describe('GET /runs/{runId}', () => {
   it('shows an ended run with what its report says', async () => {
     await endedRun();

@@ -60,6 +60,20 @@ describe('an account in order', () => {
   });
 });
 
+describe('a table that was lost', () => {
+  it('is found by what it no longer knows', async () => {
+    const names = [onSageMaker(), onEc2()].map(({ name }) => name);
+    expect(await troubles({}, { recorded: seen(names) })).toEqual([]);
+    const [finding, ...more] = await troubles({}, { recorded: seen([]) });
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({
+      kind: 'fails',
+      field: 'the table',
+      remedy: expect.stringContaining('sweep') as unknown,
+    });
+  });
+});
+
 describe('a new account', () => {
   it('packs slowly with ten executions', async () => {
     expect(await troubles({ concurrency: async () => seen({ account: 10, unreserved: 10 }) })).toEqual([

@@ -177,12 +177,27 @@ describe('the queue', () => {
         return Promise.resolve();
       },
     };
-    const first = await drainNotices({ ...deps, queue });
-    expect(first.failed.map(({ messageId }) => messageId)).toEqual(['b']);
-    expect(deleted).toEqual(['a']);
-    expect((await drainNotices({ ...deps, queue })).failed).toEqual([]);
+    const { failed: stay } = await drainNotices({ ...deps, queue });
+    expect(stay.map(({ messageId }) => messageId)).toEqual(['b']);
     expect(deleted).toEqual(['a', 'c']);
     expect(sent).toHaveLength(2);
+  });
+
+  it('waits for a dead target once in a round', async () => {
+    await declare({ slack: SLACK }, { topic: TOPIC });
+    const asked: string[] = [];
+    answer = (to) => {
+      asked.push(to);
+      if (to === SLACK) throw new TransientError('hooks.slack.com does not answer');
+      return { kind: 'delivered' };
+    };
+    const events = Array.from({ length: 20 }, (_, index) => ({
+      ...failed(`exit code ${index}`),
+      messageId: `m${index}`,
+    }));
+    expect((await send(events)).failed).toHaveLength(20);
+    expect(asked.filter((to) => to === SLACK)).toHaveLength(1);
+    expect(asked.filter((to) => to === TOPIC)).toHaveLength(20);
   });
 });
 

@@ -115,6 +115,25 @@ describe('SDK clients', () => {
   });
 });
 
+describe('stored bytes', () => {
+  it('are cast to no type', () => {
+    const casting =
+      /(JSON\.parse\([^;]*\)|\.json\(\)\)?)\s+as (?!unknown)|: (?!unknown\b)[^=;:()]*= (await )?JSON\.parse\(/;
+    const places = ['functions', 'packages', 'cli', 'emulators', 'client', 'statemachines'];
+    const files = places.flatMap((folder) => breakers(folder, casting, (file) => /\/tests\//.test(file)));
+    expect(files).toEqual([]);
+  });
+});
+
+describe('a document of hosts and scripts', () => {
+  it('is read within its bounds, in one place', () => {
+    const readings =
+      /\.readText\((?:[^(),]|\([^()]*\))+,|\.readText\(bucketKeys\.(progress|attemptScores|scores)\(/;
+    const files = RULES.flatMap((room) => breakers(room, readings));
+    expect(files).toEqual(['functions/records/host-files.ts']);
+  });
+});
+
 describe('an HTTP server', () => {
   it('is made where no request ends it', () => {
     const making = /\bhttps?\.createServer\(|createServer\b[^;]*from 'node:https?'/;

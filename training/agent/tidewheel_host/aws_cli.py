@@ -37,6 +37,12 @@ _KEYS_PER_COMMAND = 200
 """Keys of shards are short, and a command line holds about 2 MB."""
 
 
+_MOST_ARGUMENT_BYTES = 1_000_000
+"""Linux takes 2 MB, the environment included."""
+_POINTER_BYTES = 9
+"""Of an argument, with the zero behind it."""
+
+
 def split_uri(uri: str) -> tuple[str, str]:
     bucket, _, key = uri.removeprefix("s3://").partition("/")
     return bucket, key
@@ -71,7 +77,11 @@ class AwsCli:
     ) -> str:
         problem = ""
         for attempt in range(1, tries + 1):
-            ended = self._watched(arguments) if may_stop else self._whole(arguments, text)
+            try:
+                ended = self._watched(arguments) if may_stop else self._whole(arguments, text)
+            except OSError as error:
+                # Memory, or processes, may be there at the next attempt.
+                ended = subprocess.CompletedProcess(arguments, 1, "", str(error))
             if ended.returncode == 0:
                 return ended.stdout
             problem = ended.stderr.strip()[-500:]
@@ -165,11 +175,19 @@ class AwsCli:
 
         It deletes nothing, because all hosts of the run share the prefix.
         """
-        if folder.is_dir():
-            skip = _filters("--exclude", sorted({*exclude, *links}))
-            for link in links:
-                skip += ["--exclude", f"{glob.escape(link)}/*"]
-            self._run("s3", "sync", "--only-show-errors", str(folder), uri, *skip)
+        if not folder.is_dir():
+            return
+        skipped, folders = {*exclude, *links}, tuple(f"{link}/" for link in links)
+        skip = _filters("--exclude", sorted(skipped))
+        skip += [part for each in folders for part in ("--exclude", f"{glob.escape(each)}*")]
+        filters = [skip]
+        if _bytes_of(skip) > _MOST_ARGUMENT_BYTES:
+            files = (path for path in folder.rglob("*") if path.is_file())
+            names = sorted({path.relative_to(folder).as_posix() for path in files} - skipped)
+            wanted = _filters("--include", [n for n in names if not n.startswith(folders)])
+            filters = [["--exclude", "*", *some] for some in _by_bytes(wanted)]
+        for some in filters:
+            self._run("s3", "sync", "--only-show-errors", str(folder), uri, *some)
 
     def create_log_stream(self, group: str, stream: str) -> None:
         """Does nothing if the stream exists."""
@@ -197,6 +215,25 @@ class AwsCli:
             for name, size in names.items()
             if uploaded.get(name) != size and not _is_temporary(name)
         )
+
+
+def _bytes_of(arguments: Iterable[str]) -> int:
+    return sum(len(each.encode()) + _POINTER_BYTES for each in arguments)
+
+
+def _by_bytes(filters: list[str]) -> Iterable[list[str]]:
+    """Parts of options with their values, each within what one command holds."""
+    some: list[str] = []
+    size = 0
+    for at in range(0, len(filters), 2):
+        pair = filters[at : at + 2]
+        size += _bytes_of(pair)
+        if some and size > _MOST_ARGUMENT_BYTES:
+            yield some
+            some, size = [], _bytes_of(pair)
+        some += pair
+    if some:
+        yield some
 
 
 def _filters(option: str, names: Iterable[str]) -> list[str]:

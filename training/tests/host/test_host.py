@@ -401,7 +401,11 @@ def test_hosts_on_one_machine_use_loopback() -> None:
     assert interface_for("10.0.3.4") == default_interface()
 
 
-def test_unchanged_files_are_not_uploaded_again(tmp_path: Path, bucket: Path) -> None:
+@pytest.mark.parametrize("most", [1_000_000, 90], ids=["few", "more than a command holds"])
+def test_unchanged_files_are_not_uploaded_again(
+    tmp_path: Path, bucket: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(aws_cli, "_MOST_ARGUMENT_BYTES", most)
     prefix = bucket / "run" / "checkpoints"
     put(prefix / "progress [1].json", "step 9")
     put(prefix / "last.json", "9")
@@ -409,7 +413,11 @@ def test_unchanged_files_are_not_uploaded_again(tmp_path: Path, bucket: Path) ->
     sync = CheckpointSync.fetch(AwsCli(str(FAKE_AWS)), folder, "s3://b/run/checkpoints/")
     put(prefix / "progress [1].json", "step 10, by another host")
     put(folder / "step-11" / "state", "mine")
+    put(folder / "step-11" / "more" / "state [2]", "mine")
+    (folder / "newest").symlink_to("step-11")
     sync.upload()
+    assert not (prefix / "newest").exists()
+    assert (prefix / "step-11" / "more" / "state [2]").read_text() == "mine"
     assert (prefix / "progress [1].json").read_text() == "step 10, by another host"
     assert (prefix / "step-11" / "state").read_text() == "mine"
     assert sync.missing() == []

@@ -59,11 +59,19 @@ describe('a scan of a text', () => {
     fc.assert(property, RUNS);
   });
 
-  it('takes a document deeper than the stack', () => {
-    const deep = Buffer.from('['.repeat(50_000) + ']'.repeat(50_000));
+  it.each([
+    [500, true],
+    [501, false],
+    [100_000, false],
+  ])('takes %i levels: %s', (levels, isTaken) => {
+    const deep = '['.repeat(levels) + ']'.repeat(levels);
     const scan = new JsonScan();
-    scan.add(deep);
-    expect(scan.isWhole).toBe(true);
+    scan.add(Buffer.from(deep));
+    expect([scan.isWhole, isJson(deep), isJson(`[${'[],'.repeat(levels)}0]`)]).toEqual([
+      isTaken,
+      isTaken,
+      true,
+    ]);
   });
 
   it.each(['01', '1.', '-', '1e', '[1,]', '{"a"}', '{"a":1,}', '"\t"', '"\\x"', 'tru', '{]', '1 2', '"a'])(

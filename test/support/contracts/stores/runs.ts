@@ -136,6 +136,10 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     }
     await runs.update('run-open-000001', { status: 'failed', updatedAt: LATER });
     expect(await isOpen()).toBe(false);
+    // One that comes back from its report.
+    await runs.create(runOf('run-open', 2, { status: 'failed' }));
+    expect(await isOpen()).toBe(false);
+    expect((await runs.listKept()).map(({ runId }) => runId)).toContain('run-open-000002');
   });
 
   it('lists finished runs until they have expired', async () => {

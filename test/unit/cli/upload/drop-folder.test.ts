@@ -77,12 +77,19 @@ describe('a drop', () => {
     );
   });
 
-  it('leaves out hidden files and says what else', async () => {
+  it('leaves out hidden files, links outwards, and says so', async () => {
     await writeFile(path.join(folder, 'data/.DS_Store'), '');
     await symlink('/nowhere', path.join(folder, 'data/lost'));
     await symlink(folder, path.join(folder, 'data/round'));
+    await symlink('cat/ü 0.jpg', path.join(folder, 'data/same'));
+    await symlink('/etc/passwd', path.join(folder, 'data/users'));
     const { files, skipped } = await dataFilesBelow(path.join(folder, 'data'));
-    expect(files).toHaveLength(FILES);
-    expect(skipped.map(({ name }) => name)).toEqual(['lost', 'round']);
+    expect(files.map(({ name }) => name).filter((name) => !name.startsWith('cat/'))).toEqual(['same']);
+    expect(files).toHaveLength(FILES + 1);
+    expect(skipped.map(({ name, why }) => `${name}: ${why}`)).toEqual([
+      'lost: it is a link to nothing, or may not be read',
+      'round: it is a link to a folder',
+      'users: it is a link that leads out of the folder: put a copy in its place',
+    ]);
   });
 });

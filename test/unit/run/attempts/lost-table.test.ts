@@ -1,6 +1,6 @@
 /** A table whose items are gone: the run goes on from what the bucket and the launchers know. */
 
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
 import { launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
@@ -133,13 +133,61 @@ describe('a table that was lost while a run trained', () => {
     expect(await at.runs.get(NEXT)).toBeUndefined();
   });
 
+  it('is noticed in five minutes, with an alarm', async () => {
+    await twoAttempts();
+    at.lose();
+    at.store.put('pipelines/README.md', 'notes of a team');
+    at.clock.advance(301);
+    const pass = await reconcile(at, { sweep: false });
+    expect(pass.failures).toEqual(['digits: the table has lost it, and it is restored']);
+    expect(await at.runs.listOpen()).toMatchObject([{ runId: RUN }]);
+    expect((await reconcile(at, { sweep: false })).failures).toEqual([]);
+  });
+
   it('continues behind a run that has a report', async () => {
     await close();
     await reportRun(at, RUN, { kind: 'failed', reason: 'tried' });
     at.lose();
     await reconcile(at, { sweep: true });
-    expect(await at.runs.list('digits', 9)).toEqual([]);
+    expect(await at.runs.list('digits', 9)).toMatchObject([{ status: 'failed', failure: 'tried' }]);
+    expect(await at.runs.listOpen()).toEqual([]);
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2 });
+  });
+
+  it('has its ended runs again, however often it dies', async () => {
+    await close();
+    const report = {
+      ...(await reportRun(at, RUN, { kind: 'done', reason: '' })),
+      costUsd: 7,
+      modelUri: 's3://m',
+    };
+    const [all, damaged] = [60, 33];
+    for (let batch = 1; batch <= all; batch += 1) {
+      const runId = runIdOf('digits', batch);
+      const content = batch === damaged ? '{' : JSON.stringify({ ...report, runId });
+      at.store.put(bucketKeys.report('digits', runId), content);
+    }
+    at.lose();
+    let creations = 0;
+    const runs: Ground['runs'] = {
+      ...at.runs,
+      create: (run) => {
+        creations += 1;
+        return creations % 25 === 0 ? Promise.reject(new Error('died')) : at.runs.create(run);
+      },
+    };
+    for (let pass = 0; pass < 4; pass += 1) {
+      await reconcile({ ...at, runs }, { sweep: true });
+      at.clock.advance(3_600 * 2 ** pass);
+    }
+    // The next run looks at incoming/ again.
+    const restored = (await at.runs.list('digits', 99)).filter(({ batch }) => batch <= all);
+    expect(restored).toHaveLength(all);
+    expect(restored.filter(({ result }) => result?.costUsd === 7)).toHaveLength(all - 1);
+    expect(restored[all - damaged]).toMatchObject({
+      status: 'failed',
+      failure: expect.stringContaining('no report of it') as unknown,
+    });
   });
 });
 
