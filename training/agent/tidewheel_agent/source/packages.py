@@ -30,6 +30,9 @@ class Installation:
     """That it names; more come with them."""
     is_needed: bool = True
     """Else a failure is logged, and the script starts: modules of the source are found in it."""
+    verb: str = "install"
+    may_fail: bool = False
+    """Another installation stands in for it."""
 
 
 def installations(job: Job, work: Path) -> list[Installation]:
