@@ -146,7 +146,7 @@ const kept = () => ground.keys(bucketKeys.wheels('digits'));
 it('installs the same packages later, without an index', async () => {
   const first = await train(1, 2);
   expect(versionsIn(first)).toEqual(['1.0 1.0', '1.0 1.0']);
-  expect(first).toContain('kept 2 wheels for later attempts');
+  expect(first).toContain('kept 2 versions and 2 wheels for later attempts');
   expect(await kept()).toHaveLength(1);
   await publish('2.0');
   await rename(packages, `${packages}-away`);

@@ -98,7 +98,7 @@ def install_with_wheels(
     folder = work / "wheels"
     (folder / "whole").mkdir(parents=True)
     kept = _fetch(place, folder)
-    if kept.wheels and install(_of_wheels(wanted, kept.wheels)):
+    if kept.wheels and install(_of_wheels(wanted, kept, folder)):
         shutil.rmtree(folder, ignore_errors=True)
         return
     recorded = ("--report", str(folder / _REPORT), "--cache-dir", str(folder / "cache"))
@@ -113,9 +113,10 @@ def install_with_wheels(
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _of_wheels(wanted: Installation, wheels: list[Path]) -> Installation:
-    name = f"{len(wheels)} wheels that an earlier attempt kept of {wanted.name}"
-    arguments = ("--no-index", "--no-deps", *map(str, wheels))
+def _of_wheels(wanted: Installation, kept: _Kept, folder: Path) -> Installation:
+    """By names and versions: of a path, `pip freeze` would say no version."""
+    name = f"{len(kept.wheels)} wheels that an earlier attempt kept of {wanted.name}"
+    arguments = ("--no-index", "--no-deps", "--find-links", str(folder), *kept.versions)
     return replace(wanted, name=name, arguments=arguments, may_fail=True)
 
 
@@ -280,7 +281,8 @@ def _keep(
         for file in (wheels / _MANIFEST, *found):
             archive.add(file, arcname=file.name)
     _put(place, packed, again=again)
-    log(f"kept {len(found)} wheels for later attempts ({packed.stat().st_size / 1e6:.1f} MB)")
+    size = f"{packed.stat().st_size / 1e6:.1f} MB"
+    log(f"kept {len(installed)} versions and {len(found)} wheels for later attempts ({size})")
 
 
 def _source(installed: Mapping[str, Any]) -> str | None:
