@@ -28,7 +28,7 @@ from ..checkpoints.kept.generation import sha256_of
 from ..files import UNREADABLE
 from ..log import log
 from .aws_request import Request, RequestError, endpoint, send
-from .packages import Installation
+from .packages import Installation, requirement_lines
 
 VARIABLE = "TIDEWHEEL_WHEELS"
 """The bucket's region, and where the pipeline's wheels lie: `us-east-1 s3://bucket/digits/wheels/`."""
@@ -40,7 +40,6 @@ _MANIFEST_BYTES = 1024**2
 _TRIES = 3
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9._+!-]+")
 _WHEEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\.whl")
-_INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>[^\s#]+)")
 _INDEX = re.compile(r"\s*(-i|-f|--(extra-)?index-url|--find-links|--trusted-host|--\w+-binary)\b")
 _REPORTS_SINCE = 23
 """pip's first version whose `--report` is as documented."""
@@ -48,7 +47,8 @@ _DIGEST_HEADER = "x-amz-content-sha256"
 _NO_BODY = {_DIGEST_HEADER: hashlib.sha256().hexdigest()}
 _TAGGING = {"x-amz-tagging": "tidewheel=wheels"}
 """By which the bucket's lifecycle finds them."""
-_BROKEN = (*UNREADABLE, tarfile.TarError, http.client.HTTPException)
+_NO_ANSWER = (RequestError, OSError, http.client.HTTPException)
+_BROKEN = (*UNREADABLE, *_NO_ANSWER, tarfile.TarError)
 
 
 @dataclass
@@ -108,7 +108,7 @@ def install_with_wheels(
     try:
         if keeps and is_whole and (kept.is_damaged or not kept.versions):
             _keep(place, folder, install, again=kept.is_damaged)
-    except (RequestError, *_BROKEN) as error:
+    except _BROKEN as error:
         log(f"the wheels of {wanted.name} cannot be kept: {error}")
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -139,10 +139,7 @@ def _place(wanted: Installation, environment: Mapping[str, str]) -> _Place | Non
     region, _, uri = environment.get(VARIABLE, "").partition(" ")
     if not uri or wanted.arguments[:1] != ("-r",) or not _pip_reports():
         return None
-    try:
-        lines = _lines(Path(wanted.arguments[1]), set())
-    except (OSError, UnicodeDecodeError):
-        return None
+    lines = requirement_lines(Path(wanted.arguments[1]))
     if any("--hash" in line for line in lines):
         return None  # Constraints would need hashes too, and these are the same packages anyway.
     path = f"/{uri.removeprefix('s3://')}{_key(lines, environment)}.tar"
@@ -159,19 +156,6 @@ def _pip_reports() -> bool:
     ):
         return False
     return int(importlib.metadata.version("pip").partition(".")[0]) >= _REPORTS_SINCE
-
-
-def _lines(file: Path, seen: set[Path]) -> list[str]:
-    """With those of the files that it includes."""
-    if file.resolve() in seen:
-        return []
-    seen.add(file.resolve())
-    found: list[str] = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        found.append(line)
-        if (include := _INCLUDE.match(line)) and "://" not in include["file"]:
-            found += _lines(file.parent / include["file"], seen)
-    return found
 
 
 def _key(lines: list[str], environment: Mapping[str, str]) -> str:
@@ -199,10 +183,11 @@ def _key(lines: list[str], environment: Mapping[str, str]) -> str:
 
 
 def _fetch(place: _Place, folder: Path) -> _Kept:
-    kept = _Kept()
-    problem = ""
+    """A connection that was cut looks like a damaged archive, so that is tried again, too."""
+    kept, problem = _Kept(), ""
     for attempt in range(_TRIES):
-        time.sleep(attempt)
+        time.sleep(0 if kept.is_damaged else attempt)
+        kept = _Kept()
         try:
             with (
                 place.ask("GET", _NO_BODY) as answer,
@@ -214,12 +199,10 @@ def _fetch(place: _Place, folder: Path) -> _Kept:
             if error.code == http.HTTPStatus.NOT_FOUND:
                 return kept
             problem = f"HTTP {error.code}"
-        except (RequestError, *_BROKEN) as error:
+        except _BROKEN as error:
             problem = str(error) or repr(error)
-            kept.is_damaged = not isinstance(error, (RequestError, OSError))
-        kept.wheels.clear()
-        if kept.is_damaged:
-            break
+            kept.is_damaged = not isinstance(error, _NO_ANSWER)
+    kept.wheels.clear()
     same = " for the same versions" if kept.versions else ""
     log(f"the wheels of an earlier attempt cannot be used: {problem}. pip asks the index{same}")
     return kept
