@@ -34,6 +34,8 @@ class Installation:
     verb: str = "install"
     may_fail: bool = False
     """Another installation stands in for it."""
+    key: str = ""
+    """Of all that decides over what it brings; empty where files of the source take part."""
 
 
 def installations(job: Job, work: Path) -> list[Installation]:

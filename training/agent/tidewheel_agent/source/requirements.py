@@ -111,7 +111,8 @@ class _Pip:
 
         return Script(
             [*self.program, wanted.verb, *self.flags, *wanted.arguments],
-            environment=self.variables,
+            # By this name one machine keeps whole environments (emulators/environments).
+            environment={**self.variables, "TIDEWHEEL_REQUIREMENTS": wanted.key},
             directory=self.directory,
             on_line=read,
             show=lambda line: _without_noise(line, self.hidden),

@@ -41,6 +41,10 @@ _TRIES = 3
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9._+!-]+")
 _WHEEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\.whl")
 _INDEX = re.compile(r"\s*(-i|-f|--(extra-)?index-url|--find-links|--trusted-host|--\w+-binary)\b")
+_LOCAL = re.compile(
+    r"(-e\b|--editable|(--find-links|-f)[ =]+(?!https?:)|[./~]|file:)|.*@\s*file:", re.IGNORECASE
+)
+_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _REPORTS_SINCE = 23
 """pip's first version whose `--report` is as documented."""
 _DIGEST_HEADER = "x-amz-content-sha256"
@@ -91,6 +95,7 @@ def install_with_wheels(
 
     `install` returns whether all went well at once. What goes wrong with wheels is logged.
     """
+    wanted = replace(wanted, key=_key(wanted, environment))
     place = _place(wanted, environment)
     if place is None:
         install(wanted)
@@ -137,13 +142,12 @@ def _install_from_index(
 def _place(wanted: Installation, environment: Mapping[str, str]) -> _Place | None:
     """None where nothing is kept: here, or of such requirements."""
     region, _, uri = environment.get(VARIABLE, "").partition(" ")
-    if not uri or wanted.arguments[:1] != ("-r",) or not _pip_reports():
+    if not uri or not wanted.key or not _pip_reports():
         return None
     lines = requirement_lines(Path(wanted.arguments[1]))
     if any("--hash" in line for line in lines):
         return None  # Constraints would need hashes too, and these are the same packages anyway.
-    path = f"/{uri.removeprefix('s3://')}{_key(lines, environment)}.tar"
-    return _Place(region, path, lines, environment)
+    return _Place(region, f"/{uri.removeprefix('s3://')}{wanted.key}.tar", lines, environment)
 
 
 def _pip_reports() -> bool:
@@ -158,12 +162,16 @@ def _pip_reports() -> bool:
     return int(importlib.metadata.version("pip").partition(".")[0]) >= _REPORTS_SINCE
 
 
-def _key(lines: list[str], environment: Mapping[str, str]) -> str:
+def _key(wanted: Installation, environment: Mapping[str, str]) -> str:
     """Of the requirements, pip's settings, and the image: its Python, system and packages."""
+    lines = requirement_lines(Path(wanted.arguments[1])) if wanted.arguments[0] == "-r" else []
+    if not lines or any(_LOCAL.match(line) for line in lines):
+        return ""
+    variables = set(_VARIABLE.findall("\n".join(lines)))
     settings = sorted(
         (name, value)
         for name, value in environment.items()
-        if name.startswith("PIP_") or name == "TIDEWHEEL_INDEX_URL"
+        if name.startswith(("PIP_", "UV_")) or name in {*variables, "TIDEWHEEL_INDEX_URL"}
     )
     packages = sorted(
         name
@@ -242,8 +250,8 @@ def _keep(
     """Raises what requests and files do."""
     installed = json.loads((folder / _REPORT).read_text(encoding="utf-8"))["install"]
     sources = [_source(each) for each in installed]
-    if not sources or None in sources:
-        return  # Nothing came from elsewhere, or some of it from the source, which may change.
+    if not sources:
+        return
     listed = folder / "listed.txt"
     indexes = [line for line in place.lines if _INDEX.match(line)]
     listed.write_text("".join(f"{line}\n" for line in [*indexes, *sources]))
@@ -268,18 +276,15 @@ def _keep(
     log(f"kept {len(installed)} versions and {len(found)} wheels for later attempts ({size})")
 
 
-def _source(installed: Mapping[str, Any]) -> str | None:
-    """A requirement of exactly that; None for a folder or file of the source.
+def _source(installed: Mapping[str, Any]) -> str:
+    """A requirement of exactly that.
 
     By the version, not by the address: pip finds in its cache what it has built for it.
     """
     name, came = installed["metadata"]["name"], installed["download_info"]
-    url = str(came["url"])
-    if url.startswith("file:"):
-        return None
     if (repository := came.get("vcs_info")) is not None:
-        return f"{name} @ {repository['vcs']}+{url}@{repository['commit_id']}"
-    return f"{name} @ {url}" if installed["is_direct"] else _version(installed)
+        return f"{name} @ {repository['vcs']}+{came['url']}@{repository['commit_id']}"
+    return f"{name} @ {came['url']}" if installed["is_direct"] else _version(installed)
 
 
 def _version(installed: Mapping[str, Any]) -> str:

@@ -82,30 +82,48 @@ def test_wheels_beyond_the_bound_are_refused(
         unpack(WHOLE, tmp_path)
 
 
-def place(file: Path, **environment: str) -> wheels._Place | None:
-    given = {wheels.VARIABLE: "us-east-1 s3://bucket/digits/wheels/", **environment}
-    return wheels._place(Installation("requirements.txt", ("-r", str(file))), given)
-
-
-def path_of(file: Path, **environment: str) -> str:
-    found = place(file, **environment)
-    assert found is not None
-    return found.path
+def key_of(file: Path, **environment: str) -> str:
+    return wheels._key(Installation("requirements.txt", ("-r", str(file))), environment)
 
 
 def test_the_key_names_all_that_decides(tmp_path: Path) -> None:
     file, included = tmp_path / "requirements.txt", tmp_path / "base.txt"
     file.write_text("-r base.txt\n")
     included.write_text("a\n")
-    before = path_of(file)
-    assert before.startswith("/bucket/digits/wheels/")
-    assert path_of(file, LR="3") == before
-    assert path_of(file, PIP_EXTRA_INDEX_URL="https://other") != before
-    included.write_text("a==2\n")
-    assert path_of(file) != before
-    included.write_text(f"a==1 --hash=sha256:{DIGEST}\n")
-    assert place(file) is None
-    assert wheels._place(Installation("the source", (".",)), {}) is None
+    before = key_of(file)
+    assert key_of(file, LR="3") == before != ""
+    assert key_of(file, PIP_EXTRA_INDEX_URL="https://other") != before
+    included.write_text("a==2  # the second\n")
+    second = key_of(file)
+    assert second != before
+    included.write_text("a==2\n-r requirements.txt\n")
+    assert key_of(file) not in (before, second)
+    included.write_text("a @ https://host/${NAME}.whl\n")
+    assert key_of(file, NAME="a") != key_of(file, NAME="b")
+
+
+@pytest.mark.parametrize(
+    "line", ["./a", "-e .", "a @ file:///a", "--find-links wheels", "-f=wheels", "/a/b.whl"]
+)
+def test_files_of_the_source_have_no_key(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"b\n{line}\n")
+    assert key_of(file) == ""
+    file.write_text("b\n--find-links https://host/wheels\n")
+    assert key_of(file) != ""
+    assert wheels._key(Installation("the source", (".",)), {}) == ""
+
+
+def test_where_hashes_are_required_nothing_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    given = {wheels.VARIABLE: "us-east-1 s3://bucket/digits/wheels/"}
+    wanted = Installation("requirements.txt", ("-r", str(file)), key="0a1b")
+    file.write_text("a==1\n")
+    found = wheels._place(wanted, given)
+    assert found is not None
+    assert found.path == "/bucket/digits/wheels/0a1b.tar"
+    file.write_text(f"a==1 --hash=sha256:{DIGEST}\n")
+    assert wheels._place(wanted, given) is None
 
 
 @pytest.mark.parametrize(
@@ -118,11 +136,11 @@ def test_the_key_names_all_that_decides(tmp_path: Path) -> None:
             True,
             "a @ git+https://host/a@0a1b",
         ),
-        ({"url": "file:///opt/ml/code/a", "dir_info": {}}, True, None),
+        ({"url": "file:///image/a-1.0.whl", "archive_info": {}}, False, "a==1.0"),
     ],
 )
 def test_what_was_installed_has_its_source(
-    came: dict[str, Any], is_direct: bool, source: str | None
+    came: dict[str, Any], is_direct: bool, source: str
 ) -> None:
     metadata = {"name": "a", "version": "1.0"}
     each = {"metadata": metadata, "download_info": came, "is_direct": is_direct}
