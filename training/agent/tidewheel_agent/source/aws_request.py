@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 _METADATA = "http://169.254.169.254"
 _CONTAINER = "http://169.254.170.2"
 _TIMEOUT_SECONDS = 10.0
+_TIMEOUT_SECONDS_OF_FILES = 60.0
 
 
 class RequestError(Exception):
@@ -65,7 +66,8 @@ def send(
     url = f"{asked.endpoint}{asked.path}{'?' if asked.query else ''}{asked.query}"
     body = file if file is not None else None if asked.method == "GET" else asked.body
     request = urllib.request.Request(url, data=body, headers=headers, method=asked.method)
-    answer: HTTPResponse = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)
+    seconds = _TIMEOUT_SECONDS if file is None else _TIMEOUT_SECONDS_OF_FILES
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=seconds)
     return answer
 
 

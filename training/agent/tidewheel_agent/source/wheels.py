@@ -106,6 +106,7 @@ def install_with_wheels(
     if kept.wheels and install(_of_wheels(wanted, kept, folder)):
         shutil.rmtree(folder, ignore_errors=True)
         return
+    kept.is_damaged |= bool(kept.wheels)
     recorded = ("--report", str(folder / _REPORT), "--cache-dir", str(folder / "cache"))
     is_whole = _install_from_index(
         replace(wanted, arguments=(*wanted.arguments, *recorded)), kept, folder, install
@@ -153,11 +154,7 @@ def _place(wanted: Installation, environment: Mapping[str, str]) -> _Place | Non
 def _pip_reports() -> bool:
     """False for uv, and on one machine, where whole environments are kept by a pip of its own."""
     found = importlib.util.find_spec("pip")
-    if (
-        found is None
-        or found.origin is None
-        or not (Path(found.origin).with_name("_internal").is_dir())
-    ):
+    if found is None or not Path(found.origin or "pip").with_name("_internal").is_dir():
         return False
     return int(importlib.metadata.version("pip").partition(".")[0]) >= _REPORTS_SINCE
 
