@@ -88,11 +88,13 @@ const SAVED = [`${OWN}/runs/*/checkpoints/*`, `${OWN}/runs/*/models/*`];
 /** Folders of the pipeline in the bucket of another region. */
 const COPIED = [`${OWN}/dataset/*`, `${OWN}/sources/*`, `${OWN}/runs/*`];
 const SAVE = ['PutObject', 'DeleteObject', 'AbortMultipartUpload'];
+const keepWheels = allow.onObjects(['PutObject', 'PutObjectTagging'], `${OWN}/wheels/*`);
 
 const trainingPolicy = policyOf([
   ...readCodeAndData,
   ...asValues([
     allow.onObjects(SAVE, ...SAVED),
+    keepWheels,
     // An attempt in another region reads and saves in the bucket there.
     allow.listBucketElsewhere,
     allow.readObjectsElsewhere(...COPIED, AGENT),
@@ -121,6 +123,7 @@ const hostPolicy = policyOf([
       `${OWN}/runs/*/attempts/*/hosts/*`,
       `${OWN}/runs/*/attempts/*/rendezvous/*`,
     ),
+    keepWheels,
     allow.statement('logs', ['CreateLogStream', 'PutLogEvents'], [arnOf('HostLogGroup')]),
   ]),
 ]);

@@ -309,7 +309,13 @@ const modelFolder = (framework: unknown, { fills }: ScriptFacts): Table =>
     ? { arguments: ['--model_dir', '${model}', HYPERPARAMETERS] }
     : {};
 
-/** Values that the declaration refuses are left out, each with its row. */
+const SECRET =
+  /(^|[_-])(secret|passw(or)?d|(api|secret|access|private)[_-]?key|(hub|hf|auth|access|api)[_-]?token)$/i;
+const NO_SECRET = cannot(
+  'every reader of a run sees it: put what it opens into a channel first, a gated model too; wandb sync sends offline runs',
+);
+
+/** Secrets and values that the declaration refuses are left out, each with its row. */
 function valuesOf(job: FoundJob): Part {
   const rows: JobRow[] = [];
   const given: readonly (readonly [field: string, values: Table, written: (value: unknown) => unknown])[] = [
@@ -317,19 +323,22 @@ function valuesOf(job: FoundJob): Part {
     ['environment', entriesOf(job.request['Environment']), literal],
   ];
   const parts = given.map(([field, values, written]) => {
+    const theirs = (field === 'environment' && job.words.get('Environment')) || field;
     const taken = Object.entries(values).filter(([name, value]) => {
-      const tell = (line: Line) => rows.push(rowOf(`${field}: ${name}`, value, line));
+      const isSecret = SECRET.test(name) || (field === 'environment' && /token$/i.test(name));
+      const tell = (line: Line) => rows.push(rowOf(`${theirs}: ${name}`, isSecret ? '…' : value, line));
       const unread = unreadAt(value);
       const read = check(
         trainingSchema,
         { strategy: 'single', [field]: { [name]: checked(written(value)) } },
         'hidden',
       );
-      if (unread !== undefined) tell({ verdict: 'unread', ours: `training.${field}`, why: '' });
+      if (isSecret) tell(NO_SECRET);
+      else if (unread !== undefined) tell({ verdict: 'unread', ours: `training.${field}`, why: '' });
       else if (!read.ok) tell(cannot(read.problems.map(({ message }) => message).join('; ')));
-      return unread === undefined && read.ok;
+      return !isSecret && unread === undefined && read.ok;
     });
-    if (taken.length > 0) rows.push(rowOf(field, Object.fromEntries(taken), same(`training.${field}`)));
+    if (taken.length > 0) rows.push(rowOf(theirs, Object.fromEntries(taken), same(`training.${field}`)));
     return [field, Object.fromEntries(taken.map(([name, value]) => [name, written(value)]))] as const;
   });
   return { parts: Object.fromEntries(parts.filter(([, values]) => Object.keys(values).length > 0)), rows };

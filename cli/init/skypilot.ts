@@ -76,7 +76,7 @@ class Task {
 function jobOfTask(given: Table, origin: string, names: readonly string[]): FoundJob {
   const task = new Task();
   task.take(given);
-  const environment = environmentOf(given['envs'], task);
+  const environment = environmentOf(given['envs']);
   const workdir = asText(given['workdir']);
   if (given['workdir'] !== undefined && (workdir === undefined || !isHere(workdir, names)))
     task.tell('workdir', given['workdir'], cannot('it is not here: run tidewheel init where it is'));
@@ -110,18 +110,14 @@ function jobOfTask(given: Table, origin: string, names: readonly string[]): Foun
   };
 }
 
-const GIVEN_LATER: Line = { verdict: 'unread', ours: 'training.environment', why: '' };
-const NO_SECRET = cannot('every reader of a run sees its environment: keep secrets out of it');
-
-function environmentOf(envs: unknown, task: Task): Table {
-  const taken = Object.entries(asTable(envs)).filter(([name, value]) => {
-    const isSecret = /TOKEN|SECRET|PASSWORD|API_?KEY/i.test(name);
-    const isLater = value === null || value === '';
-    if (isSecret || isLater) task.tell(`envs: ${name}`, '…', isSecret ? NO_SECRET : GIVEN_LATER);
-    return !isSecret && !isLater;
-  });
-  return Object.fromEntries(taken.map(([name, value]) => [name, String(value)]));
-}
+/** One without a value gets it when the task is started. */
+const environmentOf = (envs: unknown): Table =>
+  Object.fromEntries(
+    Object.entries(asTable(envs)).map(([name, value]) => [
+      name,
+      value === null || value === '' ? { $unread: '…', line: 'given later' } : String(value),
+    ]),
+  );
 
 const frameworkIn = (given: Table): string => {
   const text = `${asText(given['setup'])}\n${asText(given['run'])}`;

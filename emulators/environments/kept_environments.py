@@ -11,7 +11,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -23,66 +22,17 @@ from layer import Below, add_programs, make_layer, put_below, read_below, site_p
 
 MOST_BYTES = 10 * 1024**3
 COMPLETE = "complete.json"
-FILLING = "TIDEWHEEL_FILLING"
-"""Set for the installer. Over a host's environment its `pip` is that host's: it would wait here."""
 _USERS = "users"
 _CACHE = ".fetched"
 _CACHE_SECONDS = 86_400
 _FLAGS = ("--no-input", "--disable-pip-version-check")
-_VALUED_FLAGS = ("--progress-bar", "--retries", "-r", "--requirement")
-_INCLUDE = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>[^\s#]+)")
-_LOCAL = re.compile(r"^\s*(-e\b|--editable|--find-links|-f\b|[./~]|file:)|@\s*file:", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
-
-
-def requirements_of(arguments: Sequence[str], environment: Mapping[str, str]) -> bytes | None:
-    """All that decides what `pip install -r FILE` brings; None for any other command, and where
-    files beside the requirements take part."""
-    command, *words = [*arguments, ""]
-    named: list[Path] = []
-    waiting = [word for word in words if word]
-    while waiting:
-        word = waiting.pop(0)
-        if word in _VALUED_FLAGS and waiting:
-            value = waiting.pop(0)
-            named += [Path(value)] if word in ("-r", "--requirement") else []
-        elif word not in _FLAGS:
-            return None
-    if command != "install" or len(named) != 1:
-        return None
-    try:
-        lines = _lines(named[0], set())
-    except (OSError, UnicodeDecodeError):
-        return None
-    if any(_LOCAL.search(line) for line in lines):
-        return None
-    variables = set(_VARIABLE.findall("\n".join(lines)))
-    settings = {
-        name: value
-        for name, value in environment.items()
-        if name.startswith(("PIP_", "UV_")) or name in variables
-    }
-    return json.dumps([lines, sorted(settings.items())]).encode()
-
-
-def _lines(file: Path, seen: set[Path]) -> list[str]:
-    """With those of the files that it includes."""
-    if file.resolve() in seen:
-        return []
-    seen.add(file.resolve())
-    found: list[str] = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        found.append(line)
-        if (include := _INCLUDE.match(line)) and "://" not in include["file"]:
-            found += _lines(file.parent / include["file"], seen)
-    return found
 
 
 def install_kept(
-    host: Path, requirements: bytes, arguments: Sequence[str], environment: Mapping[str, str]
+    host: Path, requirements: str, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> int:
     """Puts the environment of the requirements below the host's. pip's exit code."""
-    folder, code = _kept(host, read_below(host), requirements, arguments, environment)
+    folder, code = _kept(host, read_below(host), requirements.encode(), arguments, environment)
     if code != 0:
         return code
     put_below(host, "tidewheel-a-requirements.pth", [str(site_packages(folder))])
@@ -162,7 +112,6 @@ def _fill(
     # The installer holds the lock too: a new environment is not begun while it still writes.
     installer = [str(folder / "bin" / "python"), "-m", "pip", *arguments]
     variables = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
-    variables[FILLING] = "1"
     # An attempt that is cut short leaves what it has fetched to the next one.
     cache = folder.with_suffix(_CACHE)
     variables.setdefault("PIP_CACHE_DIR", str(cache))

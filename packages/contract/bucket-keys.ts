@@ -101,6 +101,8 @@ export const bucketKeys = {
   currentModel: (pipeline: string) => `${pipeline}/models/current.json`,
   /** One source, packed: nothing but `SOURCE_FILE` lies here, so that it can be a training channel. */
   packedSource: (pipeline: string, digest: string) => `${pipeline}/sources/${digest}/`,
+  /** What attempts have installed, for later ones; the agent names each by all that decides over it. */
+  wheels: (pipeline: string) => `${pipeline}/wheels/`,
   /** Which packed source all attempts of a run train with. */
   pinnedSource: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/source.json`,
   /** Nothing but the agent's files lies here, so that it can be a training channel. */

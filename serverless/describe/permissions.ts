@@ -185,7 +185,8 @@ export const installFromRepository = [
 ];
 
 const PULL = ['BatchCheckLayerAvailability', 'GetDownloadUrlForLayer', 'BatchGetImage'];
-const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:repository/*`);
+/** ECR has no other resources; IAM counts characters (policy-size.cjs). */
+const repositoriesOf = (account: string) => sub(`arn:\${AWS::Partition}:ecr:*:${account}:*`);
 const OF_AWS_AND_OWN = [
   ...['${AWS::AccountId}', ...CONTAINER_ACCOUNTS].map(repositoriesOf),
   // AWS's sagemaker-xgboost and sagemaker-scikit-learn lie in more accounts than a policy has room for.

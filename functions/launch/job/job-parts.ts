@@ -48,6 +48,8 @@ export interface JobInput {
   /** The data bucket, from which job names derive; absent if it is `bucket`. */
   readonly dataBucket?: string | undefined;
   readonly region: string;
+  /** The data bucket's region; absent if it is `region`. */
+  readonly dataRegion?: string | undefined;
   /** Key prefix of the agent's files, `bucketKeys.agent(digest)`. */
   readonly agentPrefix: string;
   /** Digest of the pinned source; absent if the source is in another bucket and is used unpacked. */
@@ -158,13 +160,19 @@ function processesOf({ declaration: { training }, placement }: JobInput): number
   return training.processesPerHost ?? Math.max(1, placement.topology.acceleratorsPerNode);
 }
 
-/** Address of the package index, and what gives its credentials. Only the container reads them. */
-function environmentOf({ declaration, placement }: JobInput): Record<string, string> {
+/**
+ * What only the container reads: the package index, what gives its credentials, and where wheels are kept. These are in
+ * the data bucket for all regions, so that no attempt of a run installs others.
+ */
+function environmentOf(input: JobInput): Record<string, string> {
+  const { declaration, placement } = input;
   const { packageIndex, model = 'required' } = declaration.training;
+  const wheels = s3Uri(input.dataBucket ?? input.bucket, bucketKeys.wheels(declaration.name));
   const [url, arn] = packageIndex ? [indexUrl(packageIndex), indexCredentialsArn(packageIndex)] : [];
   return {
     TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
     TIDEWHEEL_MODEL: model,
+    TIDEWHEEL_WHEELS: `${input.dataRegion ?? input.region} ${wheels}`,
     ...(url !== undefined && { TIDEWHEEL_INDEX_URL: url }),
     ...(arn !== undefined && { TIDEWHEEL_INDEX_SECRET: arn }),
   };

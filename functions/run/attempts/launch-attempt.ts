@@ -273,7 +273,7 @@ async function prepareAs(
     ),
     placement: attempt.placement,
     bucket: otherRegion?.region.store.bucket ?? deps.store.bucket,
-    ...(otherRegion !== undefined && { dataBucket: deps.store.bucket }),
+    ...(otherRegion !== undefined && { dataBucket: deps.store.bucket, dataRegion: deps.region }),
     region: otherRegion?.region.name ?? deps.region,
     agentPrefix,
     sourceDigest: source,

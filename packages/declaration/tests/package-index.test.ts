@@ -17,6 +17,7 @@ it('a package index reaches the agent alone', () => {
     TIDEWHEEL_MODEL: 'required',
     TIDEWHEEL_INDEX_URL: index.url,
     TIDEWHEEL_INDEX_SECRET: index.secret,
+    TIDEWHEEL_WHEELS: expect.any(String),
   });
   expect(JSON.stringify(rest)).not.toContain('packages.example.com');
 });

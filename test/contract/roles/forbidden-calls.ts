@@ -111,6 +111,13 @@ export const FORBIDDEN_TO_SCRIPTS: readonly Call[] = [
       ]),
     ),
   ),
+  ...['other', 'digits-2', 'a/digits'].flatMap((pipeline) =>
+    ['PutObject', 'PutObjectTagging', 'GetObject'].map((name) =>
+      object(`s3:${name}`, `${bucketKeys.wheels(pipeline)}0a1b.tar`),
+    ),
+  ),
+  object('s3:DeleteObject', `${bucketKeys.wheels('digits')}0a1b.tar`),
+  object('s3:PutObjectTagging', `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   read(`${bucketKeys.incoming('other')}0001.png`),
   read(`${bucketKeys.shards('other', 'other-000001')}shard-000000.tar`),
   read(`${bucketKeys.attempt('other', 'other-000001', 1)}job.json`),

@@ -19,6 +19,11 @@ import {
 } from './call-words.ts';
 import { attempt, onEc2 } from './calls.ts';
 
+/** The agent's own request after an installation. */
+const KEEPS_WHEELS = ['PutObject', 'PutObjectTagging', 'GetObject'].map((name) =>
+  object(`s3:${name}`, `${bucketKeys.wheels('digits')}0a1b.tar`),
+);
+
 /** What the containers do: SageMaker reads and writes with this role, and so does the user's script. */
 export const TRAINING_CALLS: readonly Call[] = [
   listsAway,
@@ -36,6 +41,7 @@ export const TRAINING_CALLS: readonly Call[] = [
     object(`s3:${name}`, `${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   ),
   write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
+  ...KEEPS_WHEELS,
   {
     action: 'logs:PutLogEvents',
     resource: regional('logs', 'log-group:/aws/sagemaker/TrainingJobs:log-stream:x/algo-1'),
@@ -80,4 +86,5 @@ export const HOST_CALLS: readonly Call[] = [
   read(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   write(`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`),
   write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
+  ...KEEPS_WHEELS,
 ];

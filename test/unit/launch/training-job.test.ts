@@ -22,7 +22,11 @@ describe('buildTrainingJob', () => {
     const made = request(launch());
     expect(made.EnableManagedSpotTraining).toBe(true);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600, MaxWaitTimeInSeconds: 7_200 });
-    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '1', TIDEWHEEL_MODEL: 'required' });
+    expect(made.Environment).toEqual({
+      TIDEWHEEL_SPOT: '1',
+      TIDEWHEEL_MODEL: 'required',
+      TIDEWHEEL_WHEELS: 'us-east-1 s3://tw-data/digits/wheels/',
+    });
   });
 
   it('leaves the wait limit out on demand', () => {
@@ -33,7 +37,11 @@ describe('buildTrainingJob', () => {
     );
     expect(made.EnableManagedSpotTraining).toBe(false);
     expect(made.StoppingCondition).toEqual({ MaxRuntimeInSeconds: 3_600 });
-    expect(made.Environment).toEqual({ TIDEWHEEL_SPOT: '0', TIDEWHEEL_MODEL: 'required' });
+    expect(made.Environment).toEqual({
+      TIDEWHEEL_SPOT: '0',
+      TIDEWHEEL_MODEL: 'required',
+      TIDEWHEEL_WHEELS: 'us-east-1 s3://tw-data/digits/wheels/',
+    });
   });
 
   it('writes models under the customer key', () => {

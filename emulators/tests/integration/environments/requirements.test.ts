@@ -53,14 +53,19 @@ const pipArguments = (file: string) => [
   '-r',
   file,
 ];
-const environment = () => ({ PATH: '/usr/bin:/bin', PIP_INDEX_URL: indexUrl, HOME: folder });
+const environment = (name: string) => ({
+  PATH: '/usr/bin:/bin',
+  PIP_INDEX_URL: indexUrl,
+  HOME: folder,
+  TIDEWHEEL_REQUIREMENTS: name,
+});
 async function requirements(text: string): Promise<string> {
   const file = path.join(folder, `requirements-${requested.length}-${hosts}.txt`);
   await writeFile(file, text);
   return file;
 }
 const install = async (python: string, text: string): Promise<string> => {
-  const { stdout } = await run(python, pipArguments(await requirements(text)), { env: environment() });
+  const { stdout } = await run(python, pipArguments(await requirements(text)), { env: environment(text) });
   return stdout;
 };
 const numpyOf = async (python: string): Promise<string> =>
@@ -101,18 +106,21 @@ test('an environment over another one is filled', async () => {
   expect(await numpyOf(over)).toBe('0.0.1');
 });
 
-test('another index or another pin is another environment', async () => {
+test('what the agent names otherwise is another environment', async () => {
   const before = (await readdir(environments())).length;
   await install(await newHost(), 'kept');
+  const python = await newHost();
   const file = await requirements('kept');
-  await run(await newHost(), pipArguments(file), { env: { ...environment(), PIP_NO_CACHE_DIR: '1' } });
+  await run(python, pipArguments(file), { env: environment('kept by another index') });
+  expect((await readdir(environments())).length).toBe(before + 4);
+  await run(python, pipArguments(file), { env: environment('') });
   expect((await readdir(environments())).length).toBe(before + 4);
 });
 
 test('an installation that was killed is made again', async () => {
   const file = await requirements('kept==1.0\nslow==1.0');
   // pip keeps nothing of an index without TLS that it does not trust.
-  const env = { ...environment(), PIP_TRUSTED_HOST: '127.0.0.1' };
+  const env = { ...environment('kept and slow'), PIP_TRUSTED_HOST: '127.0.0.1' };
   const options = { env, detached: true, stdio: 'ignore' } as const;
   const killed = spawn(await newHost(), pipArguments(file), options);
   const before = fetched('kept');

@@ -89,6 +89,55 @@ test.skipIf(!hasNamespaces).each(['stays', 'goes', 'moves', 'appears', 'dangles'
   },
 );
 
+/** Runs the words as a user without rights, whose files are this one's. */
+const AS_ANOTHER = `
+import ctypes, os, pathlib, sys
+user, group = os.getuid(), os.getgid()
+assert ctypes.CDLL(None).unshare(0x10000000) == 0
+pathlib.Path("/proc/self/setgroups").write_text("deny")
+pathlib.Path("/proc/self/uid_map").write_text(f"1000 {user} 1")
+pathlib.Path("/proc/self/gid_map").write_text(f"1000 {group} 1")
+os.execv(sys.argv[1], sys.argv[1:])
+`;
+
+test.skipIf(!hasNamespaces)('a host without root has its own /opt/ml', async () => {
+  const python = projectPython();
+  const started = ['-c', AS_ANOTHER, python, '-c', `import os\nassert os.getuid() == 1000${CHANGED}`];
+  const written = await promisify(execFile)(python, [...started, 'stays', folder], {
+    cwd: path.join(import.meta.dirname, '../../../sagemaker/hosts'),
+  });
+  expect(written.stdout.trim()).toBe("['checkpoints'] []");
+});
+
+/** Saves where it always does, waits for the other, and says what lies there. */
+const SAVES = `
+import os, pathlib, sys, time
+mine, other = sys.argv[1:]
+folder = pathlib.Path("/opt/ml/checkpoints")
+folder.mkdir()
+(folder / pathlib.Path(mine).name).touch()
+pathlib.Path(mine).touch()
+while not os.path.exists(other): time.sleep(0.02)
+print(os.listdir(folder))
+`;
+
+test.skipIf(!hasNamespaces)('two runs at the literal path see only their own', async () => {
+  const flags = ['one', 'other'].map((name) => path.join(folder, name));
+  const saved = flags.map(async (mine, index) => {
+    const base = path.join(folder, `base-${index}`);
+    await mkdir(base);
+    const host = startHost(projectPython(), {
+      command: [projectPython(), '-c', SAVES, mine, flags[1 - index] ?? ''],
+      environment: { TMPDIR: folder },
+      directory: folder,
+      optMl: base,
+    });
+    host.stderr.resume();
+    return (await text(host.stdout)).trim();
+  });
+  expect(await Promise.all(saved)).toEqual(["['one']", "['other']"]);
+});
+
 test('without them its own folder stands for /opt/ml', async () => {
   expect(await canShowOptMl(withoutNamespaces, folder)).toBe(false);
   const base = path.join(folder, 'not seen');

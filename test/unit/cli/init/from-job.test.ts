@@ -158,6 +158,29 @@ it('what a declaration refuses is left out and named', () => {
   ]);
 });
 
+it('secrets are left out, and no line has them', () => {
+  const made = partsFor({
+    Environment: { HF_TOKEN: 'hush', WANDB_API_KEY: 'hush', TOKENIZERS_PARALLELISM: 'false' },
+    HyperParameters: {
+      hub_token: '"hush"',
+      pad_token: '"</s>"',
+      max_tokens: '3',
+      sagemaker_program: '"t.py"',
+    },
+  });
+  expect(made.training).toMatchObject({
+    environment: { TOKENIZERS_PARALLELISM: 'false' },
+    hyperparameters: { pad_token: '</s>', max_tokens: 3 },
+  });
+  expect(JSON.stringify(made)).not.toContain('hush');
+  const secrets = made.rows.filter(({ why }) => why.startsWith('every reader of a run sees it'));
+  expect(secrets.map(({ theirs }) => theirs)).toEqual([
+    'hyperparameters: hub_token',
+    'environment: HF_TOKEN',
+    'environment: WANDB_API_KEY',
+  ]);
+});
+
 /** An archive that Python writes by these statements. */
 function archiveOf(folder: string, statements: string): string {
   const file = path.join(folder, 'sourcedir.tar.gz');

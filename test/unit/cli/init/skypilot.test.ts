@@ -107,12 +107,12 @@ describe('a SkyPilot task', () => {
   it('names each line that does not map', async () => {
     const { rows } = await taskIn(TASK);
     expect(namesOf(rows, 'cannot')).toEqual([
-      'envs: HF_TOKEN',
       'file_mounts: /gone',
       'setup, line 4',
       'setup, line 5',
       'resources.ports',
       'resources.infra',
+      'envs: HF_TOKEN',
     ]);
     expect(rows.map(({ theirs }) => theirs)).toEqual(
       expect.arrayContaining(['setup, line 1', 'run, line 1', 'file_mounts: /out']),

@@ -16,6 +16,7 @@ from ..log import log
 
 _FILE = "requirements.txt"
 _BUILT = re.compile(r"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
+_INCLUDE = re.compile(r"(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>\S+)")
 _ITSELF = "the package of the source"
 
 
@@ -30,6 +31,11 @@ class Installation:
     """That it names; more come with them."""
     is_needed: bool = True
     """Else a failure is logged, and the script starts: modules of the source are found in it."""
+    verb: str = "install"
+    may_fail: bool = False
+    """Another installation stands in for it."""
+    key: str = ""
+    """Of all that decides over what it brings; empty where files of the source take part."""
 
 
 def installations(job: Job, work: Path) -> list[Installation]:
@@ -48,26 +54,36 @@ def _requirements(job: Job) -> Path | None:
     places = [job.code_dir / _FILE]
     if not job.script.command:
         places.append((job.code_dir / job.program).parent / _FILE)
-    listed = [place for place in dict.fromkeys(places) if _listed(place)]
+    listed = [place for place in dict.fromkeys(places) if requirement_lines(place)]
     for other in listed[1:]:
         log(f"{_name(other, job.code_dir)} is not installed: the source's own {_FILE} is")
     return listed[0] if listed else None
 
 
 def _of_file(file: Path, source: Path) -> Installation:
-    return Installation(_name(file, source), ("-r", str(file)), packages=len(_listed(file)))
+    return Installation(
+        _name(file, source), ("-r", str(file)), packages=len(requirement_lines(file))
+    )
 
 
 def _name(file: Path, source: Path) -> str:
     return file.relative_to(source).as_posix()
 
 
-def _listed(file: Path) -> list[str]:
+def requirement_lines(file: Path, *, within: tuple[Path, ...] = ()) -> list[str]:
+    """Those of the files that it includes too, without comments."""
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    return [line for line in lines if re.sub(r"(^|\s)#.*", "", line).strip()]
+    found: list[str] = []
+    for line in (re.sub(r"(^|\s)#.*", "", each).strip() for each in lines):
+        include = _INCLUDE.match(line)
+        included = (file.parent / include["file"]).resolve() if include else file
+        if included not in (file, *within):
+            found += requirement_lines(included, within=(file, *within))
+        found += [line] if line else []
+    return found
 
 
 def _project(file: Path) -> dict[str, Any] | None:

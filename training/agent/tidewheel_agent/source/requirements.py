@@ -19,8 +19,10 @@ from ..configuration.settings import ConfigurationError
 from ..log import log, redact
 from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
+from .aws_request import RequestError
 from .packages import Installation, installations
-from .secrets_manager import SecretError, read_secret, read_token
+from .secrets_manager import read_secret, read_token
+from .wheels import install_with_wheels
 
 _ATTEMPTS = 3
 _NO_INDEX = re.compile(
@@ -75,35 +77,42 @@ def install_requirements(
         return
     index, hidden = installer_variables(environment, read_credentials)
     variables = {**environment, **_uv_indexes(environment), **index}
-    pip = _Pip(_installer(environment), variables, job.code_dir, hidden, on_line)
+    pip = _Pip(*_installer(environment), variables, job.code_dir, hidden, on_line)
     deadline = time.monotonic() + limit_seconds
+
+    def install(each: Installation) -> bool:
+        try:
+            return _install(each, pip, limit_seconds, deadline, stopped)
+        except (ConfigurationError, PlatformFailureError) as error:
+            if each.is_needed and not each.may_fail:
+                raise
+            log(str(error) if each.may_fail else f"{error} The script starts all the same.")
+            return False
+
     for each in wanted:
         on_begin(each)
-        try:
-            _install(each, pip, limit_seconds, deadline, stopped)
-        except (ConfigurationError, PlatformFailureError) as error:
-            if each.is_needed:
-                raise
-            log(f"{error} The script starts all the same.")
+        install_with_wheels(each, environment, work, install, keeps=job.is_leader)
 
 
 @dataclass(frozen=True)
 class _Pip:
-    argv: Sequence[str]
+    program: Sequence[str]
+    flags: Sequence[str]
     variables: Mapping[str, str]
     directory: Path
     hidden: Sequence[str]
     on_line: Callable[[str], None]
 
-    def start(self, arguments: Sequence[str], lines: list[str]) -> Script:
+    def start(self, wanted: Installation, lines: list[str]) -> Script:
         def read(line: str) -> None:
             shown = _without(self.hidden, redact(line))
             lines.append(shown)
             self.on_line(shown)
 
         return Script(
-            [*self.argv, *arguments],
-            environment=self.variables,
+            [*self.program, wanted.verb, *self.flags, *wanted.arguments],
+            # By this name one machine keeps whole environments (emulators/environments).
+            environment={**self.variables, "TIDEWHEEL_REQUIREMENTS": wanted.key},
             directory=self.directory,
             on_line=read,
             show=lambda line: _without_noise(line, self.hidden),
@@ -116,22 +125,24 @@ def _install(
     limit_seconds: float,
     deadline: float,
     stopped: Callable[[], bool],
-) -> None:
+) -> bool:
+    """Returns whether the first attempt has done it all. After a stop it has not."""
     code: int | None = None
     lines: list[str] = []
-    attempts = _ATTEMPTS if wanted.is_needed else 1
+    attempts = _ATTEMPTS if wanted.is_needed and not wanted.may_fail else 1
+    doing = wanted.verb if wanted.verb == "install" else "collect"
     for attempt in range(1, attempts + 1):
-        log(f"installing {wanted.name} (attempt {attempt} of {attempts})")
+        log(f"{doing}ing {wanted.name} (attempt {attempt} of {attempts})")
         lines.clear()
-        pip = installer.start(wanted.arguments, lines)
+        pip = installer.start(wanted, lines)
         while code is None and not stopped() and time.monotonic() < deadline:
             code = pip.wait(0.2)
         pip.kill()
         pip.drain()
         if code == 0:
-            log(f"installed {wanted.name}{_already(lines)}")
+            log(f"{doing}ed {wanted.name}{_already(lines)}")
         if code == 0 or stopped():
-            return
+            return code == 0 and attempt == 1
         if code is None:
             _raise_if_platform(wanted.name, lines)
             raise ConfigurationError(
@@ -175,15 +186,15 @@ def _may_be_shown(line: str) -> bool:
     return bool(line.strip()) and not _NOISE.match(line.strip())
 
 
-def _installer(environment: Mapping[str, str]) -> list[str]:
+def _installer(environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """This interpreter's pip, or uv where the environment was made without pip."""
     uv = shutil.which(
         "uv", path=f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
     )
     if importlib.util.find_spec("pip") is None and uv is not None:
-        return [uv, "pip", "install", "--python", sys.executable, "--no-progress"]
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
-    return [*pip, "--progress-bar", "off", "--retries", "5"]
+        return [uv, "pip"], ["--python", sys.executable, "--no-progress"]
+    flags = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "5"]
+    return [sys.executable, "-m", "pip"], flags
 
 
 def _uv_indexes(environment: Mapping[str, str]) -> dict[str, str]:
@@ -229,7 +240,7 @@ def installer_variables(
         return {}, []
     try:
         user, password = read(arn, environment) if arn else ("", "")
-    except SecretError as error:
+    except RequestError as error:
         parameter = "Repository" if _is_repository(arn) else "Secret"
         raise ConfigurationError(
             f"the credentials of the package index cannot be read: {error}. The stack's role "
@@ -247,7 +258,7 @@ def _is_repository(arn: str) -> bool:
 
 
 def read_credentials(arn: str, environment: Mapping[str, str]) -> tuple[str, str]:
-    """User and password; raises SecretError, and ConfigurationError for another form of secret."""
+    """User and password; raises RequestError, and ConfigurationError for another form of secret."""
     if _is_repository(arn):
         return _CODE_ARTIFACT_USER, read_token(arn, environment)
     return _user_and_password(read_secret(arn, environment))

@@ -20,15 +20,14 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from agent_runs import run, wheel
 from sagemaker_host import make_host
 from tidewheel_agent.configuration.settings import ConfigurationError
-from tidewheel_agent.source.requirements import installer_variables, read_credentials
-from tidewheel_agent.source.secrets_manager import (
+from tidewheel_agent.source.aws_request import (
     Credentials,
     Request,
-    SecretError,
-    read_secret,
-    read_token,
+    RequestError,
     signed_headers,
 )
+from tidewheel_agent.source.requirements import installer_variables, read_credentials
+from tidewheel_agent.source.secrets_manager import read_secret, read_token
 
 REPOSITORY = "arn:aws:codeartifact:eu-west-1:111122223333:repository/team/wheels"
 ARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:index-AbCdEf"
@@ -225,7 +224,7 @@ def test_an_index_without_secret_reads_none() -> None:
 )
 def test_the_error_for_unreadable_credentials_holds_the_remedy(arn: str, parameter: str) -> None:
     def refuse(arn: str, environment: Any) -> tuple[str, str]:  # noqa: ANN401
-        raise SecretError("AccessDeniedException")
+        raise RequestError("AccessDeniedException")
 
     environment = {
         "TIDEWHEEL_INDEX_URL": "https://index.example/simple/",
@@ -236,10 +235,10 @@ def test_the_error_for_unreadable_credentials_holds_the_remedy(arn: str, paramet
 
 
 def test_without_credentials_there_is_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidewheel_agent.source.secrets_manager._METADATA", "http://127.0.0.1:9")
-    with pytest.raises(SecretError, match="no AWS credentials"):
+    monkeypatch.setattr("tidewheel_agent.source.aws_request._METADATA", "http://127.0.0.1:9")
+    with pytest.raises(RequestError, match="no AWS credentials"):
         read_secret(ARN, {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
-    with pytest.raises(SecretError, match="not the ARN"):
+    with pytest.raises(RequestError, match="not the ARN"):
         read_secret("my-secret", {})
-    with pytest.raises(SecretError, match="not the ARN"):
+    with pytest.raises(RequestError, match="not the ARN"):
         read_token(ARN, {})
