@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { beforeAll, expect, it } from 'vitest';
 import project from '../../../package.json' with { type: 'json' };
 import { folderOfSuite } from '../../support/folders.ts';
@@ -134,6 +136,23 @@ it('completes verbs and options in bash', async () => {
   expect((await ask('tidewheel data comp', 2)).stdout).toBe('compare compact\n');
   expect((await ask('tidewheel data --dry', 2)).stdout).toBe('--dry-run\n');
   expect((await ask('tidewheel model g', 2)).stdout).toBe('get\n');
+});
+
+it('serves a coding agent over its standard streams', async () => {
+  const api = await startApi(ground(), 'ada');
+  const env = { HOME: folder, TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'abc' };
+  const client = new Client({ name: 'test', version: '1' });
+  const args = [await realpath(program), 'mcp', '--max-usd', '20'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: folder }));
+  try {
+    expect(client.getInstructions()).toContain('planRun');
+    expect((await client.listTools()).tools.length).toBeGreaterThan(30);
+    expect(await client.callTool({ name: 'listRuns', arguments: {} })).toMatchObject({ isError: false });
+    expect(new Set(api.signatures)).toEqual(new Set(['Bearer abc']));
+  } finally {
+    await client.close();
+    api.stop();
+  }
 });
 
 it('calls with a token where one is set', async () => {
