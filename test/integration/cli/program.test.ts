@@ -155,6 +155,47 @@ it('serves a coding agent over its standard streams', async () => {
   }
 });
 
+/** What the line becomes after a tab, in a shell on a terminal of its own. */
+const ZSH = `zmodload zsh/zpty
+zpty shell zsh -f -i
+take() { local part; all=; until [[ $all == *$1* ]]; do zpty -r shell part || break; all+=$part; done }
+zpty -w shell "PS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -D -u; source $1; print IS READY"
+take $'\\nIS READY'
+zpty -w -n shell "$2"$'\\t\\C-a'"print -r -- 'LINE:"$'\\C-e'"'"$'\\n'
+take $'\\nLINE:'
+print -r -- "\${all##*$'\\n'LINE:}"
+zpty -d shell`;
+
+async function isHere(shell: string): Promise<boolean> {
+  return run(shell, ['-c', 'exit']).then(
+    () => true,
+    () => false,
+  );
+}
+
+it.runIf(await isHere('zsh'))(
+  'completes verbs and options in zsh',
+  async () => {
+    const file = path.join(folder, '_tidewheel');
+    await writeFile(file, (await tidewheel(['completion', 'zsh'])).stdout);
+    const ask = async (words: string) =>
+      (await run('zsh', ['-f', '-c', ZSH, 'zsh', file, words])).stdout.trim();
+    expect(await ask('tidewheel wa')).toBe('tidewheel watch');
+    expect(await ask('tidewheel stop --n')).toBe('tidewheel stop --now');
+    expect(await ask('tidewheel model g')).toBe('tidewheel model get');
+  },
+  30_000,
+);
+
+it.runIf(await isHere('fish'))('completes verbs and options in fish', async () => {
+  const { stdout } = await tidewheel(['completion', 'fish']);
+  const ask = async (words: string) =>
+    (await run('fish', ['-c', `${stdout}\ncomplete -C '${words}'`])).stdout;
+  expect(await ask('tidewheel wa')).toBe('watch\tshow a run until it ends\n');
+  expect(await ask('tidewheel stop --n')).toMatch(/^--now\t/);
+  expect(await ask('tidewheel data comp')).toBe('compact\ncompare\n');
+});
+
 it('calls with a token where one is set', async () => {
   const api = await startApi(ground(), 'ada');
   const at = { TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'abc' };
