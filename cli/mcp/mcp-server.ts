@@ -39,16 +39,21 @@ export interface McpOptions {
 
 /** @returns once the client has gone */
 export async function serveMcp(context: Context, options: McpOptions): Promise<void> {
-  const { transport = new StdioServerTransport() } = options;
+  const transport = options.transport ?? standardStreams();
   const mcp = mcpServer(context, options);
   const gone = new Promise<void>((resolve) => {
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
     mcp.server.onclose = resolve;
-    process.stdin.once('end', resolve);
   });
   await mcp.connect(transport);
   await gone;
-  await mcp.close();
+}
+
+/** The SDK does not see that its client has gone without a word. */
+function standardStreams(): Transport {
+  const transport = new StdioServerTransport();
+  process.stdin.once('end', () => void transport.close());
+  return transport;
 }
 
 function mcpServer(context: Context, { maxUsd, ...options }: McpOptions): McpServer {

@@ -50,7 +50,7 @@ function shortened(value: unknown, most: Most): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    ends(Object.entries(value), most.items).map(([name, each]) => [
+    ends(Object.entries(value), MOST_ITEMS).map(([name, each]) => [
       shortText(name, most.length),
       shortened(each, most),
     ]),
