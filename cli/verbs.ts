@@ -26,6 +26,7 @@ export const VERBS = {
   model: () => import('./verbs/model.ts'),
   data: () => import('./verbs/data.ts'),
   page: () => import('./verbs/page.ts'),
+  mcp: () => import('./verbs/mcp.ts'),
   try: () => import('./verbs/try.ts'),
   interrupt: () => import('./verbs/interrupt.ts'),
 } as const satisfies Readonly<Record<string, () => Promise<{ readonly verb: Verb }>>>;

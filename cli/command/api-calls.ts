@@ -47,8 +47,11 @@ const TRIES = 6;
 const FIRST_WAIT_SECONDS = 1;
 const LATER = [429, 500, 502, 503, 504];
 
-export const apiOf = (deployment: Pick<ChosenDeployment, 'apiUrl' | 'region' | 'title'>): Api =>
-  apiOver(signedSend(deployment), deployment.title);
+/** @param headers of each call, beside its own */
+export const apiOf = (
+  deployment: Pick<ChosenDeployment, 'apiUrl' | 'region' | 'title'>,
+  headers: Headers = {},
+): Api => apiOver(withHeaders(signedSend(deployment), headers), deployment.title);
 
 /** Where a person without credentials of AWS calls, and with what (docs/deploy.md#people). */
 export interface TokenAccess {
@@ -57,8 +60,15 @@ export interface TokenAccess {
   readonly token: string;
 }
 
-export const apiWithToken = (access: TokenAccess): Api =>
-  apiOver(tokenSend(access), `deployment at ${access.apiUrl}`);
+export const apiWithToken = (access: TokenAccess, headers: Headers = {}): Api =>
+  apiOver(withHeaders(tokenSend(access), headers), `deployment at ${access.apiUrl}`);
+
+type Headers = Readonly<Record<string, string>>;
+
+const withHeaders =
+  (send: SendCall, more: Headers): SendCall =>
+  (call) =>
+    send({ ...call, headers: { ...call.headers, ...more } });
 
 function apiOver(send: SendCall, title: string): Api {
   const client = createClient(untilTaken(send));

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The project's own folder; undefined where only the built file is there. */
   readonly clone: string | undefined;
+  /** Of each call of the API. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Context extends Surroundings {
@@ -56,9 +58,10 @@ export function contextOf(
     deployment,
     api: once(async () => {
       const access = isNamed(place) ? undefined : tokenAccess(surroundings.environment);
-      if (access === undefined) return naming(apiOf(await deployment()), surroundings.terminal);
+      if (access === undefined)
+        return naming(apiOf(await deployment(), surroundings.headers), surroundings.terminal);
       surroundings.terminal.note(`deployment at ${access.apiUrl}, with the token in TIDEWHEEL_TOKEN`);
-      return naming(apiWithToken(access), surroundings.terminal);
+      return naming(apiWithToken(access, surroundings.headers), surroundings.terminal);
     }),
   };
 }

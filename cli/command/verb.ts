@@ -87,7 +87,7 @@ const common = z.object({
     .string()
     .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, 'write the name of a region, such as us-east-1')
     .optional(),
-  state: z.string().min(1, 'name a folder').optional(),
+  state: z.string().regex(/^[^-]/, 'name a folder').optional(),
 });
 
 export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Verb {

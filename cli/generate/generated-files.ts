@@ -12,6 +12,7 @@ import { toYaml } from '../../serverless/describe/cloudformation.ts';
 import { rolesDocument } from '../../serverless/roles.ts';
 import { stateMachineDocument } from '../../serverless/state-machine.ts';
 import { machine } from '../../statemachines/run.ts';
+import { pageList, skillPage } from './agent-pages.ts';
 import { contractModule, snakeCase } from './contract.ts';
 
 const writtenFrom = (source: string): string =>
@@ -37,6 +38,8 @@ export const generatedFiles = (): Readonly<Record<string, string>> => ({
   'statemachines/run.asl.json': json(machine),
   'docs/pipeline.schema.json': json(pipelineJsonSchema()),
   'docs/openapi.json': json(openApiDocument(OPERATIONS)),
+  'skills/tidewheel/SKILL.md': skillPage(),
+  'llms.txt': pageList(),
   'training/agent/tidewheel_agent/configuration/strategy_traits.py': strategiesModule(),
   'training/agent/for_scripts/tidewheel_contract/documents.py': contractModule(),
 });

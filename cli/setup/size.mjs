@@ -10,6 +10,7 @@ import { places } from './places.mjs';
 
 /** Files that `npm run generate` writes. They cost no reader anything, so they do not count. */
 const GENERATED = new Set([
+  'skills/tidewheel/SKILL.md',
   'training/client/tidewheel_client/operations.py',
   'training/agent/for_scripts/tidewheel_contract/documents.py',
   'training/agent/tidewheel_agent/configuration/strategy_traits.py',

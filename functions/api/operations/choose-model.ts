@@ -16,6 +16,7 @@ export const chooseModel = defineOperation(
     ...CHANGES,
     route: 'POST /pipelines/{name}/models',
     id: 'chooseModel',
+    risk: 'loss',
     summary: 'Promotes or rejects a model, or goes back to the former one.',
     body: { schema: choiceBody, required: true },
     answer: models.extend({ changed: z.boolean().describe('false: it was so already.') }),

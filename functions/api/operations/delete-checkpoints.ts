@@ -13,6 +13,7 @@ export const deleteCheckpoints = defineRunOperation(
     ...CHANGES,
     route: 'DELETE /runs/{runId}/checkpoints',
     id: 'deleteCheckpoints',
+    risk: 'loss',
     summary: 'Deletes the checkpoints of an ended run before their time.',
     status: 202,
     answer: z.object({

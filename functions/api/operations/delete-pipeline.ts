@@ -12,6 +12,7 @@ export const deletePipeline = defineOperation(
     ...CHANGES,
     route: 'DELETE /pipelines/{name}',
     id: 'deletePipeline',
+    risk: 'loss',
     summary: 'Deletes the declaration and ends its schedule. Runs and data stay.',
     /** Another kind than `gone` says that it was declared again meanwhile. */
     answer: storedPipeline.extend({

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { keepChangedClose } from '../../records/record-copies.ts';
 import { FINISHED, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
 import { ok, problem } from '../shared/answers.ts';
+import { beyondFence } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineRunOperation } from '../shared/operation.ts';
 
 /** Idempotent. The body has the fields of `limits` that change; null takes one out. */
@@ -15,6 +16,7 @@ export const putLimits = defineRunOperation(
     ...CHANGES,
     route: 'PUT /runs/{runId}/limits',
     id: 'putLimits',
+    risk: 'money',
     summary: 'Changes limits of a run that has not ended.',
     body: { schema: z.record(z.string(), z.number().nullable()), required: true },
     answer: z.object({
@@ -28,7 +30,7 @@ export const putLimits = defineRunOperation(
         ),
     }),
   },
-  async (deps, { run, body, caller }) => {
+  async (deps, { run, body, caller, fence }) => {
     const { runId } = run;
     if (FINISHED.includes(run.status))
       return problem(409, `${runId} has ended (${run.status}): POST /runs/${runId}/retry changes its limits`);
@@ -41,6 +43,9 @@ export const putLimits = defineRunOperation(
     if (!changed.valid) return problem(400, 'the limits are not valid', changed.problems);
     const { limits } = changed.pipeline;
     const before = run.declaration.limits;
+    const bounds = { bound: limits.budgetUsd, before: before.budgetUsd };
+    const beyond = await beyondFence(deps, fence, { runId, ...bounds });
+    if (beyond !== undefined) return beyond;
     const text = changesText(before, limits);
     const isSame = JSON.stringify(limits) === JSON.stringify(before);
     if (!isSame) await changeLimits(deps, run, { declaration: changed.pipeline, requestedBy: caller, text });

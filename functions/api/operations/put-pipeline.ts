@@ -5,6 +5,8 @@ import * as z from 'zod';
 import { readAllowedDeclaration } from '../../run/ingest/allowed.ts';
 import { registerPipeline } from '../../run/ingest/register-pipeline.ts';
 import { ok, problem } from '../shared/answers.ts';
+import { declaredBeyond } from '../shared/fence.ts';
+import type { Fence } from '../shared/fence-headers.ts';
 import { type ApiDeps, CHANGES, defineOperation } from '../shared/operation.ts';
 import { rulesOf } from '../shared/stored-declaration.ts';
 
@@ -25,20 +27,23 @@ export const putPipeline = defineOperation(
     ...CHANGES,
     route: 'PUT /pipelines/{name}',
     id: 'putPipeline',
+    risk: 'money',
     summary: 'Declares a pipeline. Only a valid declaration is stored.',
     body: { schema: writtenSchema, required: true, yaml: true },
     answer: storedPipeline,
-    refusals: [],
+    refusals: [409],
   },
-  async (deps, { parameters: { name }, body }) => declare(deps, name, body),
+  async (deps, { parameters: { name }, body, fence }) => declare(deps, name, body, fence),
 );
 
-export async function declare(deps: ApiDeps, name: string, text: string) {
+export async function declare(deps: ApiDeps, name: string, text: string, fence?: Fence) {
   const declaration = readAllowedDeclaration(rulesOf(deps), name, text);
   const problems = declaration.valid
     ? pastScheduleProblems(declaration.pipeline, deps.clock.now())
     : declaration.problems;
   if (problems.length > 0) return problem(400, `the declaration of "${name}" is not valid`, problems);
+  const beyond = declaration.valid ? await declaredBeyond(deps, fence, declaration.pipeline) : undefined;
+  if (beyond !== undefined) return beyond;
   await deps.store.writeText(bucketKeys.pipeline(name), text);
   const registered = await registerPipeline(deps, name);
   if (registered.kind === 'invalid')

@@ -12,6 +12,7 @@ import {
   whyNoRetry,
 } from '../../run/attempts/retry-run.ts';
 import { accepted, problem } from '../shared/answers.ts';
+import { beyondFence } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineRunOperation, jsonBodyOf } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
 import { changeAllowed } from '../shared/stored-declaration.ts';
@@ -30,6 +31,7 @@ export const retryRun = defineRunOperation(
     ...CHANGES,
     route: 'POST /runs/{runId}/retry',
     id: 'retryRun',
+    risk: 'money',
     summary: 'Lets a failed or stopped run go on from its newest checkpoint.',
     body: { schema: retryBody, required: false },
     status: 202,
@@ -43,7 +45,7 @@ export const retryRun = defineRunOperation(
         .describe('From which it goes on; absent: from the start.'),
     }),
   },
-  async (deps, { run, body, caller }) => {
+  async (deps, { run, body, caller, fence }) => {
     const asked = jsonBodyOf(retryBody, body);
     if (!asked.ok) return problem(400, 'the retry is not valid', asked.problems);
     const { source, ...fields } = asked.value;
@@ -54,6 +56,9 @@ export const retryRun = defineRunOperation(
     if (!declaration.valid) return problem(400, 'the retry is not valid', declaration.problems);
     const missing = await versionProblems(deps, { ...run, declaration: declaration.pipeline }, changed);
     if (missing.length > 0) return problem(400, 'the retry is not valid', missing);
+    const bound = declaration.pipeline.limits.budgetUsd;
+    const beyond = await beyondFence(deps, fence, { runId: run.runId, bound, before: 0 });
+    if (beyond !== undefined) return beyond;
     const change = { declaration: declaration.pipeline, changed, source };
     return isOpenAgain(run)
       ? repeated(deps, run, change)

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { pinOfNewest, type VersionReader } from '../../records/dataset-version.ts';
 import { type ProbeQuestion, probeDeclaration, beginProbe as start } from '../../run/ingest/start-probe.ts';
 import { accepted, problem, refused } from '../shared/answers.ts';
+import { beyondFence } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { readableVersion } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
@@ -30,6 +31,7 @@ export const startProbe = defineOperation(
     ...CHANGES,
     route: 'POST /pipelines/{name}/probes',
     id: 'startProbe',
+    risk: 'money',
     summary: 'Starts a short trial of other settings on the sealed dataset.',
     body: { schema: probeBody, required: true },
     status: 202,
@@ -43,7 +45,7 @@ export const startProbe = defineOperation(
         .describe('The version of the dataset that it trains on, by its last generation.'),
     }),
   },
-  async (deps, { parameters: { name }, body, caller }) => {
+  async (deps, { parameters: { name }, body, caller, fence }) => {
     const asked = jsonBodyOf(probeBody, body);
     if (!asked.ok) return problem(400, INVALID, asked.problems);
     const { number, steps, change } = asked.value;
@@ -53,6 +55,9 @@ export const startProbe = defineOperation(
     const changed = changeAllowed(deps, stored.pipeline, JSON.stringify(change));
     if (!changed.valid) return problem(400, INVALID, changed.problems);
     const declaration = { ...changed.pipeline, limits: { ...changed.pipeline.limits, steps } };
+    const bound = declaration.limits.budgetUsd;
+    const beyond = await beyondFence(deps, fence, { runId: probeIdOf(name, number), bound, before: 0 });
+    if (beyond !== undefined) return beyond;
     return begin(deps, { declaration, number, requestedBy: caller });
   },
 );

@@ -8,6 +8,7 @@ import { isThere } from '../../launch/source/pin-source.ts';
 import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import { requestRun } from '../../run/ingest/request-run.ts';
 import { accepted, problem } from '../shared/answers.ts';
+import { beyondFence, openRunId } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { fieldsOf, readableVersion } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
@@ -41,6 +42,7 @@ export const startRun = defineOperation(
     ...CHANGES,
     route: 'POST /pipelines/{name}/runs',
     id: 'startRun',
+    risk: 'money',
     summary: 'Starts the run of the open batch, as declared, with changes, or as an earlier run.',
     body: { schema: startBody, required: false },
     status: 202,
@@ -51,13 +53,17 @@ export const startRun = defineOperation(
       again: z.string().optional().describe('The run that it does again.'),
     }),
   },
-  async (deps, { parameters: { name }, body, caller }) => {
+  async (deps, { parameters: { name }, body, caller, fence }) => {
     const declared = await storedDeclaration(deps, name);
     if ('status' in declared) return declared;
     const asked = jsonBodyOf(startBody, body);
     if (!asked.ok) return problem(400, 'the run is not valid', asked.problems);
     const shape = await shapeOf(deps, declared.pipeline, { asked: asked.value, text: body });
     if (!shape.ok) return problem(400, 'the run is not valid', shape.problems);
+    const { budgetUsd } = (shape.value.parts ?? declared.pipeline).limits;
+    const runId = await openRunId(deps, name);
+    const beyond = await beyondFence(deps, fence, { runId, bound: budgetUsd, before: 0 });
+    if (beyond !== undefined) return beyond;
     const woken = await requestRun(deps, {
       pipeline: name,
       request: {

@@ -26,6 +26,7 @@ export const stopRun = defineRunOperation(
     ...CHANGES,
     route: 'POST /runs/{runId}/stop',
     id: 'stopRun',
+    risk: 'loss',
     summary: 'Ends a run, after a save or now.',
     body: { schema: stopBody, required: false },
     status: 202,

@@ -17,6 +17,8 @@ export interface ApiRequest {
   readonly claims?: Claims | undefined;
   /** ETags of answers that the caller still has, as `If-None-Match` gives them. */
   readonly ifNoneMatch?: string | undefined;
+  /** By their names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface ApiResponse<Body = unknown> {

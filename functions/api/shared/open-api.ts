@@ -13,6 +13,7 @@ import { pipelineRecordSchema } from '../../records/batches.ts';
 import { runStatusSchema, timelineEntrySchema } from '../../records/run-records.ts';
 import { reportSchema } from '../../run/attempts/make-report.ts';
 import { refusalSchema } from './answers.ts';
+import { FENCE_HEADERS } from './fence-headers.ts';
 import type { Described, RequestBody } from './operation.ts';
 import { LONGEST_NAME } from './query-text.ts';
 import * as shown from './shown.ts';
@@ -132,12 +133,14 @@ function pathsOf(operations: readonly Described[], answers: Names, bodies: Names
 }
 
 function describe(path: string, operation: Described, answers: Names, bodies: Names): Document {
-  const { id, summary, role, query, body, status, answer, refusals } = operation;
-  const parameters = [...pathParameters(path), ...queryParameters(query)];
+  const { id, summary, role, risk, query, body, status, answer, refusals } = operation;
+  const headers = risk === 'money' ? parametersOf('header', FENCE_HEADERS) : [];
+  const parameters = [...pathParameters(path), ...parametersOf('query', query), ...headers];
   return {
     operationId: id,
     summary,
     'x-tidewheel-role': role,
+    ...(risk && { 'x-tidewheel-risk': risk }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: { required: body.required, content: contentOf(reference(bodies.get(body.schema)), body) },
@@ -169,11 +172,11 @@ const pathParameters = (path: string): Document[] =>
     schema: { type: 'string', maxLength: LONGEST_NAME },
   }));
 
-function queryParameters(query: z.ZodObject): Document[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input' });
+function parametersOf(place: 'query' | 'header', fields: z.ZodObject): Document[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(fields, { io: 'input' });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = typeof property === 'object' ? property : {};
-    return { name, in: 'query', required: required.includes(name), description, schema };
+    return { name, in: place, required: required.includes(name), description, schema };
   });
 }
 

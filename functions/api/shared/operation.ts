@@ -10,6 +10,7 @@ import type { RetryDeps } from '../../run/attempts/retry-run.ts';
 import type { RegisterDeps } from '../../run/ingest/register-pipeline.ts';
 import type { ModelDeps } from '../../run/models/decide-models.ts';
 import { type ApiRequest, type ApiResponse, noRun, type Refusal, refused } from './answers.ts';
+import { type Fence, fenceIn } from './fence-headers.ts';
 import type { PeopleRoles, Role } from './people.ts';
 
 /** What an operation is to its callers. */
@@ -27,6 +28,8 @@ export interface Described {
   readonly answer: z.ZodType;
   /** Beside 400, 403 and 429, which every operation may answer. */
   readonly refusals: readonly (404 | 409)[];
+  /** money: what runs may cost can grow by it; loss: it ends or removes something, or changes which model is in use. */
+  readonly risk?: 'money' | 'loss';
 }
 
 export interface RequestBody {
@@ -66,6 +69,7 @@ interface RequestOf<D extends Described> {
   readonly query: z.output<D['query']>;
   readonly body: string;
   readonly caller: string;
+  readonly fence: Fence | undefined;
 }
 
 /** As its schema has it, or a refusal. */
@@ -106,13 +110,15 @@ export const answering =
   <const D extends Described, Deps>(described: D, handler: Handler<D, Deps>) =>
   async (
     deps: Deps,
-    { parameters, query: given, body, caller = 'an unknown caller' }: ApiRequest,
+    { parameters, query: given, body, caller = 'an unknown caller', headers }: ApiRequest,
   ): Promise<ApiResponse> => {
+    const fence = fenceIn({ headers });
+    if (fence !== undefined && 'status' in fence) return fence;
     const query = check<D['query']>(described.query, given, 'shown');
     if (!query.ok) return refused('the query is not valid', query.problems);
     if (!hasAll<D['route']>(described.route, parameters))
       throw new Error(`${described.route} came without its path`);
-    return handler(deps, { parameters, query: query.value, body, caller });
+    return handler(deps, { parameters, query: query.value, body, caller, fence });
   };
 
 const hasAll = <Route extends string>(

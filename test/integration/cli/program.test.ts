@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { beforeAll, expect, it } from 'vitest';
 import project from '../../../package.json' with { type: 'json' };
 import { folderOfSuite } from '../../support/folders.ts';
@@ -134,6 +136,64 @@ it('completes verbs and options in bash', async () => {
   expect((await ask('tidewheel data comp', 2)).stdout).toBe('compare compact\n');
   expect((await ask('tidewheel data --dry', 2)).stdout).toBe('--dry-run\n');
   expect((await ask('tidewheel model g', 2)).stdout).toBe('get\n');
+});
+
+it('serves a coding agent over its standard streams', async () => {
+  const api = await startApi(ground(), 'ada');
+  const env = { HOME: folder, TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'abc' };
+  const client = new Client({ name: 'test', version: '1' });
+  const args = [await realpath(program), 'mcp', '--max-usd', '20'];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, cwd: folder }));
+  try {
+    expect(client.getInstructions()).toContain('planRun');
+    expect((await client.listTools()).tools.length).toBeGreaterThan(30);
+    expect(await client.callTool({ name: 'listRuns', arguments: {} })).toMatchObject({ isError: false });
+    expect(new Set(api.signatures)).toEqual(new Set(['Bearer abc']));
+  } finally {
+    await client.close();
+    api.stop();
+  }
+});
+
+/** What the line becomes after a tab, in a shell on a terminal of its own. */
+const ZSH = `zmodload zsh/zpty
+zpty shell zsh -f -i
+take() { local part; all=; until [[ $all == *$1* ]]; do zpty -r shell part || break; all+=$part; done }
+zpty -w shell "PS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -D -u; source $1; print IS READY"
+take $'\\nIS READY'
+zpty -w -n shell "$2"$'\\t\\C-a'"print -r -- 'LINE:"$'\\C-e'"'"$'\\n'
+take $'\\nLINE:'
+print -r -- "\${all##*$'\\n'LINE:}"
+zpty -d shell`;
+
+async function isHere(shell: string): Promise<boolean> {
+  return run(shell, ['-c', 'exit']).then(
+    () => true,
+    () => false,
+  );
+}
+
+it.runIf(await isHere('zsh'))(
+  'completes verbs and options in zsh',
+  async () => {
+    const file = path.join(folder, '_tidewheel');
+    await writeFile(file, (await tidewheel(['completion', 'zsh'])).stdout);
+    const ask = async (words: string) =>
+      (await run('zsh', ['-f', '-c', ZSH, 'zsh', file, words])).stdout.trim();
+    expect(await ask('tidewheel wa')).toBe('tidewheel watch');
+    expect(await ask('tidewheel stop --n')).toBe('tidewheel stop --now');
+    expect(await ask('tidewheel model g')).toBe('tidewheel model get');
+  },
+  30_000,
+);
+
+it.runIf(await isHere('fish'))('completes verbs and options in fish', async () => {
+  const { stdout } = await tidewheel(['completion', 'fish']);
+  const ask = async (words: string) =>
+    (await run('fish', ['-c', `${stdout}\ncomplete -C '${words}'`])).stdout;
+  expect(await ask('tidewheel wa')).toBe('watch\tshow a run until it ends\n');
+  expect(await ask('tidewheel stop --n')).toMatch(/^--now\t/);
+  expect(await ask('tidewheel data comp')).toBe('compact\ncompare\n');
 });
 
 it('calls with a token where one is set', async () => {

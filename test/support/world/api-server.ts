@@ -1,6 +1,6 @@
 /** The API over a ground in memory, as an HTTP server: its own rules answer, and nothing is deployed. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { answer } from '../../../functions/api/answer.ts';
 import { OPERATIONS } from '../../../functions/api/operation-table.ts';
@@ -33,6 +33,7 @@ export async function startApi(at: ApiDeps, caller: string): Promise<ApiServer> 
           body,
           caller,
           ifNoneMatch: request.headers['if-none-match'],
+          headers: headersOf(request.headers),
         }),
       )
       .then(({ status, headers, body }) =>
@@ -65,7 +66,14 @@ interface Call {
   readonly body: string;
   readonly caller: string;
   readonly ifNoneMatch: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Without those that may come several times. */
+const headersOf = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  );
 
 async function answerTo(api: ApiServer, { method, address, ...call }: Call): Promise<ApiResponse> {
   if (api.instead !== undefined) return api.instead;

@@ -20,6 +20,7 @@ const FOLDERS = [
   'packages',
   'page',
   'serverless',
+  'skills',
   'statemachines',
   'test',
   'training',

@@ -15,6 +15,8 @@ from .model import Model
 if TYPE_CHECKING:
     from .operations import (
         DeleteCheckpointsAnswer,
+        GetLogAnswerEntriesItem0,
+        GetLogAnswerEntriesItem1,
         GetRunAnswer,
         PutLimitsAnswer,
         Report,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 ENDED = ("succeeded", "failed", "stopped", "empty")
 _POLL_SECONDS = 5.0
+_BAR_WIDTH = 20
 
 
 class RunFailedError(TidewheelError):
@@ -132,6 +135,25 @@ class Run:
         frame["at"] = pandas.to_datetime(frame["at"], utc=True)
         return frame
 
+    def logs(
+        self, *, attempt: int | None = None, host: str | None = None, follow: bool = False
+    ) -> Iterator[GetLogAnswerEntriesItem0 | GetLogAnswerEntriesItem1]:
+        """Yield what the hosts printed, in order, with a mark where each attempt began and ended.
+
+        An entry of the kind `line` has `at`, `host` and `text`. `follow`: go on until the run has
+        ended. Printed values may be anything: show them, and run none.
+        """
+        where = {"runId": self.id, "attempt": attempt, "host": host}
+        token: str | None = None
+        while True:
+            page = self._api.call("getLog", {**where, "nextToken": token})
+            yield from page["entries"]
+            token = page.get("nextToken")
+            if token is None or (page["isCurrent"] and not follow):
+                return
+            if page["isCurrent"]:
+                self._sleep(_POLL_SECONDS)
+
     def stop(self, mode: Literal["afterSave", "now"] = "afterSave") -> StopRunAnswer:
         """Ends the run; `now` does not wait for a save."""
         answer: StopRunAnswer = self._api.call("stopRun", {"runId": self.id}, {"mode": mode})
@@ -158,7 +180,7 @@ def _saved_folder(model_uri: str, run_id: str) -> str:
 
 
 def describe(answer: GetRunAnswer) -> str:
-    """One line: status, attempt, step, money, expected end."""
+    """Return one line: status, attempt, step with a bar, money, expected end."""
     run = answer["run"]
     parts = [f"{run['runId']} {run['status']}"]
     attempts = answer["attempts"]
@@ -168,12 +190,19 @@ def describe(answer: GetRunAnswer) -> str:
     if progress is not None:
         total = progress.get("totalSteps")
         parts.append(f"step {progress['step']:,}" + (f" of {total:,}" if total else ""))
+        if total:
+            parts.append(_bar(progress["step"] / total))
     money = answer["money"]
     parts.append(f"${money['usd']:.4f}")
     expected = money.get("expected")
     if expected is not None:
         parts.append(f"expected end {expected['finishAt']['expected'][:16]}Z")
     return " · ".join(parts)
+
+
+def _bar(share: float) -> str:
+    full = round(_BAR_WIDTH * min(1.0, share))
+    return f"{'█' * full}{'░' * (_BAR_WIDTH - full)} {min(1.0, share):.0%}"
 
 
 @contextmanager

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -25,6 +28,7 @@ from tidewheel_client import (
     WaitTimeoutError,
 )
 from tidewheel_client.model import _extract
+from tidewheel_client.runs import describe
 
 AT = "2026-11-25T10:00:00.000Z"
 MONEY = {
@@ -207,6 +211,60 @@ def test_metrics_are_one_curve_over_attempts(api: Api, tidewheel: Tidewheel) -> 
         (2, 2, False),
         (2, 1, True),
     ]
+
+
+def test_the_log_is_read_by_pages_and_followed(
+    api: Api, tidewheel: Tidewheel, slept: list[float]
+) -> None:
+    def page(text: str, **more: object) -> dict[str, object]:
+        line = {"kind": "line", "attempt": 1, "at": AT, "host": "algo-1", "text": text}
+        return {"entries": [line], "isCurrent": False, **more}
+
+    pages = [
+        page("a", nextToken="1"),
+        page("b", nextToken="2", isCurrent=True),
+        page("c", isCurrent=True),
+    ]
+    api.give("GET /runs/digits-000001/log", *pages[:2], *pages)
+    run = tidewheel.get("digits-000001")
+    assert [entry["text"] for entry in run.logs(attempt=1)] == ["a", "b"]
+    assert slept == []
+    assert [entry["text"] for entry in run.logs(follow=True)] == ["a", "b", "c"]
+    assert len(slept) == 1
+    paths = [path.partition("?")[2] for _, path, _, _ in api.requests]
+    assert paths == ["attempt=1", "attempt=1&nextToken=1", "", "nextToken=1", "nextToken=2"]
+
+
+def test_the_line_of_a_run_has_a_bar() -> None:
+    answer = run_answer("training")
+    answer["progress"] = {"step": 3, "totalSteps": 4}
+    assert "step 3 of 4 · ███████████████░░░░░ 75% · $0.5000" in describe(answer)  # type: ignore[arg-type]
+
+
+@pytest.mark.heavy
+def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
+    def run(*words: str | Path) -> str:
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        done = subprocess.run(
+            words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    source = tmp_path / "source"
+    shutil.copytree(write_operations.HERE, source)
+    run(Path(sys.base_prefix) / "bin" / "python3", "-m", "venv", "env")
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "made", source)
+    (wheel,) = (tmp_path / "made").iterdir()
+    run(python, "-m", "pip", "install", "--quiet", wheel)
+    shutil.rmtree(source)
+    program = "import tidewheel_client as t; print(t.Tidewheel, t.run.__doc__)"
+    assert "for the cell of a notebook" in run(python, "-c", program)
+    missing = (
+        "import tidewheel_client as t\ntry: t.Tidewheel()\nexcept t.TidewheelError as e: print(e)"
+    )
+    assert "region" in run(python, "-c", missing)
 
 
 def test_pages_of_runs_are_joined(api: Api, tidewheel: Tidewheel) -> None:
