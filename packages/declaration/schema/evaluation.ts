@@ -72,7 +72,8 @@ export function evaluationProblems(declared: Declared): readonly EvaluationProbl
 function channelsToScore({ packing, training }: Declared): readonly string[] {
   const split = isTable(packing?.split) ? packing.split : {};
   const declared = isTable(training?.channels) ? Object.keys(training.channels) : [];
-  const parts = SPLITS.filter((name) => split[name] !== undefined);
+  // What a model has seen tells nothing of it.
+  const parts = SPLITS.filter((name) => name !== 'train' && split[name] !== undefined);
   return [...parts.map((name) => shardsChannel(name, declared)), ...declared];
 }
 

@@ -144,8 +144,8 @@ class _Evaluator:
                 text = failure_text(f"exit code {end}{describe_signal(end)}", lines.tail)
                 message = text.split("\n")[0][:_LONGEST_MESSAGE]
         seconds = round(time.monotonic() - began, 3)
-        told = f"{samples} samples" if samples else f"printed {lines.printed}"
-        log(f"{name} on the {of} model: {result} after {seconds:g} s, {message or told}")
+        found = f"{samples} samples" if samples else f"printed {lines.printed}"
+        log(f"{name} on the {of} model: {result} after {seconds:g} s, {message or found}")
         return FinishedNoteEvaluation(
             of=of,
             result=result,
