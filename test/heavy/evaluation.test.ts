@@ -17,9 +17,9 @@ const NAME = 'pets';
 const runId = (batch: number) => `${NAME}-00000${batch}`;
 
 const READER = `
-import glob, os, tarfile
+import os, pathlib, tarfile
 def samples(channel):
-    for path in sorted(glob.glob(os.path.join(os.environ['SM_CHANNEL_' + channel], '*.tar'))):
+    for path in sorted(pathlib.Path(os.environ['SM_CHANNEL_' + channel]).rglob('*.tar')):
         with tarfile.open(path) as shard:
             for member in shard:
                 if member.name.endswith('.txt'):

@@ -97,7 +97,7 @@ async function currentTables(
   const text = await scoredNow(store, run, current);
   const now = text === undefined ? undefined : await readScores(text.split('\n'), metric);
   if (now?.ok !== true) return { current: own };
-  return { current: now.scores, earlier: new Set(own.keys()), isOneSet: true };
+  return { current: now.scores, isOneSet: true, ...(own.size > 0 && { earlier: new Set(own.keys()) }) };
 }
 
 interface ScoresAsked {

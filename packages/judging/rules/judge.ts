@@ -116,8 +116,8 @@ function compared(judged: Judged, current: ScoreTable, mean: number): Judgement 
     verdict,
     reasons: [
       differenceText(metric, difference),
-      ...partsText(parts),
       ...verdictText(verdict, { rule, look, error, difference, samplesNeeded }),
+      ...partsText(parts),
     ],
     mean,
     difference,

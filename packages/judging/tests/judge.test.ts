@@ -144,7 +144,7 @@ describe('new samples', () => {
     expect(judgement.difference?.pairs).toBe(150);
     expect(judgement.earlier).toMatchObject({ samples: 100, mean: 1, current: 0.8, sides: { gained: 20 } });
     expect(judgement.fresh).toMatchObject({ samples: 50, mean: 0.8, current: 0, better: 0.8 });
-    expect(judgement.reasons[1]).toMatch(
+    expect(judgement.reasons[2]).toMatch(
       /^on 100 earlier ones 1 against 0\.8: \+0\.2 \(.+\), on 50 new ones 0\.8 against 0: \+0\.8 \(.+\)$/,
     );
   });
