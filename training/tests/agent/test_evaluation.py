@@ -104,6 +104,17 @@ def test_every_end_of_a_script_is_noted(
     assert not (base / "checkpoints" / "tidewheel-scores").exists()
 
 
+def test_a_missing_script_is_found_before_the_training(tmp_path: Path) -> None:
+    base = host(tmp_path, SCORE)
+    (tmp_path / "source" / "evaluate.py").unlink()
+    with running([base]) as cluster:
+        assert cluster.wait(30) == [1]
+    failure = (base / "output" / "failure").read_text()
+    assert failure.startswith(
+        "Cannot start: evaluation.entryPoint evaluate.py is not in the source"
+    )
+
+
 def test_a_stop_ends_the_evaluation_alone(tmp_path: Path) -> None:
     base = host(tmp_path, "import time; print('scoring', flush=True); time.sleep(60)")
     with running([base]) as cluster:

@@ -34,7 +34,7 @@ from ..failure_file import LogTail, describe_signal, failure_text
 from ..files import write_document
 from ..log import log
 from ..series.point import metrics_in
-from ..source.start_model import archive_in, digest_of, place_model
+from ..source.start_model import REMEDY, archive_in, digest_of, place_model
 from ..supervision.script import Script
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import attempt_of
@@ -61,8 +61,8 @@ def evaluate_model(run: HostRun, prepared: Prepared) -> None:
     try:
         folder.mkdir()
         _evaluate(run, prepared, declared, folder)
-    except (ConfigurationError, OSError) as error:
-        log(f"the model is not evaluated: {error}")
+    except Exception as error:
+        log(f"the model is not evaluated: {error!r}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(job.start_model_dir, ignore_errors=True)
@@ -81,7 +81,8 @@ def _evaluate(run: HostRun, prepared: Prepared, declared: Evaluation, folder: Pa
     scores = checkpoints / SCORES_FILE.format(attempt=attempt)
     candidate = evaluator.run("candidate", kept, note.digest, scores)
     write_document(note_file, replace(note, evaluations=[candidate]))
-    if declared.current_digest is None or candidate.result != "ended":
+    # One number has no pairs.
+    if declared.current_digest is None or candidate.samples == 0:
         return
     if time.monotonic() + candidate.seconds > deadline:
         log("the model in use is not scored: too little is left of evaluation.maximumSeconds")
@@ -132,7 +133,7 @@ class _Evaluator:
             place_model(archive, digest, job.start_model_dir)
             end = self._script(lines.read)
         except ConfigurationError as error:
-            message = str(error)[:_LONGEST_MESSAGE]
+            message = str(error).removesuffix(f": {REMEDY}")[:_LONGEST_MESSAGE]
         else:
             if isinstance(end, str):
                 result = end

@@ -19,7 +19,7 @@ _MOST_MEMBERS = 100_000
 _SPARE_BYTES = 1 << 30
 """What the script and the system need of the disk beside the model."""
 _BLOCK = 1 << 20
-_REMEDY = "name another model in training.startFrom, or none"
+REMEDY = "name another model in training.startFrom, or none"
 
 
 def place_start_model(job: Job) -> None:
@@ -49,11 +49,11 @@ def place_model(archive: Path, digest: str, target: Path) -> None:
         if digest not in ("unknown", found := digest_of(archive)):
             raise ConfigurationError(
                 f"{archive} has the SHA-256 {found}, and the model on record {digest}: "
-                f"restore that version of the object, or {_REMEDY}"
+                f"restore that version of the object, or {REMEDY}"
             )
         unpack_model(archive, target)
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise ConfigurationError(f"{archive} cannot be unpacked ({error}): {_REMEDY}") from error
+        raise ConfigurationError(f"{archive} cannot be unpacked ({error}): {REMEDY}") from error
 
 
 def _has_checkpoint(job: Job) -> bool:
@@ -130,4 +130,4 @@ def _require(archive: Path, member: tarfile.TarInfo, *, count: int, left: int) -
     elif not (member.isdir() or member.isreg() or is_link):
         problem = f"holds {member.name!r}, which is no regular file"
     if problem:
-        raise ConfigurationError(f"{archive} {problem}: {_REMEDY}")
+        raise ConfigurationError(f"{archive} {problem}: {REMEDY}")
