@@ -59,7 +59,7 @@ function judgedLines(judged: NonNullable<Model['judged']>): string[] {
     ...parts.flatMap(([name, part]) => (part === undefined ? [] : [`  ${name.padEnd(8)}${partText(part)}`])),
     ...(against === undefined
       ? []
-      : ['  each one that changed sides, and the ten worst: judgement.json of the run']),
+      : ['  how many changed sides, each class, the ten worst by key: judgement.json of the run']),
   ];
 }
 

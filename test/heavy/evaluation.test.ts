@@ -11,7 +11,13 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { demoDeclaration } from '../../cli/demo/demo.ts';
-import { finishedRun, PROJECT_FOLDER, startTestRegion, type TestRegion } from '../support/region.ts';
+import {
+  finishedRun,
+  PROJECT_FOLDER,
+  startTestRegion,
+  type TestRegion,
+  tidewheelIn,
+} from '../support/region.ts';
 
 const NAME = 'pets';
 const runId = (batch: number) => `${NAME}-00000${batch}`;
@@ -52,7 +58,15 @@ beforeAll(async () => {
     'evaluate.py': EVALUATE,
   }))
     await put(bucketKeys.source(NAME) + file, text);
-  const demo = parse(await demoDeclaration(PROJECT_FOLDER, await defaultVpc(test.region.clients.ec2)));
+  await declare('sagemaker');
+}, 600_000);
+
+afterAll(() => test.stop());
+
+async function declare(launcher: 'sagemaker' | 'ec2'): Promise<void> {
+  const demo = parse(
+    await demoDeclaration(PROJECT_FOLDER, await defaultVpc(test.region.clients.ec2), launcher),
+  );
   const declaration = stringify({
     ...demo,
     name: NAME,
@@ -69,9 +83,7 @@ beforeAll(async () => {
     compute: { ...demo.compute, nodes: 1 },
   });
   expect(await api.call('PUT', `/pipelines/${NAME}`, declaration)).toMatchObject({ status: 200 });
-}, 600_000);
-
-afterAll(() => test.stop());
+}
 
 async function put(Key: string, Body: string): Promise<void> {
   const { clients, stack } = test.region;
@@ -110,6 +122,9 @@ it('both models are judged on old and new samples', async () => {
     byLabel: expect.arrayContaining([expect.objectContaining({ label: 'elk', candidate: 1, current: 0 })]),
   });
   expect(await inUse()).toMatchObject({ current: { runId: runId(2) }, former: { runId: runId(1) } });
+  expect(await tidewheelIn(test, test.stateDirectory, ['model', 'show', runId(2)])).toMatch(
+    /^scores +accuracy 1, .*\n +earlier +\d+ samples: 1, 0.*\n +new +\d+ samples: 1, \+1/m,
+  );
 }, 600_000);
 
 it('a model is scored once on the same samples', async () => {
@@ -121,22 +136,32 @@ it('a model is scored once on the same samples', async () => {
   expect(await judgement(3)).toMatchObject({ verdict: 'inconclusive', difference: { better: 0 } });
 }, 600_000);
 
-it('a host killed in the evaluation leaves the model', async () => {
-  await put(`${bucketKeys.source(NAME)}evaluate.py`, SLOW);
-  await api.call('POST', `/pipelines/${NAME}/runs`);
-  const control = await controlClient(test.stateDirectory);
-  const uploaded = bucketKeys.finished(NAME, runId(4), 1);
-  for (let look = 0; look < 240 && !(await isThere(uploaded)); look += 1) await sleep(500);
-  await control.strike({ run: runId(4), kill: true, host: undefined });
-  const { status, modelUri = '', attempts } = await finishedRun(api, runId(4));
-  expect({ status, attempts: attempts.length }).toEqual({ status: 'succeeded', attempts: 1 });
-  expect(keyOfUri(test.region.stack.bucket, modelUri)).toBe(bucketKeys.finishedModel(NAME, runId(4), 1));
-  expect(await judgement(4)).toMatchObject({
-    verdict: 'inconclusive',
-    reasons: [expect.stringMatching(/^its evaluation is missing: /)],
-  });
-  expect(await inUse()).toMatchObject({ current: { runId: runId(2) } });
-}, 600_000);
+it.each([
+  [4, 'sagemaker'],
+  [5, 'ec2'],
+] as const)(
+  'run %d, killed on %s, leaves its model',
+  async (batch, launcher) => {
+    await declare(launcher);
+    await put(`${bucketKeys.source(NAME)}evaluate.py`, SLOW);
+    await api.call('POST', `/pipelines/${NAME}/runs`);
+    const control = await controlClient(test.stateDirectory);
+    const uploaded = bucketKeys.finished(NAME, runId(batch), 1);
+    for (let look = 0; look < 240 && !(await isThere(uploaded)); look += 1) await sleep(500);
+    await control.strike({ run: runId(batch), kill: true, host: undefined });
+    const { status, modelUri = '', attempts } = await finishedRun(api, runId(batch));
+    expect({ status, attempts: attempts.length }).toEqual({ status: 'succeeded', attempts: 1 });
+    expect(keyOfUri(test.region.stack.bucket, modelUri)).toBe(
+      bucketKeys.finishedModel(NAME, runId(batch), 1),
+    );
+    expect(await judgement(batch)).toMatchObject({
+      verdict: 'inconclusive',
+      reasons: [expect.stringMatching(/^its evaluation is missing: /)],
+    });
+    expect(await inUse()).toMatchObject({ current: { runId: runId(2) } });
+  },
+  600_000,
+);
 
 const isThere = (key: string): Promise<boolean> =>
   text(key).then(

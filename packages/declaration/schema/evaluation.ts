@@ -28,7 +28,7 @@ export const evaluationSchema = z
   })
   .describe('A script that scores the new model and the one in use, when training has ended.');
 
-export type Evaluation = z.infer<typeof evaluationSchema>;
+type Evaluation = z.infer<typeof evaluationSchema>;
 
 /** The channels of the samples. */
 export const evaluatedOn = ({ on = ['validation'] }: Pick<Evaluation, 'on'>): readonly string[] => on;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import tarfile
 import time
@@ -40,7 +39,7 @@ from ..supervision.watchdog import Watchdog
 from ..trackers.identity import attempt_of
 from .host_run import HostRun
 from .prepare import Prepared, plan_launch
-from .scores import IN_MODEL, MOST_BYTES
+from .scores import IN_MODEL, keep_scores
 
 _LONGEST_MESSAGE = 500
 _MOST_PRINTED = 100
@@ -213,18 +212,10 @@ class _Evaluator:
 
 def _take(written: Path, scores: Path) -> int:
     """Returns how many lines it scored; 0 where it wrote none that the service would read."""
-    if not written.is_file() or written.is_symlink():
+    if not keep_scores(written, scores):
         return 0
-    if written.stat().st_size > MOST_BYTES:
-        log(f"{IN_MODEL} has more than {MOST_BYTES} bytes: the model is not judged by it")
-        return 0
-    with written.open("rb") as file:
-        samples = sum(1 for line in file if line.strip())
-    scores.parent.mkdir(exist_ok=True)
-    part = scores.with_suffix(".part")
-    shutil.copyfile(written, part)
-    os.replace(part, scores)
-    return samples
+    with scores.open("rb") as file:
+        return sum(1 for line in file if line.strip())
 
 
 class _Lines:
