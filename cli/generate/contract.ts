@@ -4,6 +4,7 @@ import type { HostDocument } from '@tidewheel/contract/document.ts';
 import { evidencePoint, hostStart, stepBlocks } from '@tidewheel/contract/evidence.ts';
 import { DISK_FULL_EXIT_CODE, HOST_FAULTS, PLATFORM_FAILURE } from '@tidewheel/contract/failure.ts';
 import { DOCUMENT_FILES } from '@tidewheel/contract/files.ts';
+import { finishedNote } from '@tidewheel/contract/finished.ts';
 import { hangNote } from '@tidewheel/contract/hangs.ts';
 import { completionMarker, keptManifest, progressNote } from '@tidewheel/contract/progress.ts';
 import { resumeNote } from '@tidewheel/contract/resume.ts';
@@ -15,6 +16,7 @@ export const DOCUMENTS: Readonly<Record<string, HostDocument>> = {
   AutomaticNote: automaticNote,
   CompletionMarker: completionMarker,
   EvidencePoint: evidencePoint,
+  FinishedNote: finishedNote,
   HangNote: hangNote,
   HostStart: hostStart,
   KeptManifest: keptManifest,
@@ -44,6 +46,8 @@ export function contractModule(): string {
 PLATFORM_FAILURE = ${quoted(PLATFORM_FAILURE)}
 DISK_FULL_EXIT_CODE = ${DISK_FULL_EXIT_CODE}
 SCORES_FILE = ${quoted(DOCUMENT_FILES.scores)}
+CURRENT_SCORES_FILE = ${quoted(DOCUMENT_FILES.currentScores)}
+FINISHED_MODEL_FILE = ${quoted(DOCUMENT_FILES.finishedModel)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { HYPERPARAMETERS, MODEL_CHANNEL } from '@tidewheel/declaration/script.ts';
 import { stringify } from 'yaml';
 import { type DataFacts, placeText } from './data.ts';
+import { type EvaluationFacts, evaluationLines, objectiveLine, scoredOn } from './find-evaluation.ts';
 import { asTable, asText, type Table } from './job.ts';
 import { partOf } from './layout.ts';
 import { layoutLines } from './layout-notes.ts';
@@ -28,6 +29,8 @@ export interface Project {
   readonly configs?: readonly string[];
   /** What starts the script, where it is not the script alone. */
   readonly start?: Start | undefined;
+  /** A script that scores models. */
+  readonly evaluation?: EvaluationFacts | undefined;
   /** The SageMaker job that the declaration stands for. */
   readonly job?: DeclaredJob | undefined;
 }
@@ -78,9 +81,11 @@ export function declarationText(project: Project): string {
     'settle: { quietSeconds: 60 }   # a run begins when nothing has arrived for so long',
     ...packing(project),
     ...training(project),
-    ...(continues(project)
-      ? ['promote: always   # every model is then the current one; docs/models.md has only a better one']
-      : []),
+    ...(isEvaluated(project)
+      ? evaluationLines(project.evaluation, channelsToScore(project))
+      : continues(project)
+        ? ['promote: always   # every model is then the current one; docs/models.md has only a better one']
+        : []),
     'compute:',
     ...section({ ...USUAL_COMPUTE, instanceTypes: typesFor(project), ...filled(job?.compute) }),
     'limits:',
@@ -149,6 +154,25 @@ const continues = ({ job, facts, data }: Project): boolean =>
   facts.namesModelFolder &&
   facts.channels.includes(MODEL_CHANNEL) &&
   data?.folders.includes(MODEL_CHANNEL) !== true;
+
+/** Splits and channels, without that of training. */
+function channelsToScore(project: Project): readonly string[] {
+  const { data } = project;
+  const split = Object.keys(asTable(data?.layout?.fields.split));
+  const isMade = givenSplit(project) !== undefined || whyUnpacked(project) === undefined;
+  const parts = isMade ? split.filter((name) => name === 'validation' || name === 'test') : [];
+  const channels = Object.keys(channelsOf(project)).filter(
+    (name) => !(name in asTable(data?.layout?.fields.split)),
+  );
+  return [...parts, ...channels.filter((name) => name !== 'train' && name !== 'training')];
+}
+
+/** A job has its own objective. */
+const isEvaluated = (project: Project): project is Project & { readonly evaluation: EvaluationFacts } =>
+  project.job === undefined &&
+  project.evaluation !== undefined &&
+  project.start?.savesThere !== true &&
+  scoredOn(project.evaluation, channelsToScore(project)).length > 0;
 
 /** Parts whose shards the script reads, and that the data does not have. */
 function lackingParts(project: Project): readonly string[] {
@@ -285,7 +309,7 @@ export const readsFiles = (project: Project): boolean =>
 
 /** What a person has to do before the script can train here. */
 export function toDo(project: Project): string[] {
-  const { script, facts, data, namesData, start } = project;
+  const { script, facts, data, namesData, start, evaluation, job } = project;
   const shared = givenSplit(project) === undefined ? sharing(channelsOf(project)) : [];
   const parts = lackingParts(project);
   return [
@@ -298,6 +322,11 @@ export function toDo(project: Project): string[] {
       ? []
       : [
           `the channels ${shared.join(', ')} have the same files: put those of each into a folder of its name`,
+        ]),
+    ...(job !== undefined || evaluation === undefined || isEvaluated(project)
+      ? []
+      : [
+          `${evaluation.script} scores a model: declare packing.split, such as { train: 0.9, validation: 0.1 }, and evaluation: { entryPoint: ${evaluation.script} } (docs/models.md)`,
         ]),
     ...toAdd(project),
     ...(namesData && data !== undefined && !startWords(project).some((one) => one.includes(DATA))
@@ -364,6 +393,7 @@ function training(project: Project): string[] {
     ...(continues(project)
       ? ['  startFrom: current   # in $SM_CHANNEL_MODEL: the current model, from the second run on']
       : []),
+    ...(isEvaluated(project) ? [objectiveLine(project.evaluation)] : []),
     ...(project.requirements
       ? ['  # requirements.txt is installed on every host before the script starts.']
       : []),

@@ -9,6 +9,7 @@ import { pipelineMeant, runMeant } from '../command/run-list.ts';
 
 type Models = AnswerOf<'getModels'>;
 type Model = Models['models'][number];
+type JudgedPart = NonNullable<NonNullable<Model['judged']>['fresh']>;
 
 /** @param given a run, or a pipeline: its model in use */
 async function modelsMeant(context: Context, given: string | undefined) {
@@ -42,10 +43,34 @@ export async function showModel(context: Context, given: string | undefined): Pr
 
 const decided = ({ at, by, reason, judged, digest, bytes = 0 }: Model): string[] => [
   `since     ${momentText(new Date(at), new Date())}, by ${safe(by)}: ${safe(reason)}`,
-  ...(judged === undefined ? [] : [`scores    ${safe(judgedText(judged))}`]),
+  ...(judged === undefined ? [] : judgedLines(judged)),
   `size      ${bytesText(bytes)}`,
   ...(digest === undefined ? [] : [`SHA-256   ${digest}`]),
 ];
+
+function judgedLines(judged: NonNullable<Model['judged']>): string[] {
+  const { against, earlier, fresh } = judged;
+  const parts = [
+    ['earlier', earlier],
+    ['new', fresh],
+  ] as const;
+  return [
+    `scores    ${safe(judgedText(judged))}`,
+    ...parts.flatMap(([name, part]) => (part === undefined ? [] : [`  ${name.padEnd(8)}${partText(part)}`])),
+    ...(against === undefined
+      ? []
+      : ['  how many changed sides, each class, the ten worst by key: judgement.json of the run']),
+  ];
+}
+
+const partText = ({ samples, mean, better, interval }: JudgedPart): string =>
+  `${samples.toLocaleString('en')} samples: ${shortText(mean)}${better === undefined ? '' : `, ${signedText(better, interval)}`}`;
+
+function signedText(better: number, interval: readonly number[] | undefined): string {
+  const [low, high] = interval ?? [];
+  const range = low === undefined || high === undefined ? '' : ` (${shortText(low)} to ${shortText(high)})`;
+  return `${better > 0 ? '+' : ''}${shortText(better)}${range}`;
+}
 
 /** Such as `accuracy 0.912, +0.015 (0.004 to 0.026) against digits-000003 on 2,000 samples`. */
 export function judgedText({
@@ -54,12 +79,11 @@ export function judgedText({
   against,
   pairs,
   better,
-  interval = [],
+  interval,
 }: NonNullable<Model['judged']>): string {
   const reached = mean === undefined ? `no ${metric}` : `${metric} ${shortText(mean)}`;
   if (better === undefined || pairs === undefined) return reached;
-  const [low = 0, high = 0] = interval;
-  return `${reached}, ${better > 0 ? '+' : ''}${shortText(better)} (${shortText(low)} to ${shortText(high)}) against ${against ?? '-'} on ${pairs.toLocaleString('en')} samples`;
+  return `${reached}, ${signedText(better, interval)} against ${against ?? '-'} on ${pairs.toLocaleString('en')} samples`;
 }
 
 const shortText = (value: number): string => String(Number(value.toPrecision(3)));

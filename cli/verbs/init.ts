@@ -15,6 +15,7 @@ import { defineVerb } from '../command/verb.ts';
 import { type DataFacts, placeText } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo, whyUnpacked } from '../init/declaration.ts';
 import { findData } from '../init/find-data.ts';
+import { evaluationIn, readEvaluation } from '../init/find-evaluation.ts';
 import { codeOf, type FoundLaunch, findLaunch, launchersIn } from '../init/find-launch.ts';
 import { startOf } from '../init/find-script.ts';
 import type { JobRow } from '../init/job.ts';
@@ -160,8 +161,16 @@ export async function lookAt(
     namesData: data?.named !== undefined && !facts.fills.some(({ what }) => what === 'data'),
     configs: namesBelow(source, names).filter((one) => CONFIG.test(one)),
     start,
+    evaluation: await evaluationFor(path.join(folder, source), namesBelow(source, names)),
     job,
   };
+}
+
+async function evaluationFor(folder: string, names: readonly string[]) {
+  const name = evaluationIn(names);
+  return name === undefined
+    ? undefined
+    : readEvaluation(name, await readFile(path.join(folder, name), 'utf8'));
 }
 
 const programOf = (start: Start | undefined, found: FoundLaunch | undefined): string =>

@@ -18,6 +18,13 @@ export const archiveSchema = z.object({
 });
 export type Archive = Readonly<z.output<typeof archiveSchema>>;
 
+const judgedPartSchema = z.object({
+  samples: z.number().int(),
+  mean: z.number().describe('Of the metric.'),
+  better: z.number().optional().describe('Absent where the other has no scores of these.'),
+  interval: list(z.number()).optional(),
+});
+
 /** By its scores. */
 const judgedSchema = z.object({
   verdict: z.enum(['first', 'better', 'notBetter', 'inconclusive', 'rejected']),
@@ -27,6 +34,8 @@ const judgedSchema = z.object({
   pairs: z.number().int().optional().describe('Samples that both were scored on.'),
   better: z.number().optional().describe('Than the other on these, in units of the metric; below 0: worse.'),
   interval: list(z.number()).optional().describe('Of `better`, at 95 %: its lower and its upper end.'),
+  earlier: judgedPartSchema.optional().describe('On samples that were there when the other was new.'),
+  fresh: judgedPartSchema.optional().describe('On samples that came since.'),
   samplesNeeded: z.number().int().optional().describe('For a difference like this one to be shown.'),
 });
 export type Judged = Readonly<z.output<typeof judgedSchema>>;

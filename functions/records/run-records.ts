@@ -186,6 +186,13 @@ export const runRecordSchema = z.object({
   declaration: pinned(pipelineSchema).optional(),
   closedAt: time.optional().describe('When its batch was closed.'),
   startedFrom: archiveSchema.optional().describe('The model that it begins from, by training.startFrom.'),
+  evaluation: z
+    .object({
+      set: z.string().optional().describe('Digest of the samples; absent where they may change.'),
+      current: archiveSchema.optional().describe('The model in use, where it was still to be scored.'),
+    })
+    .optional()
+    .describe('What its last attempt scores at its end.'),
   /** Its plan lists only around the keys of notifications, which are noted since this time. */
   notifiedSince: time.optional(),
   sealedAt: time.optional().describe('When its data was packed; absent without new data.'),

@@ -71,8 +71,17 @@ export const bucketKeys = {
   resume: (pipeline: string, runId: string, attempt: number) =>
     checkpoints(pipeline, runId) + attemptFile('resume', attempt),
   /** What an attempt's evaluation wrote of each sample. */
-  attemptScores: (pipeline: string, runId: string, attempt: number) =>
-    checkpoints(pipeline, runId) + attemptFile('scores', attempt),
+  attemptScores: (
+    pipeline: string,
+    runId: string,
+    attempt: number,
+    of: 'scores' | 'currentScores' = 'scores',
+  ) => checkpoints(pipeline, runId) + attemptFile(of, attempt),
+  /** The model of an attempt before its evaluation, and the note that proves it. */
+  finishedModel: (pipeline: string, runId: string, attempt: number) =>
+    checkpoints(pipeline, runId) + attemptFile('finishedModel', attempt),
+  finished: (pipeline: string, runId: string, attempt: number) =>
+    checkpoints(pipeline, runId) + attemptFile('finished', attempt),
   allScores: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('scores'),
   /** The agent's copies of the last whole checkpoints. */
   keptCheckpoints: (pipeline: string, runId: string) => checkpoints(pipeline, runId) + folderOf('kept'),
@@ -94,6 +103,8 @@ export const bucketKeys = {
     `${pipeline}/runs/${runId}/records/attempts/${attempt}.json`,
   /** The scores that its model was judged by. They outlive its checkpoints. */
   scores: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/scores.jsonl`,
+  /** What one script made of one model on one set of samples, by the digest of all three. */
+  modelScores: (pipeline: string, digest: string) => `${pipeline}/models/scores/${digest}.jsonl`,
   /** How its model was compared with the one in use. */
   judgement: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/judgement.json`,
   models: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/models/`,

@@ -16,6 +16,9 @@ export const DOCUMENT_FILES = {
   hangs: 'tidewheel-hangs/{host}.json',
   series: 'tidewheel-series/attempt-{attempt}.jsonl',
   scores: 'tidewheel-scores/attempt-{attempt}.jsonl',
+  currentScores: 'tidewheel-scores/current-{attempt}.jsonl',
+  finished: 'tidewheel-finished/attempt-{attempt}.json',
+  finishedModel: 'tidewheel-finished/attempt-{attempt}.tar.gz',
   completion: 'COMPLETE.json',
 } as const;
 export type DocumentName = keyof typeof DOCUMENT_FILES;
@@ -23,7 +26,9 @@ export type DocumentName = keyof typeof DOCUMENT_FILES;
 /** With its slash; empty for a file that lies in no folder of its own. */
 export const folderOf = (name: DocumentName): string => /^.*\/|/.exec(DOCUMENT_FILES[name])?.[0] ?? '';
 
-export const attemptFile = (name: 'resume' | 'scores' | 'series', attempt: number): string =>
+type AttemptFile = 'resume' | 'scores' | 'currentScores' | 'finished' | 'finishedModel' | 'series';
+
+export const attemptFile = (name: AttemptFile, attempt: number): string =>
   DOCUMENT_FILES[name].replace('{attempt}', String(attempt));
 
 export interface NameParts {

@@ -12,5 +12,11 @@ export {
   gitNoteSchema,
   sourceFingerprint,
 } from './script/git-identity.ts';
-export { HYPERPARAMETERS, MODEL_CHANNEL, SHARDS_CHANNEL, shardsChannel } from './script/placeholders.ts';
+export {
+  CURRENT_CHANNEL,
+  HYPERPARAMETERS,
+  MODEL_CHANNEL,
+  SHARDS_CHANNEL,
+  shardsChannel,
+} from './script/placeholders.ts';
 export { belongsToSource } from './script/source-files.ts';

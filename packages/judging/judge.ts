@@ -11,5 +11,7 @@ export {
   type Judged,
   type Judgement,
   judge,
+  judgeNumber,
+  type Part,
   type ScoreRule,
 } from './rules/judge.ts';

@@ -16,7 +16,7 @@ export const report: FunctionDescription = {
     allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/report.json'),
     allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
     ...allow.chooseModels,
-    allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/scores.jsonl'),
+    allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/scores.jsonl', '*/models/scores/*'),
     allow.onObjects(['PutObject'], '*/runs/*/judgement.json'),
     // A run that fails while its job runs stops the job.
     ...allow.observeAttempts(),

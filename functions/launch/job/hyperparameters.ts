@@ -46,13 +46,14 @@ function hyperparameterPieces(text: string): string[] {
 // hyperparameters of the user's own and those of the service leave of SageMaker's 100.
 
 type Training = Pipeline['training'];
+type Evaluation = NonNullable<Pipeline['evaluation']> & { readonly current?: string | undefined };
 type Limits = Partial<Pick<Pipeline['limits'], 'steps'>>;
 
 /** The agent joins `tidewheel_script`, `tidewheel_script_2` and so on. */
 const NAME = 'tidewheel_script';
 
 /** The fields are read by `training/agent/tidewheel_agent/configuration/script_document.py`. */
-function scriptDocument(training: Training, { steps }: Limits) {
+function scriptDocument(training: Training, { steps }: Limits, evaluation: Evaluation | undefined) {
   const { command, arguments: given, environment, workingDirectory, checkpoint } = training;
   const instrument = training.instrument === false ? false : undefined;
   const document = {
@@ -63,12 +64,17 @@ function scriptDocument(training: Training, { steps }: Limits) {
     checkpoint,
     instrument,
     steps,
+    evaluation,
   };
   return Object.values(document).some((value) => value !== undefined) ? JSON.stringify(document) : undefined;
 }
 
-export function scriptParameters(training: Training, limits: Limits = {}): Record<string, string> {
-  const document = scriptDocument(training, limits);
+export function scriptParameters(
+  training: Training,
+  limits: Limits = {},
+  evaluation?: Evaluation,
+): Record<string, string> {
+  const document = scriptDocument(training, limits, evaluation);
   const pieces = document === undefined ? [] : hyperparameterPieces(document);
   return Object.fromEntries([
     ...pieces.map((piece, index) => [index === 0 ? NAME : `${NAME}_${index + 1}`, piece] as const),

@@ -3,7 +3,12 @@ import type { InputMode } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { channelsOf, type Pipeline, type ScriptChannel } from '@tidewheel/declaration/pipeline.ts';
-import { MODEL_CHANNEL, prefixUri, shardsChannel } from '@tidewheel/declaration/script.ts';
+import {
+  type CURRENT_CHANNEL,
+  type MODEL_CHANNEL,
+  prefixUri,
+  shardsChannel,
+} from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
 import type { ChannelRequest } from './request.ts';
@@ -191,13 +196,13 @@ function manifestOf(input: ChannelsInput, key: string, shards: readonly string[]
 
 /** The list names the one object: a prefix would also take others whose keys begin like its own. */
 export function modelChannel(
+  name: typeof MODEL_CHANNEL | typeof CURRENT_CHANNEL,
+  model: { readonly uri: string } | undefined,
   {
-    model,
     bucket,
     runId,
     declaration,
   }: {
-    readonly model?: { readonly uri: string } | undefined;
     readonly bucket: string;
     readonly runId: string;
     readonly declaration: Pick<Pipeline, 'name'>;
@@ -206,10 +211,10 @@ export function modelChannel(
 ): Channels {
   if (model === undefined) return { channels: [], objects: [] };
   const end = model.uri.lastIndexOf('/') + 1;
-  const key = bucketKeys.channelManifest(declaration.name, runId, MODEL_CHANNEL);
+  const key = bucketKeys.channelManifest(declaration.name, runId, name);
   const text = JSON.stringify([{ prefix: model.uri.slice(0, end) }, model.uri.slice(end)]);
   const source = { ...replicated(s3Uri(bucket, key), groups), type: 'ManifestFile' } as const;
-  return { channels: [channel(MODEL_CHANNEL, { inputMode: 'File' }, source)], objects: [{ key, text }] };
+  return { channels: [channel(name, { inputMode: 'File' }, source)], objects: [{ key, text }] };
 }
 
 type SplitInput = Pick<ChannelsInput, 'generations' | 'pipeline' | 'inputMode' | 'processesPerHost'>;

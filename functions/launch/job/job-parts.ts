@@ -20,7 +20,13 @@ import {
   indexUrl,
   type Pipeline,
 } from '@tidewheel/declaration/pipeline.ts';
-import { neededChannels, SHARDS_CHANNEL, shardsChannel } from '@tidewheel/declaration/script.ts';
+import {
+  CURRENT_CHANNEL,
+  MODEL_CHANNEL,
+  neededChannels,
+  SHARDS_CHANNEL,
+  shardsChannel,
+} from '@tidewheel/declaration/script.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import type { Placement } from '@tidewheel/placement/records.ts';
 import type { Archive } from '../../records/models.ts';
@@ -60,6 +66,8 @@ export interface JobInput {
   readonly channelLists?: ReadonlyMap<string, string> | undefined;
   /** The archive that the run begins from, by `training.startFrom`. */
   readonly model?: Archive | undefined;
+  /** The archive of the model in use, where the evaluation scores it, too. */
+  readonly currentModel?: Archive | undefined;
   /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
   /** What the account's EC2 answered of hardware; default: the snapshot's. */
@@ -122,7 +130,10 @@ export function jobParts(
     groups,
   };
   const { channels, objects } = jobChannels(channelsInput);
-  const model = modelChannel(input, groups);
+  const models = [
+    modelChannel(MODEL_CHANNEL, input.model, input, groups),
+    modelChannel(CURRENT_CHANNEL, input.currentModel, input, groups),
+  ];
   return {
     parts: {
       TrainingJobName: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? bucket)),
@@ -136,11 +147,11 @@ export function jobParts(
       InputDataConfig: [
         ...channels,
         ...declaredChannels(declaration, groups, input.dataBucket ?? bucket, input.channelLists),
-        ...model.channels,
+        ...models.flatMap((model) => model.channels),
       ],
       Environment: environmentOf(input),
     },
-    objects: [...objects, ...model.objects],
+    objects: [...objects, ...models.flatMap((model) => model.objects)],
     problems: [
       ...reservedNameProblems(declaration),
       ...sourceProblems(declaration),
@@ -192,7 +203,7 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
   return encodeHyperparameters({
     ...training.hyperparameters,
     ...programOf(training),
-    ...scriptParameters(training, input.declaration.limits),
+    ...scriptParameters(training, input.declaration.limits, evaluationIn(input)),
     sagemaker_job_name: jobNameOf(input.runId, input.attempt, jobSaltOf(input.dataBucket ?? input.bucket)),
     sagemaker_region: input.region,
     sagemaker_container_log_level: LOG_LEVEL_INFO,
@@ -215,6 +226,10 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
     ...(input.model === undefined ? {} : { tidewheel_model: input.model.digest ?? 'unknown' }),
   });
 }
+
+/** The evaluation as the agent reads it. */
+const evaluationIn = ({ declaration: { evaluation }, currentModel }: JobInput) =>
+  evaluation && { ...evaluation, current: currentModel?.digest };
 
 /** A command stands in the document of the script. */
 function programOf(training: Pipeline['training']): Record<string, string> {

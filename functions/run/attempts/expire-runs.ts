@@ -82,7 +82,7 @@ async function isDeleted(deps: ExpiryDeps, { run, part, before }: Part, tally: T
     case 'work':
       return areDeleted(deps, await workOf(deps.store, run), { before, tally });
     case 'checkpoints':
-      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { before, tally });
+      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { before, tally, run });
     case 'source':
       if (run.source === undefined) return true;
       if (await mayBePinned(deps, run)) return false;
@@ -132,12 +132,14 @@ async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise
 async function areDeleted(
   { store, isTimeUp }: ExpiryDeps,
   prefixes: readonly string[],
-  { before, tally }: { readonly before: Date; readonly tally: Tally },
+  { before, tally, run }: { readonly before: Date; readonly tally: Tally; readonly run?: RunRecord },
 ): Promise<boolean> {
   let isWhole = true;
   for (const prefix of prefixes)
-    for await (const { objects } of listPages(store, prefix)) {
+    for await (const { objects: listed } of listPages(store, prefix)) {
       if (isTimeUp()) return false;
+      // The model of a run whose evaluation was lost lies among its checkpoints.
+      const objects = listed.filter(({ key }) => run?.modelUri?.endsWith(`/${key}`) !== true);
       const old = objects.filter(({ lastModified }) => new Date(lastModified) < before);
       if (old.length < objects.length) isWhole = false;
       const failures = await deleteSome(store, old, tally);

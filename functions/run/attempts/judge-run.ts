@@ -22,6 +22,7 @@ import { tellAutomatic } from '../../records/automatic.ts';
 import { advanced, readProgress } from '../../records/progress.ts';
 import { restoreAttempts } from '../../records/record-copies.ts';
 import type { AttemptRecord, Resume, RunRecord, StopRequest } from '../../records/run-records.ts';
+import { modelBeforeEvaluation } from '../models/evaluation.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 import { remedyFor, startedOver, watchResume } from './watch-resume.ts';
 
@@ -62,7 +63,7 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
     if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
     attempts[attempts.length - 1] = seen.attempt;
   }
-  const judged = judge((await withProgress(deps, run, attempts)).slice(since));
+  const judged = judge((await withProgress(deps, run, await withModel(deps, run, attempts))).slice(since));
   if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
   if (judged.kind !== 'again') return judged;
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
@@ -146,6 +147,23 @@ async function openAttempt(
     seconds: STOP_PAUSE_SECONDS,
     reason: `${last.jobName} ran out of time and is being stopped`,
   };
+}
+
+/** Records the model of an attempt that was lost after its training. */
+async function withModel(
+  deps: JudgeDeps,
+  run: RunRecord,
+  attempts: readonly AttemptRecord[],
+): Promise<AttemptRecord[]> {
+  const last = attempts.at(-1);
+  const modelUri = last && (await modelBeforeEvaluation(deps.store, run, last));
+  if (last?.outcome === undefined || modelUri === undefined) return [...attempts];
+  const updatedAt = deps.clock.now().toISOString();
+  const outcome = { ...last.outcome, modelUri };
+  return [
+    ...attempts.slice(0, -1),
+    await deps.attempts.update(run.runId, last.attempt, { outcome, updatedAt }),
+  ];
 }
 
 /** Records the progress that the bucket proves after the end of the job. */
@@ -238,6 +256,8 @@ function judge(attempts: readonly AttemptRecord[]): Judgement {
   const outcome = last?.outcome;
   if (last === undefined || outcome === undefined)
     return { kind: 'failed', reason: 'the attempt left no outcome' };
+  if (outcome.kind !== 'completed' && outcome.modelUri !== undefined)
+    return { kind: 'done', reason: `training completed; then its evaluation was lost: ${outcome.message}` };
   switch (outcome.kind) {
     case 'completed':
       return { kind: 'done', reason: 'training completed' };

@@ -29,11 +29,15 @@ import { type AttemptRecord, type RunRecord } from '../../records/run-records.ts
 import { raisedDisk, safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
 import type { FilesDeps } from '../../records/sealed-files.ts';
 import type { Stores } from '../../records/stores.ts';
+import { evaluationOf } from '../models/evaluation.ts';
 import { modelToStartFrom } from '../models/start-model.ts';
 import { recordCreateOutcome } from './creation-outcome.ts';
 import { endWithoutJob, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
 
-export interface LaunchDeps extends ObserveDeps, Pick<Stores, 'placements'>, Pick<FilesDeps, 'blobs'> {
+export interface LaunchDeps
+  extends ObserveDeps,
+    Pick<Stores, 'placements' | 'models'>,
+    Pick<FilesDeps, 'blobs'> {
   readonly starters: Starters;
   readonly store: ObjectStore;
   readonly region: string;
@@ -153,6 +157,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
   const model = await modelToStartFrom(deps.store, run, attempt.progressBefore !== undefined);
+  const evaluation = await evaluationOf(deps, { ...run, source }, dataset.shards);
   const sources = {
     run,
     declaration,
@@ -161,6 +166,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     source,
     channelLists,
     model,
+    currentModel: evaluation?.current,
     agentPrefix,
     otherRegion,
   };
@@ -172,6 +178,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     status: 'training',
     generations: dataset.generations,
     ...(pinnedSource && sourceOnRecord(pinnedSource)),
+    ...(evaluation && { evaluation }),
     updatedAt,
   });
   // Inputs may have been copied for minutes.
@@ -232,6 +239,7 @@ interface JobSources {
   readonly source: string | undefined;
   readonly channelLists: JobInput['channelLists'];
   readonly model: JobInput['model'];
+  readonly currentModel: JobInput['currentModel'];
   readonly agentPrefix: string;
   readonly otherRegion: OtherRegion | undefined;
 }
@@ -260,7 +268,17 @@ const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob
 
 async function prepareAs(
   deps: LaunchDeps,
-  { run: { runId }, attempt, dataset, source, channelLists, model, agentPrefix, otherRegion }: JobSources,
+  {
+    run: { runId },
+    attempt,
+    dataset,
+    source,
+    channelLists,
+    model,
+    currentModel,
+    agentPrefix,
+    otherRegion,
+  }: JobSources,
   declaration: Pipeline,
 ): Promise<ReturnType<Starters[keyof Starters]['prepare']>> {
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
@@ -279,6 +297,7 @@ async function prepareAs(
     sourceDigest: source,
     channelLists,
     model,
+    currentModel,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
     hardware: await hardwareOf(deps, attempt),

@@ -341,7 +341,8 @@ const replaySecondsOf = ({ resume }: AttemptRecord): number => resume?.replaySec
  */
 function lostSecondsOf(attempt: AttemptRecord, outcome: AttemptOutcome, later: Later): number {
   const replayed = Math.min(outcome.trainingSeconds, replaySecondsOf(attempt));
-  if (outcome.kind === 'completed') return replayed;
+  // An attempt that was lost in its evaluation had trained to the end.
+  if (outcome.kind === 'completed' || outcome.modelUri !== undefined) return replayed;
   const trained = outcome.trainingSeconds - replayed;
   return replayed + lostOf({ ...outcome, trainingSeconds: trained }, attempt, later);
 }

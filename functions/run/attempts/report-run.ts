@@ -20,7 +20,7 @@ import {
 } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
-import { keepScores } from '../models/judge-model.ts';
+import { keepScores } from '../models/kept-scores.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 
@@ -137,8 +137,7 @@ async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undef
 async function takeModel(deps: ReportDeps, run: RunRecord, last: AttemptRecord | undefined): Promise<void> {
   const uri = last?.outcome?.modelUri;
   if (last === undefined || uri === undefined) return;
-  await keepScores(deps.store, run, last.attempt);
-  await recordModel(deps, run, uri);
+  await recordModel(deps, run, uri, await keepScores(deps.store, run, last.attempt));
 }
 
 const SAVED_NOTHING = {

@@ -15,6 +15,7 @@ import type { Notifier } from '../../records/ports.ts';
 import { newerNoteVersion, readProgress } from '../../records/progress.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
+import { finishedNoteOf } from '../models/kept-scores.ts';
 
 /** What the watches of a running attempt read, and where they announce what they find. */
 export interface WatchDeps extends Pick<Stores, 'attempts' | 'timeline'> {
@@ -53,6 +54,8 @@ export async function watchCheckpoints(
     now: deps.clock.now(),
   });
   if (stall === undefined) return;
+  // An evaluation saves nothing.
+  if ((await finishedNoteOf(deps.store, attempt, attempt.attempt)) !== undefined) return;
   const id = `stalled-${attempt.attempt}-${stall.step}`;
   // The look repeats every few minutes, but each stall is announced once.
   if ((await deps.timeline.list(runId)).some((entry) => entry.id === id)) return;

@@ -66,6 +66,7 @@ export function probeDeclaration({
   notify: _notify,
   doctor: _doctor,
   promote: _promote,
+  evaluation: _evaluation,
   training: { startFrom, ...training },
   ...declaration
 }: Pipeline): Pipeline {

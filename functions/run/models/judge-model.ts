@@ -1,8 +1,15 @@
 /** The scores of a run's model: kept beside the run, and compared with those of the model in use. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import type { Pipeline, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
-import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
+import type { FinishedNote } from '@tidewheel/contract/finished.ts';
+import type { Pipeline, Promote, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
+import {
+  type Judgement,
+  judge,
+  judgeNumber,
+  type Part,
+  type Judged as ToJudge,
+} from '@tidewheel/judging/judge.ts';
 import { readScores, type ScoresRead } from '@tidewheel/judging/scores.ts';
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
@@ -11,22 +18,12 @@ import {
   comparisonsWith,
   currentOf,
   type Judged,
+  type Model,
   type PipelineModels,
   type Scored,
 } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
-
-/** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
-export async function keepScores(
-  store: ObjectStore,
-  { pipeline, runId, declaration }: RunRecord,
-  attempt: number,
-): Promise<void> {
-  if (declaration?.promote === undefined) return;
-  const key = bucketKeys.scores(pipeline, runId);
-  const written = await readBounded(store, bucketKeys.attemptScores(pipeline, runId, attempt), 'scores');
-  if (written !== undefined) await store.writeText(key, written.text);
-}
+import { evaluationProblem, scoredNow } from './kept-scores.ts';
 
 /**
  * Writes down how the model compares, for people.
@@ -34,30 +31,73 @@ export async function keepScores(
  */
 export async function judgeModel(
   store: ObjectStore,
-  { pipeline, runId, declaration }: RunRecord,
+  run: RunRecord,
   models: PipelineModels,
+  note?: FinishedNote,
 ): Promise<(Scored & { readonly judged: Judged }) | undefined> {
-  const { promote, training: { objective } = {} } = declaration ?? {};
-  if (declaration === undefined || typeof promote !== 'object' || objective === undefined) return undefined;
-  const { metric, mode } = objective;
-  const candidate = await scoresOf(store, { pipeline, runId, metric });
-  if (candidate === undefined) return undefined;
+  const { pipeline, runId, declaration } = run;
+  const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
+  if (promote === undefined || objective === undefined) return undefined;
+  // People who decide themselves want to know, too.
+  if (typeof promote !== 'object' && evaluation === undefined) return undefined;
+  const { metric } = objective;
   const current = currentOf(models);
-  const judgement = candidate.ok
-    ? judge({
-        metric,
-        mode,
-        rule: ruleOf(promote),
-        candidate: candidate.scores,
-        current: current && (await currentScores(store, { pipeline, runId: current.runId, metric })),
-        look: 1 + (current === undefined ? 0 : comparisonsWith(models, current)),
-        groupOf: groupsOf(declaration),
-      })
-    : ({ verdict: 'rejected', reasons: candidate.problems } as const);
+  const judgement = await judgementOf(store, { run, models, note });
+  if (judgement === undefined) return undefined;
   const content = { version: 1, runId, metric, against: current?.runId, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
   const { verdict, reasons } = judgement;
   return { verdict, reasons, judged: summaryOf(judgement, { metric, against: current?.runId }) };
+}
+
+interface Asked {
+  readonly run: RunRecord;
+  readonly models: PipelineModels;
+  readonly note: FinishedNote | undefined;
+}
+
+/** @returns undefined where the training script should have written scores, and has not */
+async function judgementOf(store: ObjectStore, { run, models, note }: Asked): Promise<Judgement | undefined> {
+  const { pipeline, runId, declaration } = run;
+  const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
+  if (declaration === undefined || objective === undefined) return undefined;
+  const { metric } = objective;
+  const [rule, current] = [ruleOf(promote), currentOf(models)];
+  const problem = evaluation && evaluationProblem(evaluation, note?.candidate);
+  if (problem !== undefined)
+    return { verdict: problem.isFault ? 'rejected' : 'inconclusive', reasons: [problem.why] };
+  if (note?.candidate?.samples === 0)
+    return judgeNumber(note.candidate.printed?.[metric], {
+      ...objective,
+      rule,
+      hasCurrent: current !== undefined,
+    });
+  const candidate = await scoresOf(store, { pipeline, runId, metric });
+  if (candidate === undefined) return undefined;
+  if (!candidate.ok) return { verdict: 'rejected', reasons: candidate.problems };
+  return judge({
+    ...objective,
+    rule,
+    candidate: candidate.scores,
+    ...(await currentTables(store, run, current, metric)),
+    look: 1 + (current === undefined ? 0 : comparisonsWith(models, current)),
+    groupOf: groupsOf(declaration),
+  });
+}
+
+/** On the samples of today where the same script has scored the model in use on them, else on those of its own run. */
+async function currentTables(
+  store: ObjectStore,
+  run: RunRecord,
+  current: Model | undefined,
+  metric: string,
+): Promise<Pick<ToJudge, 'current' | 'earlier' | 'isOneSet'>> {
+  if (current === undefined) return { current: undefined };
+  const own = await currentScores(store, { pipeline: run.pipeline, runId: current.runId, metric });
+  const text = await scoredNow(store, run, current);
+  const now = text === undefined ? undefined : await readScores(text.split('\n'), metric);
+  if (now?.ok !== true) return { current: own };
+  return { current: now.scores, isOneSet: true, ...(own.size > 0 && { earlier: new Set(own.keys()) }) };
 }
 
 interface ScoresAsked {
@@ -80,7 +120,10 @@ async function currentScores(store: ObjectStore, asked: ScoresAsked) {
   return read?.ok === true ? read.scores : new Map<string, never>();
 }
 
-function ruleOf({ whenBetterBy, notWorseBy, confidence, atLeast }: PromotionRule) {
+/** Without a rule nothing is decided by it, and people see what the strictest one would say. */
+function ruleOf(promote: Promote | undefined) {
+  const { whenBetterBy, notWorseBy, confidence, atLeast }: PromotionRule =
+    typeof promote === 'object' ? promote : { confidence: 0.95 };
   const kind = notWorseBy === undefined ? 'whenBetterBy' : 'notWorseBy';
   const by = notWorseBy ?? whenBetterBy ?? 0;
   const margin = typeof by === 'number' ? { points: by } : { share: Number.parseFloat(by) / 100 };
@@ -94,8 +137,15 @@ function groupsOf({ packing: { split } }: Pipeline): ((key: string) => string | 
   return (key) => boundedSearch('packing.split.groupPattern', pattern, key)?.[1];
 }
 
+const partOf = ({ samples, mean, better, interval }: Partial<Part> & Pick<Part, 'samples' | 'mean'>) => ({
+  samples,
+  mean,
+  better,
+  interval,
+});
+
 function summaryOf(
-  { verdict, mean, difference, samplesNeeded }: Judgement,
+  { verdict, mean, difference, samplesNeeded, earlier, fresh }: Judgement,
   named: { readonly metric: string; readonly against: string | undefined },
 ): Judged {
   return {
@@ -103,6 +153,8 @@ function summaryOf(
     ...named,
     mean,
     samplesNeeded,
+    ...(earlier && { earlier: partOf(earlier) }),
+    ...(fresh && { fresh: partOf(fresh) }),
     ...(difference && {
       pairs: difference.pairs,
       better: difference.better,

@@ -3,12 +3,14 @@
 import { own } from '@tidewheel/kit/own-property.ts';
 import { refusingProto } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
+import { CURRENT_CHANNEL } from '../script/placeholders.ts';
 import { prefixSchema } from './prefix.ts';
 
 /** The service uses these: the agent finds the source in one, and the container finds the agent in the other. */
 const RESERVED: Readonly<Record<string, string>> = {
   code: 'holds training.source: choose another name, or put the files into the source',
   agent: "holds Tidewheel's agent: choose another name",
+  [CURRENT_CHANNEL]: 'holds the model in use for the evaluation: choose another name',
 };
 
 /** The names of SageMaker (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Channel.html) that can be folders. */

@@ -16,6 +16,7 @@ import {
   vpcSchema,
 } from './compute-parts.ts';
 import { datasetSchema, deletionProblems } from './dataset.ts';
+import { evaluationProblems, evaluationSchema } from './evaluation.ts';
 import { FRAMEWORKS, type Framework, frameworkHas } from './frameworks.ts';
 import {
   choosesImage,
@@ -200,6 +201,7 @@ const pipelineFields = z.strictObject({
   packing: packingSchema.prefault({}),
   dataset: datasetSchema.optional(),
   training: trainingSchema,
+  evaluation: evaluationSchema.optional(),
   promote: promoteSchema,
   compute: computeSchema,
   limits: limitsSchema.prefault({}),
@@ -266,6 +268,7 @@ export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
     ...splitProblems(fields),
     ...filesProblems(fields),
     ...modelProblems(fields),
+    ...evaluationProblems(fields),
     ...pipeProblems(fields),
     ...deletionProblems(fields),
   ])

@@ -10,6 +10,7 @@ import {
   commandSchema,
   environmentProblems,
   environmentSchema,
+  scriptFile,
   workingDirectorySchema,
 } from '../script/arguments.ts';
 import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
@@ -108,12 +109,7 @@ const trainingFields = z.strictObject({
     .describe(
       "Prefix of the training code: s3://bucket/prefix/ or a prefix under the pipeline's own folder.",
     ),
-  entryPoint: z
-    .string()
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
-    .refine((path) => !path.includes('..'), 'leave out ".."')
-    .optional()
-    .meta({ default: 'train.py' }),
+  entryPoint: scriptFile.optional().meta({ default: 'train.py' }),
   command: commandSchema.optional(),
   arguments: argumentsSchema.optional(),
   environment: environmentSchema.optional(),

@@ -51,6 +51,11 @@ export const commandSchema = z
   })
   .describe('A command instead of a Python script, such as [bash, run.sh] or [python, -m, package.module].');
 
+export const scriptFile = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}\.py$/, 'name a .py file inside the source')
+  .refine((path) => !path.includes('..'), 'leave out ".."');
+
 /** For scripts that save where they run. */
 export const IN_CHECKPOINTS = '${checkpoints}';
 

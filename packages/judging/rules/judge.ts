@@ -39,6 +39,10 @@ export interface Judged {
   readonly look: number;
   /** Samples of one group are not independent of each other. */
   readonly groupOf?: ((key: string) => string | undefined) | undefined;
+  /** One script has scored both now: samples that only one of them has make the comparison void. */
+  readonly isOneSet?: boolean | undefined;
+  /** What the model in use was scored on when it was new: all other samples came after it. */
+  readonly earlier?: ReadonlySet<string> | undefined;
 }
 
 /** first: no model was in use, and the candidate is valid. */
@@ -56,11 +60,23 @@ export interface Judgement {
   /** How many samples a difference like this one would need; absent where it would never do. */
   readonly samplesNeeded?: number;
   readonly sides?: Sides;
-  /** Samples that the model in use was not scored on, and the candidate's mean on them. */
-  readonly fresh?: { readonly samples: number; readonly mean: number };
+  /** Samples that were there when the model in use was new, where others came since. */
+  readonly earlier?: Part;
+  /** Samples that came after the model in use; only the candidate's mean where that one was not scored on them. */
+  readonly fresh?: Part | Pick<Part, 'samples' | 'mean'>;
   readonly byLabel?: readonly LabelMeans[];
   /** Where the candidate lost most. */
   readonly worst?: readonly Pair[];
+}
+
+/** Of the samples that both were scored on. */
+export interface Part extends Pick<Difference, 'current' | 'better'> {
+  readonly samples: number;
+  /** The candidate's. */
+  readonly mean: number;
+  /** At 95 %; absent where so few samples say nothing of it. */
+  readonly interval?: Difference['interval'];
+  readonly sides?: Sides;
 }
 
 /**
@@ -82,7 +98,7 @@ export function judge(judged: Judged): Judgement {
 }
 
 function compared(judged: Judged, current: ScoreTable, mean: number): Judgement {
-  const { candidate, metric, mode, rule, look, groupOf } = judged;
+  const { candidate, metric, mode, rule, look, groupOf, earlier } = judged;
   const pairs = pairsOf(candidate, current, groupOf);
   if (pairs.length === 0)
     return {
@@ -93,6 +109,7 @@ function compared(judged: Judged, current: ScoreTable, mean: number): Judgement 
   const difference = compare(pairs, mode, marginIn(rule, current));
   const error = errorAt(look, rule.confidence);
   const verdict = verdictOf(difference, error);
+  const parts = earlier === undefined ? {} : partsOf(pairs, mode, earlier);
   const samplesNeeded =
     verdict === 'inconclusive' ? neededFor(difference, marginIn(rule, current), error) : undefined;
   return {
@@ -100,6 +117,7 @@ function compared(judged: Judged, current: ScoreTable, mean: number): Judgement 
     reasons: [
       differenceText(metric, difference),
       ...verdictText(verdict, { rule, look, error, difference, samplesNeeded }),
+      ...partsText(parts),
     ],
     mean,
     difference,
@@ -107,22 +125,30 @@ function compared(judged: Judged, current: ScoreTable, mean: number): Judgement 
     ...(samplesNeeded !== undefined && { samplesNeeded }),
     ...sidesOf(pairs, mode),
     ...freshOf(candidate, current),
+    ...parts,
     byLabel: meansByLabel(pairs),
     worst: worstOf(pairs, mode),
   };
 }
 
 /** Why the scores decide nothing. */
-function faultsOf({ candidate, current }: Judged, mean: number): string[] {
+function faultsOf({ candidate, current, isOneSet = false }: Judged, mean: number): string[] {
   if (candidate.size === 0) return ['no sample has a score: have the evaluation write one line for each'];
   const missing = [...(current?.keys() ?? [])].filter((key) => !candidate.has(key));
   const [example] = missing;
+  const added = isOneSet ? [...candidate.keys()].filter((key) => current?.has(key) === false) : [];
+  const [extra] = added;
   return [
     ...(Number.isFinite(mean) ? [] : ['its scores have no finite mean']),
     ...(example === undefined
       ? []
       : [
           `${samplesText(missing.length)} that the model in use was scored on ${missing.length === 1 ? 'has' : 'have'} no score of this one, such as ${shownKey(example)}: evaluate both on the same samples`,
+        ]),
+    ...(extra === undefined
+      ? []
+      : [
+          `${samplesText(added.length)} of this one ${added.length === 1 ? 'has' : 'have'} no score of the model in use, such as ${shownKey(extra)}: have the evaluation score the same samples each time`,
         ]),
   ];
 }
@@ -170,6 +196,69 @@ function neededFor({ better, deviation, pairs, groups }: Difference, margin: num
 function freshOf(candidate: ScoreTable, current: ScoreTable): Pick<Judgement, 'fresh'> {
   const scores = [...candidate].filter(([key]) => !current.has(key)).map(([, score]) => score);
   return scores.length === 0 ? {} : { fresh: { samples: scores.length, mean: meanOfScores(scores) } };
+}
+
+function partsOf(
+  pairs: readonly Pair[],
+  mode: Mode,
+  earlier: ReadonlySet<string>,
+): Pick<Judgement, 'earlier' | 'fresh'> {
+  const [before, since] = [true, false].map((isEarlier) =>
+    pairs.filter(({ key }) => earlier.has(key) === isEarlier),
+  );
+  if (before === undefined || since === undefined || since.length === 0) return {};
+  return { ...(before.length > 0 && { earlier: partOf(before, mode) }), fresh: partOf(since, mode) };
+}
+
+function partOf(pairs: readonly Pair[], mode: Mode): Part {
+  const { candidate, current, better, interval, groups } = compare(pairs, mode, 0);
+  return {
+    samples: pairs.length,
+    mean: candidate,
+    current,
+    better,
+    ...(groups >= FEWEST_GROUPS && { interval }),
+    ...sidesOf(pairs, mode),
+  };
+}
+
+function partsText({ earlier, fresh }: Pick<Judgement, 'earlier' | 'fresh'>): string[] {
+  const texts = [
+    ...(earlier === undefined ? [] : [`on ${partText(earlier, 'earlier')}`]),
+    ...(fresh === undefined || !('better' in fresh) ? [] : [`on ${partText(fresh, 'new')}`]),
+  ];
+  return texts.length === 0 ? [] : [texts.join(', ')];
+}
+
+const partText = ({ samples, mean, current, better, interval }: Part, kind: string): string =>
+  `${samples.toLocaleString('en')} ${kind} ones ${shown(mean)} against ${shown(current)}: ${signed(better)}${interval === undefined ? '' : ` (${signed(interval[0])} to ${signed(interval[1])})`}`;
+
+/** One number has no pairs, so a difference cannot be tested. @param value undefined where it is none */
+export function judgeNumber(
+  value: number | undefined,
+  {
+    metric,
+    mode,
+    rule,
+    hasCurrent,
+  }: Pick<Judged, 'metric' | 'mode' | 'rule'> & { readonly hasCurrent: boolean },
+): Judgement {
+  if (value === undefined || !Number.isFinite(value))
+    return {
+      verdict: 'rejected',
+      reasons: [`the evaluation scored no sample, and printed no finite number for ${metric}`],
+    };
+  const reached = `${metric} ${shown(value)}, as one number`;
+  const falls = shortOf(value, mode, rule.atLeast);
+  if (falls !== undefined) return { verdict: 'notBetter', reasons: [`${reached}, ${falls}`], mean: value };
+  if (!hasCurrent) return { verdict: 'first', reasons: [`${reached}; no model was in use`], mean: value };
+  return {
+    verdict: 'inconclusive',
+    reasons: [
+      `${reached}: no difference can be tested without a score for each sample; call tidewheel.score(key, …) in the evaluation`,
+    ],
+    mean: value,
+  };
 }
 
 const meanOf = (table: ScoreTable): number => meanOfScores([...table.values()]);

@@ -1,6 +1,6 @@
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { describe, expect, it } from 'vitest';
-import { errorAt, type Judged, judge } from '../judge.ts';
+import { errorAt, type Judged, judge, judgeNumber } from '../judge.ts';
 
 const RULE = { kind: 'whenBetterBy', margin: { points: 0 }, confidence: 0.95 } as const;
 
@@ -96,6 +96,14 @@ describe('scores that decide nothing', () => {
     );
   });
 
+  it('are rejected where one evaluation scored other samples', () => {
+    const judgement = judge(judged({ candidate: bits(90, 103), isOneSet: true }));
+    expect(judgement.verdict).toBe('rejected');
+    expect(judgement.reasons).toEqual([
+      '3 samples of this one have no score of the model in use, such as a/100.png: have the evaluation score the same samples each time',
+    ]);
+  });
+
   it('are rejected where there is none', () => {
     expect(judge(judged({ candidate: new Map() })).verdict).toBe('rejected');
   });
@@ -109,11 +117,42 @@ describe('scores that decide nothing', () => {
   });
 });
 
+describe('one number', () => {
+  const asked = { metric: 'accuracy', mode: 'max', rule: { ...RULE, atLeast: 0.8 } } as const;
+
+  it.each([
+    [0.9, false, 'first', 'accuracy 0.9, as one number; no model was in use'],
+    [0.9, true, 'inconclusive', 'no difference can be tested without a score for each sample'],
+    [0.7, true, 'notBetter', 'below the 0.8 of promote.atLeast'],
+    [undefined, false, 'rejected', 'printed no finite number for accuracy'],
+  ])('of %s, with one in use %s, ends as %s', (value, hasCurrent, verdict, reason) => {
+    const judgement = judgeNumber(value, { ...asked, hasCurrent });
+    expect(judgement).toMatchObject({ verdict, reasons: [expect.stringContaining(reason)] });
+  });
+});
+
 describe('new samples', () => {
   it('are counted apart from those that both were scored on', () => {
     const judgement = judge(judged({ candidate: bits(100, 150), current: bits(80, 100) }));
     expect(judgement.difference?.pairs).toBe(100);
     expect(judgement.fresh).toEqual({ samples: 50, mean: 0 });
+  });
+
+  it('are judged by both models where both were scored on them', () => {
+    const both = { candidate: bits(140, 150), current: bits(80, 150), isOneSet: true };
+    const judgement = judge(judged({ ...both, earlier: new Set(bits(0, 100).keys()) }));
+    expect(judgement.difference?.pairs).toBe(150);
+    expect(judgement.earlier).toMatchObject({ samples: 100, mean: 1, current: 0.8, sides: { gained: 20 } });
+    expect(judgement.fresh).toMatchObject({ samples: 50, mean: 0.8, current: 0, better: 0.8 });
+    expect(judgement.reasons[2]).toMatch(
+      /^on 100 earlier ones 1 against 0\.8: \+0\.2 \(.+\), on 50 new ones 0\.8 against 0: \+0\.8 \(.+\)$/,
+    );
+  });
+
+  it('have no interval where they are few', () => {
+    const both = { candidate: bits(101, 101), current: bits(80, 101) };
+    const { fresh } = judge(judged({ ...both, earlier: new Set(bits(0, 100).keys()) }));
+    expect(fresh).toEqual({ samples: 1, mean: 1, current: 0, better: 1, sides: { gained: 1, lost: 0 } });
   });
 
   it('show each class by itself', () => {

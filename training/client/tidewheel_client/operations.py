@@ -532,7 +532,29 @@ class ChooseModelAnswerCurrentJudged(_ChooseModelAnswerCurrentJudged, total=Fals
     pairs: int
     better: float
     interval: list[float]
+    earlier: ChooseModelAnswerCurrentJudgedEarlier
+    fresh: ChooseModelAnswerCurrentJudgedFresh
     samplesNeeded: int
+
+
+class _ChooseModelAnswerCurrentJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class ChooseModelAnswerCurrentJudgedEarlier(_ChooseModelAnswerCurrentJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _ChooseModelAnswerCurrentJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class ChooseModelAnswerCurrentJudgedFresh(_ChooseModelAnswerCurrentJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class _ChooseModelAnswerModelsItem(TypedDict):
@@ -563,7 +585,29 @@ class ChooseModelAnswerModelsItemJudged(_ChooseModelAnswerModelsItemJudged, tota
     pairs: int
     better: float
     interval: list[float]
+    earlier: ChooseModelAnswerModelsItemJudgedEarlier
+    fresh: ChooseModelAnswerModelsItemJudgedFresh
     samplesNeeded: int
+
+
+class _ChooseModelAnswerModelsItemJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class ChooseModelAnswerModelsItemJudgedEarlier(_ChooseModelAnswerModelsItemJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _ChooseModelAnswerModelsItemJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class ChooseModelAnswerModelsItemJudgedFresh(_ChooseModelAnswerModelsItemJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class ChooseModelBody(TypedDict):
@@ -619,6 +663,7 @@ class Declaration(_Declaration, total=False):
     settle: DeclarationSettle
     packing: DeclarationPacking
     dataset: DeclarationDataset
+    evaluation: DeclarationEvaluation
     promote: Literal["always", "byHand", "never"] | DeclarationPromote1
     limits: DeclarationLimits
     retention: DeclarationRetention
@@ -810,6 +855,16 @@ class DeclarationTrainingPackageIndexCodeArtifact(TypedDict):
     owner: str
     repository: str
     region: str
+
+
+class _DeclarationEvaluation(TypedDict):
+    entryPoint: str
+
+
+class DeclarationEvaluation(_DeclarationEvaluation, total=False):
+    arguments: list[Any | list[Any]]
+    on: list[str]
+    maximumSeconds: int
 
 
 class DeclarationPromote1(TypedDict, total=False):
@@ -1221,7 +1276,29 @@ class GetModelsAnswerCurrentJudged(_GetModelsAnswerCurrentJudged, total=False):
     pairs: int
     better: float
     interval: list[float]
+    earlier: GetModelsAnswerCurrentJudgedEarlier
+    fresh: GetModelsAnswerCurrentJudgedFresh
     samplesNeeded: int
+
+
+class _GetModelsAnswerCurrentJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelsAnswerCurrentJudgedEarlier(_GetModelsAnswerCurrentJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelsAnswerCurrentJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelsAnswerCurrentJudgedFresh(_GetModelsAnswerCurrentJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class _GetModelsAnswerModelsItem(TypedDict):
@@ -1252,7 +1329,29 @@ class GetModelsAnswerModelsItemJudged(_GetModelsAnswerModelsItemJudged, total=Fa
     pairs: int
     better: float
     interval: list[float]
+    earlier: GetModelsAnswerModelsItemJudgedEarlier
+    fresh: GetModelsAnswerModelsItemJudgedFresh
     samplesNeeded: int
+
+
+class _GetModelsAnswerModelsItemJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelsAnswerModelsItemJudgedEarlier(_GetModelsAnswerModelsItemJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelsAnswerModelsItemJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelsAnswerModelsItemJudgedFresh(_GetModelsAnswerModelsItemJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class _GetPipelineAnswer(TypedDict):
@@ -2443,6 +2542,7 @@ class Run(_Run, total=False):
     declaration: RunDeclaration
     closedAt: str
     startedFrom: RunStartedFrom
+    evaluation: RunEvaluation
     notifiedSince: str
     sealedAt: str
     generation: str
@@ -2482,6 +2582,22 @@ class _RunStartedFrom(TypedDict):
 
 
 class RunStartedFrom(_RunStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
+
+
+class RunEvaluation(TypedDict, total=False):
+    set: str
+    current: RunEvaluationCurrent
+
+
+class _RunEvaluationCurrent(TypedDict):
+    uri: str
+
+
+class RunEvaluationCurrent(_RunEvaluationCurrent, total=False):
     runId: str
     bytes: float
     etag: str
@@ -2608,6 +2724,7 @@ class RunDeclaration(_RunDeclaration, total=False):
     owner: str
     tags: dict[str, str]
     dataset: RunDeclarationDataset
+    evaluation: RunDeclarationEvaluation
     promote: Literal["always", "byHand", "never"] | RunDeclarationPromote1
     doctor: RunDeclarationDoctor
     schedule: str
@@ -2805,6 +2922,16 @@ class RunDeclarationTrainingPackageIndexCodeArtifact(TypedDict):
     owner: str
     repository: str
     region: str
+
+
+class _RunDeclarationEvaluation(TypedDict):
+    entryPoint: str
+    maximumSeconds: int
+
+
+class RunDeclarationEvaluation(_RunDeclarationEvaluation, total=False):
+    arguments: list[str | list[str]]
+    on: list[str]
 
 
 class _RunDeclarationPromote1(TypedDict):
@@ -3028,6 +3155,7 @@ class RunSummary(_RunSummary, total=False):
     request: RunSummaryRequest
     closedAt: str
     startedFrom: RunSummaryStartedFrom
+    evaluation: RunSummaryEvaluation
     generation: str
     source: str
     git: RunSummaryGit
@@ -3067,6 +3195,22 @@ class _RunSummaryStartedFrom(TypedDict):
 
 
 class RunSummaryStartedFrom(_RunSummaryStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
+
+
+class RunSummaryEvaluation(TypedDict, total=False):
+    set: str
+    current: RunSummaryEvaluationCurrent
+
+
+class _RunSummaryEvaluationCurrent(TypedDict):
+    uri: str
+
+
+class RunSummaryEvaluationCurrent(_RunSummaryEvaluationCurrent, total=False):
     runId: str
     bytes: float
     etag: str

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { dataIn } from '../../../../cli/init/data.ts';
 import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
+import { readEvaluation } from '../../../../cli/init/find-evaluation.ts';
 import { namesFolder, readScript } from '../../../../cli/init/script.ts';
 
 const SCRIPT = `
@@ -248,4 +249,41 @@ it('a script with a model channel begins from one', () => {
   expect(text).toContain('promote: always   #');
   expect(text).not.toContain('model: {');
   expect(text).not.toContain('seems to save nothing');
+});
+
+describe('a script that scores a model', () => {
+  const channels = 'os.environ["SM_CHANNEL_MODEL"]\nos.environ["SM_CHANNEL_VALIDATION"]\n';
+  const split = { by: 'folder' as const, train: ['train'], validation: ['val'] };
+  const layout = { fields: { split, label: 'none' as const }, notes: [], remedies: [], classes: [] };
+  const saves = readScript('import torch, os\ntorch.save(1, os.environ["SM_MODEL_DIR"])\n');
+
+  it.each([
+    [`${channels}tidewheel.score(key, loss=0.3)`, {}, '{ metric: loss, mode: min }'],
+    [
+      'parser.add_argument("--model-dir")\nprint(f"accuracy: {right}")',
+      { arguments: ['--model-dir=${channel:model}'] },
+      '{ metric: accuracy, mode: max }',
+    ],
+  ])('is declared: %j', (script, more, objective) => {
+    const evaluation = readEvaluation('eval.py', script);
+    const found = dataIn('images', IMAGES);
+    const data = found && { ...found, layout };
+    const text = declarationText(project({ facts: saves, data, evaluation }));
+    expect(readDeclaration('pets', text)).toMatchObject({
+      valid: true,
+      pipeline: {
+        evaluation: { entryPoint: 'eval.py', ...more, on: ['validation'] },
+        promote: { whenBetterBy: 0 },
+      },
+    });
+    expect(text).toContain(objective);
+  });
+
+  it('is named where no data is set apart', () => {
+    const evaluation = readEvaluation('eval.py', channels);
+    expect(toDo(project({ facts: saves, evaluation }))).toEqual([
+      expect.stringMatching(/^eval\.py scores a model: declare packing\.split/),
+    ]);
+    expect(readEvaluation('eval.py', 'print(1)')).toBeUndefined();
+  });
 });

@@ -17,10 +17,11 @@ interface Question {
   readonly savedAt?: number | undefined;
   /** An interruption is expected in so many seconds: in 18,000, the interval is 600 s. */
   readonly expectedUpSeconds?: number;
+  readonly isEvaluated?: boolean;
 }
 
 /** The notice of a look at a running attempt. */
-async function stall({ now, expectedUpSeconds = 18_000, ...question }: Question) {
+async function stall({ now, expectedUpSeconds = 18_000, isEvaluated = false, ...question }: Question) {
   const { trainingSince, savedAt } = { trainingSince: 0, savedAt: 1_000, ...question };
   const clock = fakeClock(at(now).toISOString());
   const [store, notifier] = [memoryObjectStore(clock), memoryNotifier()];
@@ -29,6 +30,8 @@ async function stall({ now, expectedUpSeconds = 18_000, ...question }: Question)
     store.put(bucketKeys.progress('digits', RUN), JSON.stringify(progressOf(40, { updatedAt })));
     store.put(`${bucketKeys.checkpoints('digits', RUN)}step-40/COMPLETE.json`, '{}');
   }
+  const note = { version: 1, bytes: 1, digest: 'a'.repeat(64), evaluations: [] };
+  if (isEvaluated) store.put(bucketKeys.finished('digits', RUN, 1), JSON.stringify(note));
   const considered = placementOf().considered.map((row) => ({ ...row, expectedUpSeconds }));
   const attempt = attemptOf(RUN, 1, { placement: placementOf({ considered }) });
   await watchCheckpoints({ ...memoryStores(), store, notifier, clock }, attempt, {
@@ -51,6 +54,10 @@ describe('a stall of checkpoints', () => {
   it('is never less than a quarter of an hour', async () => {
     expect(await stall({ expectedUpSeconds: 1, now: 1_899 })).toBeUndefined();
     expect(await stall({ expectedUpSeconds: 1, now: 1_900 })).toMatchObject({ ageSeconds: 900 });
+  });
+
+  it('is none while the model is evaluated', async () => {
+    expect(await stall({ now: 2_800, isEvaluated: true })).toBeUndefined();
   });
 
   it("counts from the start of this attempt's training", async () => {

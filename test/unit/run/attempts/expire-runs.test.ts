@@ -76,6 +76,15 @@ describe('files of a finished run', () => {
     expect(await runs.listKept()).toEqual([]);
   });
 
+  it('keep a model that lies among the checkpoints', async () => {
+    const { runs, store, after, left } = await world();
+    const model = bucketKeys.finishedModel('digits', RUN, 1);
+    store.seed(model, 'x');
+    await runs.update(RUN, { modelUri: `s3://bucket/${model}`, updatedAt: AT });
+    expect((await after(31)).expired).toContain(`${RUN} checkpoints`);
+    expect(left()).toEqual([...KEPT, ...FILES.source, model].toSorted());
+  });
+
   it('expire later after a failure', async () => {
     const { after, left } = await world('failed');
     await after(31);

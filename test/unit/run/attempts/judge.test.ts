@@ -1,11 +1,12 @@
 /** After an attempt: done, again elsewhere, or failed for good. */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { advanced } from '../../../../functions/records/progress.ts';
 import type { AttemptRecord, Resume } from '../../../../functions/records/run-records.ts';
 import { judgeRun } from '../../../../functions/run/attempts/judge-run.ts';
-import { attemptOf, outcomeOf, progressOf, runOf } from '../../../support/builders/records.ts';
+import { attemptOf, declarationOf, outcomeOf, progressOf, runOf } from '../../../support/builders/records.ts';
 import { ground } from '../../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -58,6 +59,29 @@ describe('an attempt that ended', () => {
     expect(judgement.kind).toBe('failed');
     expect(judgement.reason).toContain('ValueError: labels');
   });
+});
+
+it('an attempt lost in its evaluation leaves the model', async () => {
+  const at = ground();
+  const evaluated = declarationOf('digits', {
+    evaluation: { entryPoint: 'evaluate.py' },
+    packing: { split: { train: 0.9, validation: 0.1 } },
+    training: { strategy: 'ddp', objective: { metric: 'accuracy', mode: 'max' } },
+    promote: 'always',
+  });
+  await at.runs.create(runOf('digits', 1, { declaration: evaluated }));
+  await at.attempts.create(attemptOf(RUN, 1, { outcome: outcomeOf('interrupted') }));
+  const note = { version: 1, bytes: 5, digest: 'a'.repeat(64), evaluations: [] };
+  at.store.put(bucketKeys.finished('digits', RUN, 1), JSON.stringify(note));
+  expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
+  at.store.put(bucketKeys.finishedModel('digits', RUN, 1), 'half');
+  expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
+  at.store.put(bucketKeys.finishedModel('digits', RUN, 1), 'whole');
+  expect(await judgeRun(at, { runId: RUN })).toEqual({
+    kind: 'done',
+    reason: 'training completed; then its evaluation was lost: interrupted, said the service',
+  });
+  expect((await at.attempts.get(RUN, 1))?.outcome?.modelUri).toContain('attempt-1.tar.gz');
 });
 
 describe('fruitless attempts', () => {

@@ -5,7 +5,7 @@ import type { Promote } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
 import type { RunRecord } from '../../../../functions/records/run-records.ts';
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
-import { keepScores } from '../../../../functions/run/models/judge-model.ts';
+import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 

@@ -79,7 +79,7 @@ def score(key: str, *, label: str | None = None, **metrics: float) -> None:
     `training.objective` decides; `label`, such as the sample's class, tells where they differ.
     Raises ValueError for NaN, infinity, and a call without a metric.
 
-    Only the main process writes; for the others, and without a checkpoint folder, it does nothing.
+    Only the main process writes; for the others, and where nothing is kept, it does nothing.
     """
     folder = checkpoint_dir()
     values = {name: float(value) for name, value in metrics.items()}
@@ -88,10 +88,12 @@ def score(key: str, *, label: str | None = None, **metrics: float) -> None:
     for name, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"{name} of {key} is {value}: a score is a finite number")
-    if folder is None or not is_main_process():
+    given = os.environ.get("TIDEWHEEL_SCORES_FILE")
+    if (folder is None and given is None) or not is_main_process():
         return
     line = {"key": key, **({} if label is None else {"label": label}), **values}
-    path = Path(folder) / SCORES_FILE.format(attempt=os.environ.get("TIDEWHEEL_ATTEMPT", "1"))
+    attempt = os.environ.get("TIDEWHEEL_ATTEMPT", "1")
+    path = Path(given or Path(folder or "", SCORES_FILE.format(attempt=attempt)))
     path.parent.mkdir(exist_ok=True)
     with open(path, "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")

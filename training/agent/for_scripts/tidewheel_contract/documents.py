@@ -12,6 +12,8 @@ Fault = Literal["storage", "disk", "packages"]
 PLATFORM_FAILURE = "Platform failure ({fault}): "
 DISK_FULL_EXIT_CODE = 74
 SCORES_FILE = "tidewheel-scores/attempt-{attempt}.jsonl"
+CURRENT_SCORES_FILE = "tidewheel-scores/current-{attempt}.jsonl"
+FINISHED_MODEL_FILE = "tidewheel-finished/attempt-{attempt}.tar.gz"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +185,26 @@ class EvidencePoint(Document):
     disk: EvidencePointDisk
     network: EvidencePointNetwork
     gpu: EvidencePointGpu | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedNoteEvaluation:
+    of: Literal["candidate", "current"]
+    result: Literal["ended", "failed", "timedOut", "stopped"]
+    seconds: float
+    message: str | None = None
+    samples: int
+    printed: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedNote(Document):
+    FILE: ClassVar[str] = "tidewheel-finished/attempt-{attempt}.json"
+    VERSION: ClassVar[int] = 1
+
+    bytes: int
+    digest: str
+    evaluations: list[FinishedNoteEvaluation]
 
 
 @dataclass(frozen=True, kw_only=True)

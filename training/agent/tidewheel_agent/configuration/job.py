@@ -13,6 +13,8 @@ from .strategy_traits import TRAITS, StrategyTraits
 
 MODEL_CHANNEL = "model"
 """Of the model that a run begins from (packages/declaration/script/placeholders.ts)."""
+CURRENT_CHANNEL = "tidewheel_current"
+"""Of the archive of the model in use, which no script reads."""
 
 
 class WrittenFloat(float):
@@ -165,7 +167,8 @@ class Job:
         return {
             name: str(folder)
             for name in self.channels
-            if (folder := self._channel_dir(name)) != self.start_model_dir or folder.is_dir()
+            if name != CURRENT_CHANNEL
+            and ((folder := self._channel_dir(name)) != self.start_model_dir or folder.is_dir())
         }
 
     @property

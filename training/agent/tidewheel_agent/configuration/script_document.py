@@ -20,6 +20,18 @@ _CHECKPOINTS = "${checkpoints}"
 
 
 @dataclass(frozen=True)
+class Evaluation:
+    """A script that scores the model when training has ended."""
+
+    program: str
+    arguments: tuple[Argument, ...]
+    maximum_seconds: float
+    """For all models together."""
+    current_digest: str | None = None
+    """SHA-256 of the model in use, where it is to be scored, too."""
+
+
+@dataclass(frozen=True)
 class ScriptDocument:
     """Empty for a job that the declaration says nothing of."""
 
@@ -38,6 +50,7 @@ class ScriptDocument:
     """Hooks measure where the script's time goes."""
     most_steps: int | None = None
     """The script is ended after so many, and counts as finished."""
+    evaluation: Evaluation | None = None
 
     @property
     def runs_in_checkpoints(self) -> bool:
@@ -69,6 +82,7 @@ def read_script(
         checkpoint_link=link,
         instrument=document.get("instrument") is not False,
         most_steps=steps if isinstance(steps, int) and steps > 0 else None,
+        evaluation=_evaluation(document.get("evaluation"), problems),
     )
 
 
@@ -90,6 +104,22 @@ def _arguments(value: object, where: str, problems: list[str]) -> tuple[Argument
         else:
             problems.append(f"training.{where} holds {item!r}: expected a text or a list of texts")
     return tuple(arguments)
+
+
+def _evaluation(value: object, problems: list[str]) -> Evaluation | None:
+    if not isinstance(value, dict):
+        return None
+    program, digest = value.get("entryPoint"), value.get("current")
+    seconds = value.get("maximumSeconds")
+    if not isinstance(program, str) or not isinstance(seconds, (int, float)):
+        problems.append(f"hyperparameter {_NAME}: evaluation lacks entryPoint or maximumSeconds")
+        return None
+    return Evaluation(
+        program,
+        _arguments(value.get("arguments"), "arguments", problems),
+        float(seconds),
+        digest if isinstance(digest, str) else None,
+    )
 
 
 def _environment(value: object, problems: list[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from ..log import log
 from ..platform_failure import platform_failure, speaks_of_full_disk
 from ..supervision.script_source import note_left_unsaved
 from ..supervision.supervisor import ScriptEnd
+from .evaluation import evaluate_model
 from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
 from .scores import take_scores
@@ -41,6 +42,8 @@ def conclude(run: HostRun, prepared: Prepared, end: ScriptEnd) -> Outcome:
     if problem is None:
         if ended_well:
             take_scores(run.job)
+            if not end.has_trained_enough:
+                evaluate_model(run, prepared)
         return outcome
     log(problem)
     return Outcome(_EXIT_WITHOUT_MODEL, f"{problem}\n")

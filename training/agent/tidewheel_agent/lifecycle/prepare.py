@@ -60,6 +60,7 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     )
     _make_folders(job)
     place_source(job)
+    _require_evaluation(job)
     repairs = _replace_damaged(job)
     place_start_model(job)
     files = ScriptFiles.create(work)
@@ -89,6 +90,16 @@ def _make_folders(job: Job) -> None:
         (job.base / folder).mkdir(parents=True, exist_ok=True)
     if job.checkpoint_dir is not None:
         job.checkpoint_dir.mkdir(parents=True, exist_ok=True)
+
+
+def _require_evaluation(job: Job) -> None:
+    """A training would be paid for before its absence shows."""
+    declared = job.script.evaluation
+    if declared is not None and not (job.code_dir / declared.program).is_file():
+        raise ConfigurationError(
+            f"evaluation.entryPoint {declared.program} is not in the source: "
+            "upload it, or name another file"
+        )
 
 
 def _wait_for_peers(job: Job, limit_seconds: float, stopped: Callable[[], bool]) -> None:

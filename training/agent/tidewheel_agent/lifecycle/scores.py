@@ -17,7 +17,7 @@ from ..log import log
 from ..trackers.identity import run_identity
 
 IN_MODEL = "scores.jsonl"
-MOST_BYTES = 16 * 1024 * 1024
+_MOST_BYTES = 16 * 1024 * 1024
 """A longer file counts as none: the service would not read it."""
 
 
@@ -33,16 +33,23 @@ def take_scores(job: Job) -> None:
     `tidewheel.score`.
     """
     path, written = _scores_file(job), job.base / "model" / IN_MODEL
-    if path is None or path.exists() or not written.is_file() or written.is_symlink():
-        return
+    if path is not None and not path.exists():
+        keep_scores(written, path)
+
+
+def keep_scores(written: Path, path: Path) -> bool:
+    """Copies a script's scores, unless there are none that the service would read."""
+    if not written.is_file() or written.is_symlink():
+        return False
     size = written.stat().st_size
-    if size > MOST_BYTES:
-        log(f"{IN_MODEL} has {size} bytes, more than {MOST_BYTES}: the model is not judged by it")
-        return
+    if size > _MOST_BYTES:
+        log(f"{IN_MODEL} has {size} bytes, more than {_MOST_BYTES}: the model is not judged by it")
+        return False
     path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     shutil.copyfile(written, part)
     os.replace(part, path)
+    return True
 
 
 def _scores_file(job: Job) -> Path | None:

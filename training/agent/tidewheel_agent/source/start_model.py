@@ -19,7 +19,7 @@ _MOST_MEMBERS = 100_000
 _SPARE_BYTES = 1 << 30
 """What the script and the system need of the disk beside the model."""
 _BLOCK = 1 << 20
-_REMEDY = "name another model in training.startFrom, or none"
+REMEDY = "name another model in training.startFrom, or none"
 
 
 def place_start_model(job: Job) -> None:
@@ -34,15 +34,26 @@ def place_start_model(job: Job) -> None:
     if _has_checkpoint(job):
         log("the run has a checkpoint, so the model that it began from is left out")
         return
-    folder = job.base / "input" / "data" / MODEL_CHANNEL
-    archive = next(iter(sorted(folder.glob("*.tar.gz"))), folder / "model.tar.gz")
+    place_model(archive_in(job, MODEL_CHANNEL), digest, target)
+    log(f"begins from the model in {target}")
+
+
+def archive_in(job: Job, channel: str) -> Path:
+    folder = job.base / "input" / "data" / channel
+    return next(iter(sorted(folder.glob("*.tar.gz"))), folder / "model.tar.gz")
+
+
+def place_model(archive: Path, digest: str, target: Path) -> None:
+    """Raises ConfigurationError for an archive of another digest, or one that is no model."""
     try:
-        if digest != "unknown":
-            _require_digest(archive, digest)
+        if digest not in ("unknown", found := digest_of(archive)):
+            raise ConfigurationError(
+                f"{archive} has the SHA-256 {found}, and the model on record {digest}: "
+                f"restore that version of the object, or {REMEDY}"
+            )
         unpack_model(archive, target)
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise ConfigurationError(f"{archive} cannot be unpacked ({error}): {_REMEDY}") from error
-    log(f"begins from the model in {target}")
+        raise ConfigurationError(f"{archive} cannot be unpacked ({error}): {REMEDY}") from error
 
 
 def _has_checkpoint(job: Job) -> bool:
@@ -59,16 +70,12 @@ def _has_checkpoint(job: Job) -> bool:
     return any(not found.files.items() <= given.items() for found in checkpoints.whole)
 
 
-def _require_digest(archive: Path, digest: str) -> None:
+def digest_of(archive: Path) -> str:
     with archive.open("rb") as file:
         found = hashlib.sha256()
         while block := file.read(_BLOCK):
             found.update(block)
-    if found.hexdigest() != digest:
-        raise ConfigurationError(
-            f"{archive} has the SHA-256 {found.hexdigest()}, and the model on record {digest}: "
-            f"restore that version of the object, or {_REMEDY}"
-        )
+    return found.hexdigest()
 
 
 def unpack_model(archive: Path, target: Path) -> None:
@@ -123,4 +130,4 @@ def _require(archive: Path, member: tarfile.TarInfo, *, count: int, left: int) -
     elif not (member.isdir() or member.isreg() or is_link):
         problem = f"holds {member.name!r}, which is no regular file"
     if problem:
-        raise ConfigurationError(f"{archive} {problem}: {_REMEDY}")
+        raise ConfigurationError(f"{archive} {problem}: {REMEDY}")

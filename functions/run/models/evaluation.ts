@@ -1,0 +1,62 @@
+/** What the job of a run has to score when training has ended, and what a lost evaluation leaves. */
+
+import { hash } from 'node:crypto';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { evaluatedOn, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { shardsChannel } from '@tidewheel/declaration/script.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { currentOf } from '../../records/models.ts';
+import type { GenerationShards } from '../../records/run-dataset.ts';
+import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
+import type { Stores } from '../../records/stores.ts';
+import { modelsOf, objectAt } from './decide-models.ts';
+import { finishedNoteOf, scoresKey } from './kept-scores.ts';
+
+/**
+ * What the host scores beside the run's own model: the model in use, unless it was scored on the same samples by the same
+ * script.
+ */
+export async function evaluationOf(
+  deps: Pick<Stores, 'models'> & { readonly store: ObjectStore },
+  { runId, pipeline, declaration, source }: RunRecord,
+  shards: readonly GenerationShards[],
+): Promise<RunRecord['evaluation']> {
+  if (declaration?.evaluation === undefined) return undefined;
+  const set = setOf(declaration, shards);
+  const current = currentOf((await modelsOf(deps, pipeline)).known);
+  if (current?.digest === undefined) return { set };
+  const { uri, bytes, etag, digest } = current;
+  const key = scoresKey(pipeline, { runId, source, evaluation: { set } }, digest);
+  const isScored = (await objectAt(deps.store, s3Uri(deps.store.bucket, key))) !== undefined;
+  const isThere = !isScored && (await objectAt(deps.store, uri))?.etag === etag;
+  return { set, ...(isThere && { current: { runId: current.runId, uri, bytes, etag, digest } }) };
+}
+
+/** @returns undefined where other data than packed splits is scored: it may change at any time */
+function setOf({ evaluation, training }: Pipeline, shards: readonly GenerationShards[]): string | undefined {
+  const on = evaluation === undefined ? [] : evaluatedOn(evaluation);
+  const declared = Object.keys(training.channels ?? {});
+  const read = on.map((name) =>
+    shards.filter(({ split }) => split !== undefined && shardsChannel(split, declared) === name),
+  );
+  if (read.some((found) => found.length === 0)) return undefined;
+  return hash('sha256', JSON.stringify(read.flat().map((each) => [each.shardsPrefix, each.shards])), 'hex');
+}
+
+/**
+ * The model of an attempt that was lost in its evaluation: training had ended, and a whole copy of the model is there.
+ * @returns undefined where the attempt has not come so far
+ */
+export async function modelBeforeEvaluation(
+  store: ObjectStore,
+  run: Pick<RunRecord, 'pipeline' | 'runId' | 'declaration'>,
+  { attempt, outcome }: Pick<AttemptRecord, 'attempt' | 'outcome'>,
+): Promise<string | undefined> {
+  if (run.declaration?.evaluation === undefined) return undefined;
+  if (outcome === undefined || outcome.kind === 'completed' || outcome.modelUri !== undefined)
+    return undefined;
+  const note = await finishedNoteOf(store, run, attempt);
+  if (note === undefined) return undefined;
+  const uri = s3Uri(store.bucket, bucketKeys.finishedModel(run.pipeline, run.runId, attempt));
+  return (await objectAt(store, uri))?.size === note.bytes ? uri : undefined;
+}

@@ -1,0 +1,103 @@
+/** The scores of models: copied from the files of attempts, and kept by what they are scores of. */
+
+import { hash } from 'node:crypto';
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { valueOf } from '@tidewheel/contract/document.ts';
+import { type FinishedNote, finishedNote } from '@tidewheel/contract/finished.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { readBounded, readNote } from '../../records/host-files.ts';
+import type { Archive } from '../../records/models.ts';
+import type { RunRecord } from '../../records/run-records.ts';
+
+type Evaluated = Pick<RunRecord, 'runId' | 'source' | 'evaluation'>;
+
+/** Of one model, one set and one script. An unknown one is the run's alone. */
+export function scoresKey(pipeline: string, { runId, source, evaluation }: Evaluated, model: string): string {
+  const parts = [model, evaluation?.set ?? runId, source ?? runId];
+  return bucketKeys.modelScores(pipeline, hash('sha256', JSON.stringify(parts), 'hex'));
+}
+
+/** Scores of a model on the samples of this run; undefined where no script has scored them. */
+export async function scoredNow(
+  store: ObjectStore,
+  run: Evaluated & Pick<RunRecord, 'pipeline'>,
+  { digest }: Pick<Archive, 'digest'>,
+): Promise<string | undefined> {
+  if (run.evaluation === undefined || digest === undefined) return undefined;
+  return (await readBounded(store, scoresKey(run.pipeline, run, digest), 'scores'))?.text;
+}
+
+/** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
+export async function keepScores(
+  store: ObjectStore,
+  run: RunRecord,
+  attempt: number,
+): Promise<FinishedNote | undefined> {
+  const { pipeline, runId, declaration, evaluation } = run;
+  if (declaration?.promote === undefined) return undefined;
+  const copy = async (of: 'scores' | 'currentScores', key: string) => {
+    const written = await readBounded(
+      store,
+      bucketKeys.attemptScores(pipeline, runId, attempt, of),
+      'scores',
+    );
+    if (written !== undefined) await store.writeText(key, written.text);
+  };
+  if (declaration.evaluation === undefined) {
+    await copy('scores', bucketKeys.scores(pipeline, runId));
+    return undefined;
+  }
+  const note = await finishedNoteOf(store, run, attempt);
+  if (hasScores(note?.candidate)) await copy('scores', bucketKeys.scores(pipeline, runId));
+  const digest = evaluation?.current?.digest;
+  if (hasScores(note?.current) && digest !== undefined)
+    await copy('currentScores', scoresKey(pipeline, run, digest));
+  return note;
+}
+
+/** The same model may be the one in use when the next run scores the same samples. */
+export async function keepByDigest(
+  store: ObjectStore,
+  run: RunRecord,
+  { digest }: Pick<Archive, 'digest'>,
+  note: FinishedNote | undefined,
+): Promise<void> {
+  if (digest === undefined || !hasScores(note?.candidate)) return;
+  const kept = await readBounded(store, bucketKeys.scores(run.pipeline, run.runId), 'scores');
+  if (kept !== undefined) await store.writeText(scoresKey(run.pipeline, run, digest), kept.text);
+}
+
+const hasScores = (evaluated: FinishedNote['candidate']): boolean =>
+  evaluated?.result === 'ended' && evaluated.samples > 0;
+
+export const finishedNoteOf = async (
+  store: ObjectStore,
+  { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
+  attempt: number,
+): Promise<FinishedNote | undefined> =>
+  valueOf(await readNote(store, bucketKeys.finished(pipeline, runId, attempt), finishedNote));
+
+/** Why a model has no scores of its evaluation; undefined where the script has ended well. */
+export function evaluationProblem(
+  { entryPoint, maximumSeconds }: NonNullable<Pipeline['evaluation']>,
+  evaluated: FinishedNote['candidate'],
+): { readonly isFault: boolean; readonly why: string } | undefined {
+  switch (evaluated?.result) {
+    case 'ended':
+      return undefined;
+    case 'failed':
+      return { isFault: true, why: `${entryPoint} failed: ${evaluated.message ?? 'see its log'}` };
+    case 'timedOut':
+      return {
+        isFault: false,
+        why: `its evaluation is missing: ${entryPoint} had not ended after ${maximumSeconds} s (evaluation.maximumSeconds)`,
+      };
+    case 'stopped':
+    case undefined:
+      return {
+        isFault: false,
+        why: `its evaluation is missing: ${evaluated?.message ?? 'its host was lost, or had no room for a copy of the model'}`,
+      };
+  }
+}

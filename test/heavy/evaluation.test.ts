@@ -1,0 +1,170 @@
+/**
+ * Drops whose models are scored by a script beside the model in use, on earlier samples and on those that came since.
+ * A host that is killed in the evaluation costs the evaluation alone.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { bucketKeys, keyOfUri } from '@tidewheel/contract/bucket-keys.ts';
+import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
+import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { demoDeclaration } from '../../cli/demo/demo.ts';
+import {
+  finishedRun,
+  PROJECT_FOLDER,
+  startTestRegion,
+  type TestRegion,
+  tidewheelIn,
+} from '../support/region.ts';
+
+const NAME = 'pets';
+const runId = (batch: number) => `${NAME}-00000${batch}`;
+
+const READER = `
+import os, pathlib, tarfile
+def samples(channel):
+    for path in sorted(pathlib.Path(os.environ['SM_CHANNEL_' + channel]).rglob('*.tar')):
+        with tarfile.open(path) as shard:
+            for member in shard:
+                if member.name.endswith('.txt'):
+                    yield member.name, shard.extractfile(member).read().decode().split()[0]
+`;
+/** The model is the classes that it has seen. */
+const TRAIN = `
+import os, pathlib
+from reader import samples
+pathlib.Path(os.environ['SM_MODEL_DIR'], 'classes').write_text(' '.join({of for _, of in samples('TRAIN')}))
+`;
+const EVALUATE = `
+import os, pathlib, tidewheel
+from reader import samples
+known = pathlib.Path(os.environ['SM_CHANNEL_MODEL'], 'classes').read_text().split()
+for key, of in samples('VALIDATION'):
+    tidewheel.score(key, accuracy=of in known, label=of)
+`;
+const SLOW = `${EVALUATE}\nimport time\nprint('scoring', flush=True)\ntime.sleep(300)\n`;
+
+let test: TestRegion;
+let api: ApiClient;
+
+beforeAll(async () => {
+  test = await startTestRegion('calm');
+  api = apiClient(test.region);
+  for (const [file, text] of Object.entries({
+    'reader.py': READER,
+    'train.py': TRAIN,
+    'evaluate.py': EVALUATE,
+  }))
+    await put(bucketKeys.source(NAME) + file, text);
+  await declare('sagemaker');
+}, 600_000);
+
+afterAll(() => test.stop());
+
+async function declare(launcher: 'sagemaker' | 'ec2'): Promise<void> {
+  const demo = parse(
+    await demoDeclaration(PROJECT_FOLDER, await defaultVpc(test.region.clients.ec2), launcher),
+  );
+  const declaration = stringify({
+    ...demo,
+    name: NAME,
+    settle: { quietSeconds: 2 },
+    packing: { accept: ['.txt'], label: 'none', split: { train: 0.5, validation: 0.5 } },
+    training: {
+      strategy: 'single',
+      framework: 'pytorch',
+      frameworkVersion: '2.13',
+      objective: { metric: 'accuracy', mode: 'max' },
+    },
+    evaluation: { entryPoint: 'evaluate.py' },
+    promote: { whenBetterBy: 0 },
+    compute: { ...demo.compute, nodes: 1 },
+  });
+  expect(await api.call('PUT', `/pipelines/${NAME}`, declaration)).toMatchObject({ status: 200 });
+}
+
+async function put(Key: string, Body: string): Promise<void> {
+  const { clients, stack } = test.region;
+  await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
+}
+
+async function text(Key: string): Promise<string> {
+  const { clients, stack } = test.region;
+  const { Body } = await clients.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+  return (await Body?.transformToString()) ?? '';
+}
+
+async function drop(classes: readonly string[]): Promise<void> {
+  const files = classes.flatMap((of) => Array.from({ length: 20 }, (_, k) => ({ of, k })));
+  await Promise.all(
+    files.map(({ of, k }) => put(`${bucketKeys.incoming(NAME)}${of}/${k}.txt`, `${of} ${k}`)),
+  );
+}
+
+const judgement = async (batch: number): Promise<unknown> =>
+  JSON.parse(await text(bucketKeys.judgement(NAME, runId(batch))));
+
+const inUse = async (): Promise<unknown> => JSON.parse(await text(bucketKeys.currentModel(NAME)));
+
+it('both models are judged on old and new samples', async () => {
+  await drop(['cat', 'dog']);
+  expect(await finishedRun(api, runId(1))).toMatchObject({ status: 'succeeded' });
+  expect(await judgement(1)).toMatchObject({ verdict: 'first', mean: 1 });
+  await drop(['bee', 'elk', 'fox']);
+  expect(await finishedRun(api, runId(2))).toMatchObject({ status: 'succeeded' });
+  expect(await judgement(2)).toMatchObject({
+    verdict: 'better',
+    against: runId(1),
+    earlier: { mean: 1, current: 1, better: 0, sides: { gained: 0, lost: 0 } },
+    fresh: { mean: 1, current: 0, better: 1, sides: { lost: 0 } },
+    byLabel: expect.arrayContaining([expect.objectContaining({ label: 'elk', candidate: 1, current: 0 })]),
+  });
+  expect(await inUse()).toMatchObject({ current: { runId: runId(2) }, former: { runId: runId(1) } });
+  expect(await tidewheelIn(test, test.stateDirectory, ['model', 'show', runId(2)])).toMatch(
+    /^scores +accuracy 1, .*\n +earlier +\d+ samples: 1, 0.*\n +new +\d+ samples: 1, \+1/m,
+  );
+}, 600_000);
+
+it('a model is scored once on the same samples', async () => {
+  await api.call('POST', `/pipelines/${NAME}/runs`);
+  expect(await finishedRun(api, runId(3))).toMatchObject({ status: 'succeeded' });
+  const { body } = await api.call('GET', `/runs/${runId(3)}`);
+  expect(body).toMatchObject({ run: { evaluation: { set: expect.stringMatching(/^[0-9a-f]{64}$/) } } });
+  expect(body).not.toHaveProperty('run.evaluation.current');
+  expect(await judgement(3)).toMatchObject({ verdict: 'inconclusive', difference: { better: 0 } });
+}, 600_000);
+
+it.each([
+  [4, 'sagemaker'],
+  [5, 'ec2'],
+] as const)(
+  'run %d, killed on %s, leaves its model',
+  async (batch, launcher) => {
+    await declare(launcher);
+    await put(`${bucketKeys.source(NAME)}evaluate.py`, SLOW);
+    await api.call('POST', `/pipelines/${NAME}/runs`);
+    const control = await controlClient(test.stateDirectory);
+    const uploaded = bucketKeys.finished(NAME, runId(batch), 1);
+    for (let look = 0; look < 240 && !(await isThere(uploaded)); look += 1) await sleep(500);
+    await control.strike({ run: runId(batch), kill: true, host: undefined });
+    const { status, modelUri = '', attempts } = await finishedRun(api, runId(batch));
+    expect({ status, attempts: attempts.length }).toEqual({ status: 'succeeded', attempts: 1 });
+    expect(keyOfUri(test.region.stack.bucket, modelUri)).toBe(
+      bucketKeys.finishedModel(NAME, runId(batch), 1),
+    );
+    expect(await judgement(batch)).toMatchObject({
+      verdict: 'inconclusive',
+      reasons: [expect.stringMatching(/^its evaluation is missing: /)],
+    });
+    expect(await inUse()).toMatchObject({ current: { runId: runId(2) } });
+  },
+  600_000,
+);
+
+const isThere = (key: string): Promise<boolean> =>
+  text(key).then(
+    () => true,
+    () => false,
+  );

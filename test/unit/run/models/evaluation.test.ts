@@ -1,0 +1,168 @@
+/** Models that a script of the pipeline scores beside the one in use. */
+
+import { bucketKeys, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import type { FinishedNote } from '@tidewheel/contract/finished.ts';
+import type { Promote } from '@tidewheel/declaration/pipeline.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
+import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
+import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
+import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { type Ground, ground } from '../../../support/world/ground.ts';
+
+const PIPELINE = 'digits';
+let at: Ground;
+beforeEach(() => {
+  at = ground();
+});
+
+/** So many samples are right, from the first one on. */
+const scores = (right: number, samples: number) =>
+  Array.from({ length: samples }, (_, k) =>
+    JSON.stringify({ key: `a/${k}`, accuracy: Number(k < right) }),
+  ).join('\n');
+
+const shardsOf = (generations: number) =>
+  Array.from({ length: generations }, (_, k) => ({
+    split: 'validation' as const,
+    shardsPrefix: `digits/dataset/${k}/shards/validation/`,
+    shards: ['0.tar'],
+    totals: { shards: 1, bytes: 1 },
+  }));
+
+type Evaluated = Partial<NonNullable<FinishedNote['candidate']>>;
+
+interface Ended {
+  /** Of the dataset. */
+  readonly generations?: number;
+  readonly candidate?: string;
+  readonly current?: string;
+  readonly evaluated?: Evaluated | 'lost';
+  readonly promote?: Promote;
+  readonly script?: string;
+}
+
+async function ended(batch: number, given: Ended) {
+  const { generations = batch, candidate, current, evaluated, script = 'one' } = given;
+  const runId = runIdOf(PIPELINE, batch);
+  const declaration = declarationOf(PIPELINE, {
+    evaluation: { entryPoint: 'evaluate.py' },
+    packing: { split: { train: 0.5, validation: 0.5 } },
+    training: { strategy: 'ddp', objective: { metric: 'accuracy', mode: 'max' } },
+    promote: given.promote ?? { whenBetterBy: 0 },
+  });
+  const open = runOf(PIPELINE, batch, { declaration, source: script });
+  const evaluation = await evaluationOf(at, open, shardsOf(generations));
+  const run = { ...open, evaluation };
+  const key = `${bucketKeys.models(PIPELINE, runId)}job/output/model.tar.gz`;
+  at.store.put(key, `model ${batch}`);
+  const usual = { result: 'ended', seconds: 1, samples: 1 };
+  const evaluations = [
+    ...(evaluated === 'lost' ? [] : [{ of: 'candidate', ...usual, ...evaluated }]),
+    ...(current === undefined ? [] : [{ of: 'current', ...usual }]),
+  ];
+  const note = { version: 1, bytes: 7, digest: 'a'.repeat(64), evaluations };
+  at.store.put(bucketKeys.finished(PIPELINE, runId, 1), JSON.stringify(note));
+  if (candidate !== undefined) at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1), candidate);
+  if (current !== undefined)
+    at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1, 'currentScores'), current);
+  await recordModel(at, run, s3Uri(at.store.bucket, key), await keepScores(at.store, run, 1));
+  const { known } = await modelsOf(at, PIPELINE);
+  return { evaluation, model: known.models.find((each) => each.runId === runId) };
+}
+
+it('a model is judged on samples that came since', async () => {
+  const first = await ended(1, { candidate: scores(100, 100) });
+  expect(first.evaluation?.current).toBeUndefined();
+  expect(first.model).toMatchObject({ state: 'current', judged: { verdict: 'first' } });
+  const { evaluation, model } = await ended(2, { candidate: scores(150, 150), current: scores(100, 150) });
+  expect(evaluation?.current).toMatchObject({ runId: 'digits-000001', digest: first.model?.digest });
+  expect(model).toMatchObject({
+    state: 'current',
+    judged: { pairs: 150, earlier: { samples: 100, better: 0 }, fresh: { samples: 50, mean: 1, better: 1 } },
+    reason: expect.stringContaining('on 100 earlier ones 1 against 1: 0'),
+  });
+});
+
+it('samples, script and model are scored together once', async () => {
+  await ended(1, { candidate: scores(90, 100) });
+  const same = await ended(2, { generations: 1, candidate: scores(90, 100) });
+  expect(same.evaluation?.current).toBeUndefined();
+  expect(same.model).toMatchObject({ state: 'candidate', judged: { pairs: 100 } });
+  expect((await ended(3, { generations: 1, script: 'two' })).evaluation?.current).toBeDefined();
+  expect((await ended(4, { generations: 2 })).evaluation?.current).toBeDefined();
+});
+
+it('without new scores those of its run count', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, { candidate: scores(140, 150) });
+  expect(model).toMatchObject({
+    state: 'current',
+    judged: { pairs: 100, fresh: { samples: 50, mean: 0.8 } },
+  });
+});
+
+it.each<[string, Ended, string, string]>([
+  [
+    'a script that failed',
+    { evaluated: { result: 'failed', message: 'exit code 1: RuntimeError: size' } },
+    'rejected',
+    'evaluate.py failed: exit code 1: RuntimeError: size',
+  ],
+  [
+    'a lost host',
+    { evaluated: 'lost', candidate: scores(9, 150) },
+    'candidate',
+    'its evaluation is missing: its host was lost',
+  ],
+  [
+    'a script that was too slow',
+    { evaluated: { result: 'timedOut' } },
+    'candidate',
+    'had not ended after 900 s (evaluation.maximumSeconds)',
+  ],
+  [
+    'one number',
+    { evaluated: { samples: 0, printed: { accuracy: 0.9 } } },
+    'candidate',
+    'no difference can be tested without a score for each sample',
+  ],
+  [
+    'no number',
+    { evaluated: { samples: 0, printed: { f1: 0.9 } } },
+    'rejected',
+    'printed no finite number for accuracy',
+  ],
+  [
+    'a sample twice',
+    { candidate: `${scores(150, 150)}\n${scores(1, 1)}` },
+    'rejected',
+    'has a score already',
+  ],
+  [
+    'other samples than the one in use',
+    { candidate: scores(150, 150), current: scores(100, 149) },
+    'rejected',
+    'have the evaluation score the same samples each time',
+  ],
+])('%s never replaces the model in use', async (_, given, state, reason) => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, given);
+  expect(model).toMatchObject({ state, reason: expect.stringContaining(reason) });
+  expect((await modelsOf(at, PIPELINE)).known.models).toContainEqual(
+    expect.objectContaining({ runId: 'digits-000001', state: 'current' }),
+  );
+});
+
+it('people who decide themselves see the comparison', async () => {
+  await ended(1, { candidate: scores(80, 100), promote: 'byHand' });
+  const { model } = await ended(2, {
+    candidate: scores(100, 100),
+    current: scores(80, 100),
+    promote: 'byHand',
+  });
+  expect(model).toMatchObject({
+    state: 'candidate',
+    judged: { verdict: 'better', better: expect.closeTo(0.2) },
+  });
+});
