@@ -34,6 +34,12 @@ const COMPRESSIONS = /\.(gz|bz2|xz|zst|lz4)$/i;
 export const isArchive = (key: string): boolean =>
   /\.(zip|tar|tgz|tbz2|txz|tar\.(gz|bz2|xz|zst|lz4)|7z|rar)$/i.test(key);
 
+/** An archive that can be unpacked. */
+export const unpackedKind = (key: string): 'zip' | 'tar' | 'tgz' | undefined => {
+  if (/\.zip$/i.test(key)) return 'zip';
+  return /\.(tgz|tar\.gz)$/i.test(key) ? 'tgz' : /\.tar$/i.test(key) ? 'tar' : undefined;
+};
+
 const isNamed = (part: string, inner: readonly string[]): boolean =>
   inner.includes(part.toLowerCase()) || inner.includes(part.toLowerCase().replace(/[_-]?\d+$/, ''));
 
