@@ -53,7 +53,7 @@ export function largeMembers(
   );
 }
 
-/** What lies in a bundle is read. */
+/** Members of bundles are read. */
 const isLarge = ({ size, etag }: PlannedMember, from: number): boolean =>
   size >= from && bundlePlace(etag) === undefined;
 
