@@ -20,6 +20,7 @@ import {
   keysApart,
   unpackArchive,
 } from '@tidewheel/packing/bundles.ts';
+import { isArchive } from '@tidewheel/packing/layout.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import * as z from 'zod';
 import type { Stores } from '../../records/stores.ts';
@@ -40,19 +41,16 @@ const MOST_AT_ONCE = 50;
 /** Notes the archives of a listing that passes. */
 export class ListedArchives {
   readonly #pipeline: Pipeline;
-  readonly #isUnpacked: (key: string) => boolean;
   readonly #all: ArchiveObject[] = [];
 
   constructor(pipeline: Pipeline) {
     this.#pipeline = pipeline;
-    this.#isUnpacked = isUnpackedBy(pipeline.name, pipeline.packing);
   }
 
   async *seen(listing: AsyncIterable<ListedObject>): AsyncGenerator<ListedObject> {
     for await (const object of listing) {
       const { key, etag, size, lastModified } = object;
-      if (this.#isUnpacked(key))
-        this.#all.push({ key, etag, size, lastModified: lastModified.toISOString() });
+      if (isArchive(key)) this.#all.push({ key, etag, size, lastModified: lastModified.toISOString() });
       yield object;
     }
   }
@@ -63,9 +61,10 @@ export class ListedArchives {
     if (packing.archives !== 'unpack') return undefined;
     const notes = new Set<string>();
     for await (const { key } of store.list(bucketKeys.archives(name))) notes.add(key);
+    const isUnpacked = isUnpackedBy(name, packing);
     const archives = this.#all.filter((archive) => {
       const { begun, ended } = archiveNoteKeys(name, archive);
-      return notes.has(begun) || !notes.has(ended);
+      return isUnpacked(archive.key) && (notes.has(begun) || !notes.has(ended));
     });
     const listed = new Set(this.#all.map(({ key }) => archiveFolder(name, key)));
     const folders = new Set([...notes].map((key) => key.slice(0, key.lastIndexOf('/') + 1)));

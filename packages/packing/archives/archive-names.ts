@@ -8,6 +8,9 @@ import { ArchiveBytes } from './archive-bytes.ts';
 import { archiveEntries } from './archive-entries.ts';
 import { MemberNames } from './archive-members.ts';
 
+/** They are read in a minute. */
+const MOST_READ_BYTES = 2e9;
+
 interface LocalFile {
   /** Relative to the folder of the data, with slashes. */
   readonly key: string;
@@ -30,6 +33,13 @@ export async function unpackedFiles(store: BlobReader, files: readonly LocalFile
     const kind = unpackedKind(file.key);
     if (kind === undefined) {
       all.push(file);
+      continue;
+    }
+    if (kind !== 'zip' && file.size > MOST_READ_BYTES) {
+      archives.push(file.key);
+      problems.push(
+        `${JSON.stringify(file.key)} is too large to be looked into: say how its files are labelled`,
+      );
       continue;
     }
     try {

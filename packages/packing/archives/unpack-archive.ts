@@ -68,7 +68,7 @@ export async function unpackArchive(
     await writeNote(store, keys.begun, { ...last, tries: begun.tries });
     if (!(error instanceof UnreadableBlobError)) throw error;
     throw new ConfigurationError(
-      `${archive.key} is to be unpacked, but S3 refuses to have it read (${error.code}): permit it, then retry the run`,
+      `${archive.key} is to be unpacked, but S3 refuses to have it read (${error.code}): permit or restore it, then retry the run`,
       { cause: error },
     );
   }

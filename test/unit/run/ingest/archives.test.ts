@@ -65,7 +65,7 @@ describe('a batch with archives', () => {
     ['keep', 0],
   ])('has %s of deletions take %i along', async (onDelete, gone) => {
     declare('archives: unpack', `{ onDelete: ${onDelete} }`);
-    await at.store.writeText(ended('gone.zip', 'e'), '{}');
+    for (const key of ['gone.zip', 'old/d.zip']) await at.store.writeText(ended(key, 'e'), '{}');
     expect((await workOf())?.gone).toHaveLength(gone);
   });
 
