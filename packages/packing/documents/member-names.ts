@@ -127,6 +127,12 @@ export function memberStem(stem: string, identity?: string): string {
   return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
 }
 
+/** Whether a name in a shard says something else than the key of its file, beside a digest. */
+export function isCleaned(name: string, key: string): boolean {
+  const clean = /^(.*)~[0-9a-f]{24}(?:\.|$)/s.exec(name)?.[1];
+  return clean !== undefined && !key.includes(clean);
+}
+
 /** Readers reserve names such as `__key__`. */
 const PLAIN_SUFFIX = /^(?!__)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/;
 const LONGEST_SUFFIX = 60;

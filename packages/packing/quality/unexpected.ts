@@ -22,7 +22,7 @@ export function notTrainedOnTexts({
   ];
 }
 
-/** Joins without a declaration, files without a byte, archives, and images without a header. */
+/** Joins without a declaration, files without a byte, archives, cleaned names, and images without a header. */
 export function asNamedTexts({
   dots: { joined, paired } = {},
   generationTally,
@@ -31,12 +31,17 @@ export function asNamedTexts({
   const shown = (count: number | undefined, what: string, example = ''): string[] =>
     count === undefined ? [] : [`${count} ${what}, such as ${shownKey(example)}`];
   return [
-    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive }) => [
+    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive, renamed }) => [
       ...shown(empty?.members, 'files are empty', belowIncoming(pipeline, empty?.example ?? '')),
       ...shown(
         archive?.members,
         'archives are one sample each (packing.archives: unpack makes samples of their files)',
         belowIncoming(pipeline, archive?.example ?? ''),
+      ),
+      ...shown(
+        renamed?.members,
+        'files have a cleaned name in the shards',
+        belowIncoming(pipeline, renamed?.example ?? ''),
       ),
       // Where no image has a header, an earlier release looked at none.
       ...(width === undefined

@@ -95,6 +95,14 @@ it('an archive is said to be one sample', async () => {
   );
 });
 
+it('files whose names are cleaned are said', async () => {
+  store = await packedInDrops([{ 'cat/what?.txt': 'x', 'cat/b.txt': 'y' }], settings());
+  await reportQuality(at, { store }, asked);
+  expect((await entries())[0]).toMatch(
+    /^1 files have a cleaned name in the shards, such as cat\/what\?\.txt;/,
+  );
+});
+
 describe('what is not trained on', () => {
   it('is said first, with its share and an example', async () => {
     store = await packedInDrops([few], settings({ accept: ['.txt'] }));
