@@ -53,12 +53,19 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     'Has the batch been closed? Judge ends a run that a person stops, and continues one that a person retries.',
     [
       when('$.settle.kind', 'wait', 'WaitForQuiet'),
+      when('$.settle.kind', 'unpack', 'UnpackArchives'),
       when('$.settle.kind', 'stopped', 'Judge'),
       when('$.settle.kind', 'packed', 'Judge'),
     ],
     'PlanShards',
   ),
   WaitForQuiet: waitUntil('Waits for the rest of the settle window.', '$.settle.until', 'KeepObservation'),
+  UnpackArchives: task('unpack-archives', 'Makes the files of archives arrivals of this batch.', {
+    parameters: { ...RUN, 'work.$': '$.settle.work' },
+    resultPath: '$.unpacked',
+    catch: endRun,
+    next: 'KeepObservation',
+  }),
   KeepObservation: pass('Settle compares the bucket with what it saw last.', {
     parameters: { ...RUN, 'observation.$': '$.settle.observation' },
     next: 'Settle',

@@ -3,6 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
+import { retractArchive } from '@tidewheel/packing/bundles.ts';
 import { type CompactionInput, compact } from '@tidewheel/packing/compact.ts';
 import {
   blobVersions,
@@ -12,8 +13,10 @@ import {
   readSealedManifest,
   readVersion,
 } from '@tidewheel/packing/dataset.ts';
+import { isArchive } from '@tidewheel/packing/layout.ts';
 import { unfinishedRuns } from '@tidewheel/packing/maintain.ts';
 import { compareContents, type HeldObject, versionContents } from '@tidewheel/packing/report.ts';
+import type { BlobStore } from '@tidewheel/packing/store.ts';
 import {
   complain,
   counted,
@@ -86,7 +89,9 @@ export async function retract(
   { store, pipeline, words, tell }: DatasetRequest,
   input: CompactionInput,
 ): Promise<Outcome> {
-  const wanted = new Set(words.map((word) => incomingKey(pipeline, word)));
+  const asked = words.map((word) => incomingKey(pipeline, word));
+  const archives = await unpackedFiles(store, pipeline, asked);
+  const wanted = new Set(asked.flatMap((key) => archives.get(key) ?? [key]));
   const contents = async (): Promise<readonly HeldObject[]> => {
     const version = await versionOf({ store, pipeline }, undefined);
     return typeof version === 'string' ? [] : versionContents(store, pipeline, version);
@@ -110,9 +115,23 @@ export async function retract(
     tell(
       `The same bytes stay under other keys, so retract these too where the bytes must go: ${sameBytes.map((key) => shownSampleKey(pipeline, key)).join(', ')}`,
     );
-  const unknown = [...wanted].filter((key) => !held.has(key));
+  const unknown = asked.filter((key) => !held.has(key) && !archives.has(key));
   const code = unknown.length === 0 ? 0 : await tellUnknown({ store, pipeline, tell }, unknown);
   return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
+}
+
+/** The files of archives that were unpacked, by the archive's key. They are no arrivals any more. */
+async function unpackedFiles(
+  store: BlobStore,
+  pipeline: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const files = new Map<string, readonly string[]>();
+  for (const key of keys.filter(isArchive)) {
+    const members = await retractArchive(store, pipeline, key);
+    if (members.length > 0) files.set(key, members);
+  }
+  return files;
 }
 
 /** Each run seals a whole list, so the next one leaves them out. */

@@ -3,14 +3,22 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isUnpacked, packingSchema, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { type Counted, type DataLayout, dataLayout, type LocalKey } from '@tidewheel/packing/layout.ts';
+import {
+  type Counted,
+  type DataLayout,
+  dataLayout,
+  type LocalKey,
+  type UnpackedFiles,
+  unpackedFiles,
+  unpackedKind,
+} from '@tidewheel/packing/layout.ts';
 import type { TableReader } from './label-tables.ts';
 import { type FoundLayout, findLayout, type LayoutFields, remediesFor } from './layout.ts';
 import { inline, oneLine } from './yaml-text.ts';
 
 interface LayoutNote {
   /** A field of `packing`. */
-  readonly field: 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
+  readonly field: 'archives' | 'split' | 'join' | 'require' | 'label' | 'accept' | 'innerSuffixes';
   readonly text: string;
 }
 
@@ -26,12 +34,16 @@ export interface DataLayoutFacts extends FoundLayout {
 export async function describeLayout(
   store: TableReader,
   accept: readonly string[] | undefined,
-  files: readonly LocalKey[],
+  given: readonly LocalKey[],
 ): Promise<DataLayoutFacts> {
+  const isOfArchives = 2 * given.filter(({ key }) => unpackedKind(key) !== undefined).length > given.length;
+  const unpacked = isOfArchives ? await unpackedFiles(store, given) : undefined;
+  const files = unpacked?.files ?? given;
   const keys = files.map(({ key }) => key);
   const found = await findLayout(keys, store);
+  const archives = unpacked && ({ archives: 'unpack' } as const);
   const declare = (fields: LayoutFields): PackingSettings =>
-    packingSchema.parse({ ...(accept && { accept }), ...fields });
+    packingSchema.parse({ ...(accept && { accept }), ...archives, ...fields });
   const [question, ...answers] = found.fields.require ?? [];
   const all = await dataLayout(store, declare({ ...found.fields, require: [] }), files);
   const inEach = answers.filter((column) => all.columns[column] === all.samples);
@@ -39,20 +51,39 @@ export async function describeLayout(
   const packing = declare(fields);
   const layout = await dataLayout(store, packing, files);
   const classes = packing.label === 'none' ? [] : [...layout.classes.keys()];
-  return { ...found, fields, notes: layoutNotes(packing, layout), classes };
+  return {
+    fields: { ...archives, ...fields },
+    remedies: [...(unpacked?.problems ?? []), ...found.remedies],
+    notes: [...archiveNotes(unpacked), ...layoutNotes(packing, layout)],
+    classes,
+  };
 }
+
+const archiveNotes = ({ archives, files }: Partial<UnpackedFiles> = {}): LayoutNote[] =>
+  archives?.[0] === undefined
+    ? []
+    : [
+        {
+          field: 'archives',
+          text: `${archives.length} archives are unpacked, such as ${quote(archives[0])}, so there are ${files?.length} files`,
+        },
+      ];
 
 /** What init says of it, of the declaration as it is. @param folder absolute */
 export async function notesOf(
   folder: string,
   packing: PackingSettings,
-  files: readonly LocalKey[],
+  given: readonly LocalKey[],
 ): Promise<Pick<DataLayoutFacts, 'notes' | 'remedies'>> {
   const store = localTables(folder);
+  const unpacked = packing.archives === 'unpack' ? await unpackedFiles(store, given) : undefined;
+  const files = unpacked?.files ?? given;
   const keys = files.map(({ key }) => key);
   return {
-    notes: layoutNotes(packing, await dataLayout(store, packing, files)),
-    remedies: isUnpacked(packing) ? [] : await remediesFor(keys, store, packing),
+    notes: [...archiveNotes(unpacked), ...layoutNotes(packing, await dataLayout(store, packing, files))],
+    remedies: isUnpacked(packing)
+      ? []
+      : [...(unpacked?.problems ?? []), ...(await remediesFor(keys, store, packing))],
   };
 }
 

@@ -8,6 +8,7 @@ import { areHalves, findJoin, isQuestion } from './pairs.ts';
 
 /** The fields of `packing` that say how the data is laid out. */
 export interface LayoutFields {
+  readonly archives?: 'unpack';
   readonly split?: PackingSettings['split'];
   readonly join?: PackingSettings['join'];
   readonly require?: readonly string[];
@@ -295,7 +296,7 @@ function archives(paths: readonly string[]): string[] {
   return packed.length === 0
     ? []
     : [
-        `${packed.length} archives, such as ${exampleOf(packed)}, would each be one sample: unpack them before you drop them`,
+        `${packed.length} archives, such as ${exampleOf(packed)}, would each be one sample: unpack them, or write packing.archives: unpack`,
       ];
 }
 

@@ -1,12 +1,11 @@
 /** Whether and how the files of a drop are bundled: as their pipeline declares. */
 
-import { hash } from 'node:crypto';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { channelsOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { readStored } from '@tidewheel/declaration/read.ts';
 import { prefixUri } from '@tidewheel/declaration/script.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { compareKeys, isAllowed, MOST_MEMBER_BYTES, splitKey } from '@tidewheel/packing/bundles.ts';
+import { inBundleOrder, isAllowed, keysApart, MOST_MEMBER_BYTES } from '@tidewheel/packing/bundles.ts';
 import type { Context } from '../command/context.ts';
 import { countText } from '../command/format.ts';
 import { storedDeclaration } from './apply.ts';
@@ -29,7 +28,7 @@ export async function groupingOf(context: Context, { pipeline: name, bucket }: A
     ]);
   return {
     prefix: bucketKeys.incoming(name),
-    apart: [pipeline?.settle.marker, pipeline?.packing.annotations?.file],
+    apart: pipeline === undefined ? [] : [pipeline.settle.marker, ...keysApart(pipeline.packing)],
     shuffle: pipeline?.packing.shuffle !== false,
   };
 }
@@ -65,7 +64,7 @@ const BUNDLE_FILES = 100_000;
 interface Grouping {
   /** `<pipeline>/incoming/` */
   readonly prefix: string;
-  /** Names that the service looks for as objects of their own: the marker, the file of annotations. */
+  /** Names that the service looks for as objects of their own: the marker, annotations, lists of a split. */
   readonly apart: readonly (string | undefined)[];
   /** Shards are filled at random, so bundles are too: a request then reads what lies beside each other in a shard. */
   readonly shuffle: boolean;
@@ -89,7 +88,7 @@ export function groupFiles(files: readonly LocalFile[], grouping: Grouping): Gro
   }
   const bundles: LocalFile[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
-  for (const file of inOrder(small, grouping.shuffle)) {
+  for (const file of inBundleOrder(small, ({ name }) => name, grouping.shuffle)) {
     if (bytes + file.size > (grouping.bundleBytes ?? BUNDLE_BYTES) || isFull(bundles.at(-1))) {
       bundles.push([]);
       bytes = 0;
@@ -101,12 +100,3 @@ export function groupFiles(files: readonly LocalFile[], grouping: Grouping): Gro
 }
 
 const isFull = (bundle: readonly LocalFile[] | undefined): boolean => (bundle?.length ?? 0) >= BUNDLE_FILES;
-
-/** The files of a sample stay beside each other. */
-function inOrder(files: readonly LocalFile[], shuffle: boolean): readonly LocalFile[] {
-  if (!shuffle) return files.toSorted((a, b) => compareKeys(a.name, b.name));
-  return files
-    .map((file) => ({ file, at: hash('sha256', splitKey(file.name).stem).slice(0, 16) }))
-    .toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : compareKeys(a.file.name, b.file.name)))
-    .map(({ file }) => file);
-}

@@ -27,10 +27,12 @@ import { sealDataset } from './seal-dataset/function.ts';
 import { sendNotices } from './send-notices/function.ts';
 import { settle } from './settle/function.ts';
 import { startNextExecution } from './start-next-execution/function.ts';
+import { unpackArchives } from './unpack-archives/function.ts';
 
 export const functions = {
   'on-arrival': onArrival,
   settle,
+  'unpack-archives': unpackArchives,
   'plan-shards': planShards,
   'pack-shards': packShards,
   'seal-dataset': sealDataset,

@@ -15,7 +15,7 @@ export interface PackingContext extends PackingInput {
   readonly store: BlobStore;
 }
 
-/** Runs one packing step with the settings pinned on the run; passing troubles of S3 become TransientError. */
+/** Runs one packing step with the settings pinned on the run. */
 export async function withPacking<T>(
   runId: string,
   step: (context: PackingContext) => Promise<T>,
@@ -25,9 +25,15 @@ export async function withPacking<T>(
   const { declaration } = run;
   if (declaration === undefined)
     throw new ConfigurationError(`${runId} has no declaration: its batch is not closed yet`);
+  const input = packingInput(run, declaration, likelyReaders(declaration));
+  return withBlobs((store) => step({ store, ...input }));
+}
+
+/** Passing troubles of S3 become TransientError. */
+export async function withBlobs<T>(step: (store: BlobStore) => Promise<T>): Promise<T> {
   const { store } = await dataPath();
   try {
-    return await step({ store, ...packingInput(run, declaration, likelyReaders(declaration)) });
+    return await step(store);
   } catch (error: unknown) {
     if (!isRetryable(error) || !(error instanceof Error)) throw error;
     throw new TransientError(error.message, { cause: error });

@@ -53,6 +53,8 @@ export const bucketKeys = {
   keptFiles: (pipeline: string) => `${pipeline}/dataset/kept/`,
   keptFile: (pipeline: string, { key, etag }: { readonly key: string; readonly etag: string }) =>
     `${pipeline}/dataset/kept/${etag}/${belowIncoming(pipeline, key)}`,
+  /** What became of archives whose files are arrivals: a folder for each, named by its key. */
+  archives: (pipeline: string) => `${pipeline}/dataset/archives/`,
   /** What people have retracted, numbered like versions. */
   retractions: (pipeline: string) => `${pipeline}/dataset/retractions/`,
   retraction: (pipeline: string, number: number) =>

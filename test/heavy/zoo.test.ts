@@ -1,4 +1,4 @@
-/** Six layouts of the zoo as a person brings them: `init`, `drop`, and what the script reads of every channel. */
+/** Seven layouts of the zoo as a person brings them: `init`, `drop`, and what the script reads of every channel. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -33,6 +33,7 @@ for epoch in range(2):
 `;
 
 const CHOSEN = [
+  'archives of class folders',
   'train, val and test folders of classes',
   'class folders of recordings',
   'images and labels of YOLO, with a split',

@@ -703,13 +703,27 @@ const NAMES: readonly Layout[] = [
     said: [/1 of 3 files are left out \(suffixNotAccepted\), such as "README\.md"/],
   },
   {
-    name: 'archives',
-    files: keys('train.zip', 'val.zip'),
-    init: { split: { by: 'folder', train: ['train.zip'], validation: ['val.zip'] }, ...PLAIN },
+    name: 'archives of class folders',
+    files: { 'train.zip': 'cat/1.jpg cat/2.jpg dog/1.jpg', 'val.tgz': 'cat/3.jpg dog/4.jpg' },
+    init: {
+      archives: 'unpack',
+      split: { by: 'folder', train: ['train'], validation: ['val'] },
+      ...LABELLED,
+    },
+    samples: 5,
+    columns: { image: 5 },
+    labels: { cat: 3, dog: 2 },
+    splits: { train: 3, validation: 2 },
+    said: [/2 archives are unpacked, such as "train\.zip", so there are 5 files/],
+  },
+  {
+    name: 'archives of another kind',
+    files: keys('train.7z', 'val.7z'),
+    init: { split: { by: 'folder', train: ['train.7z'], validation: ['val.7z'] }, ...PLAIN },
     samples: 2,
-    columns: { zip: 2 },
+    columns: { '7z': 2 },
     splits: { train: 1, validation: 1 },
-    said: [/2 archives, such as "train\.zip", would each be one sample: unpack them/],
+    said: [/2 archives, such as "train\.7z", would each be one sample: unpack them/],
   },
 ];
 

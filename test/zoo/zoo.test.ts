@@ -8,6 +8,7 @@ import { type DataFacts, dataIn, withLayout } from '../../cli/init/data.ts';
 import { declarationText } from '../../cli/init/declaration.ts';
 import { readScript } from '../../cli/init/script.ts';
 import { VERBS } from '../../cli/verbs.ts';
+import { unpackAll } from '../support/builders/archives.ts';
 import { problems, runOf } from '../support/builders/compaction.ts';
 import { dropped, manifestOf, memberLines, packAll } from '../support/builders/packing.ts';
 import { MemoryBlobStore } from '../support/fakes/memory-blob-store.ts';
@@ -96,6 +97,7 @@ describe.each(LAYOUTS.map((layout) => [layout.name, layout] as const))('%s', (_,
     const store = dropped(filesOf(layout));
     const data = await found(layout);
     const { text, packing } = declared(data);
+    if (packing.archives === 'unpack') await unpackAll(store);
     const sealed = await packAll(store, { ...packing, ...layout.declared }, runOf(1));
     const { samples, columns, labels = {}, splits = {} } = layout;
     const isOfSamples = layout.declared?.format !== 'lines';

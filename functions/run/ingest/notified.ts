@@ -42,7 +42,7 @@ export function notifiedAfterClose(
 
 /**
  * The batch of a marker holds all that was written before it, notified of or not. A file of annotations changes the labels
- * of every arrival.
+ * of every arrival. Archives are looked for among all arrivals.
  */
 const mayBeNoted = ({ settle, packing }: Pipeline): boolean =>
-  settle.marker === undefined && packing.annotations === undefined;
+  settle.marker === undefined && packing.annotations === undefined && packing.archives !== 'unpack';

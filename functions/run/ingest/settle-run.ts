@@ -15,6 +15,7 @@ import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { startModelOf, startText } from '../models/start-model.ts';
 import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
+import { type ArchiveWork, ListedArchives } from './archives.ts';
 import { closeAgain } from './close-again.ts';
 import { codeStateOf } from './code-change.ts';
 import { FEW_OBJECTS, listsNotified, notifiedAfterClose } from './notified.ts';
@@ -29,6 +30,8 @@ export interface SettleDeps extends Pick<Stores, 'pipelines' | 'runs' | 'timelin
 export type Settled =
   /** @property until when to look again, ISO 8601: a Wait takes whole seconds only, but a moment to the millisecond */
   | { readonly kind: 'wait'; readonly until: string; readonly observation: IncomingLook | null }
+  /** Archives are unpacked before the batch is closed. */
+  | { readonly kind: 'unpack'; readonly work: ArchiveWork; readonly observation: IncomingLook }
   /** A person stops the run. */
   | { readonly kind: 'stopped' }
   /** The run has packed before and a person has it go on, or it is a probe, which packs nothing. */
@@ -103,7 +106,8 @@ async function settleByListing(
   if (firstLook) return { kind: 'wait', until: firstLook, observation: null };
   const prefix = bucketKeys.incoming(run.pipeline);
   const lastClose = pipeline?.closedAt;
-  const observation = await lookAtIncoming(deps.store.list(prefix), {
+  const archives = new ListedArchives(declaration);
+  const observation = await lookAtIncoming(archives.seen(deps.store.list(prefix)), {
     prefix,
     marker: settle.marker,
     markerSince: lastClose === undefined ? undefined : new Date(lastClose),
@@ -115,6 +119,8 @@ async function settleByListing(
   if (decision.kind === 'wait')
     return { kind: 'wait', until: secondsAfter(now, decision.seconds), observation };
 
+  const work = await archives.waiting(deps.store);
+  if (work !== undefined) return { kind: 'unpack', work, observation };
   return close(deps, run, { declaration, pipeline, observation, reason: decision.reason });
 }
 

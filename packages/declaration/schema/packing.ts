@@ -67,6 +67,12 @@ export const packingSchema = z
         'Suffixes taken; anything else is rejected, with its reason in the manifest. Default: everything.',
       ),
     ignore: ignoreSchema.optional(),
+    archives: z
+      .enum(['pack', 'unpack'])
+      .optional()
+      .describe(
+        'unpack: the files of a .zip, .tar, .tar.gz or .tgz under incoming/ are arrivals below a folder of its name, and the archive is none. Default: pack, as one sample each.',
+      ),
     innerSuffixes: innerSuffixesSchema.optional(),
     join: joinSchema.optional(),
     label: z

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { compress, compressPlanned, decompress, linesOf } from '../documents/compressed-lines.ts';
 import { compareKeys } from '../documents/order.ts';
 import type { Rejection } from '../documents/rejections.ts';
-import { BUNDLE_VERSION, MOST_MEMBER_BYTES, md5Of } from './bundle-place.ts';
+import { BUNDLE_VERSION, LARGEST_MEMBER_BYTES, md5Of } from './bundle-place.ts';
 
 /** Bytes of an index as it lies in the bucket, and of its text. */
 export const MOST_INDEX_BYTES = 32 * 1024 * 1024;
@@ -29,7 +29,7 @@ const headSchema = z.strictObject({
 const memberSchema = z.tuple([
   z.string(),
   z.int().min(0).max(MOST_DATA_BYTES),
-  z.int().min(0).max(MOST_MEMBER_BYTES),
+  z.int().min(0).max(LARGEST_MEMBER_BYTES),
   z.string().regex(/^[0-9a-f]{32}$/),
 ]);
 /** Key below incoming/, offset, bytes, MD5. */
@@ -145,7 +145,8 @@ interface MadeBundle {
   readonly index: Buffer;
 }
 
-export function makeBundle(files: readonly BundledFile[]): MadeBundle {
+/** @param owner apart from bundles of the same files that another owner may delete */
+export function makeBundle(files: readonly BundledFile[], owner?: string): MadeBundle {
   let bytes = 0;
   const members = files.map(({ key, body }): IndexedMember => {
     const offset = bytes;
@@ -154,7 +155,7 @@ export function makeBundle(files: readonly BundledFile[]): MadeBundle {
   });
   members.sort(([a], [b]) => compareKeys(a, b));
   return {
-    id: hash('sha256', JSON.stringify(members)).slice(0, 32),
+    id: hash('sha256', JSON.stringify(owner === undefined ? members : [owner, members])).slice(0, 32),
     data: Buffer.concat(
       files.map(({ body }) => body),
       bytes,

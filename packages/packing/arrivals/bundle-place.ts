@@ -9,8 +9,10 @@ import { bucketKeys, pipelineOfArrival } from '@tidewheel/contract/bucket-keys.t
 
 export const BUNDLE_VERSION = 1;
 
-/** Members are small: a larger file costs little as an object of its own. */
+/** `drop` bundles small files: a larger one costs little as an object of its own. */
 export const MOST_MEMBER_BYTES = 1024 * 1024;
+/** A member is read whole. Archives hold larger ones. */
+export const LARGEST_MEMBER_BYTES = 64 * 1024 * 1024;
 
 /**
  * Members that begin in the same cell of a bundle are planned beside each other, and read by one request. A larger cell
@@ -18,7 +20,7 @@ export const MOST_MEMBER_BYTES = 1024 * 1024;
  */
 const CELL_BYTES = 16 * 1024 * 1024;
 
-/** Of what one request reads. */
+/** Of what one request reads of small members. */
 export const MOST_SPAN_BYTES = CELL_BYTES + MOST_MEMBER_BYTES;
 
 /** Where a member lies. */

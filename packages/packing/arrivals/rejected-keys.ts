@@ -79,7 +79,8 @@ export function ignoredFiles({ ignore = [] }: Pick<PackingSettings, 'ignore'>): 
   return (key) => pattern.test(key);
 }
 
-const DECLARED = ['ignored', 'suffixNotAccepted', 'labelNotAnInteger'] as const;
+const OF_ARCHIVES: readonly Rejection[] = ['unpacked', 'archiveRefused'];
+const DECLARED = ['ignored', 'suffixNotAccepted', 'labelNotAnInteger', ...OF_ARCHIVES] as const;
 
 const isAccepted = (key: string, { accept }: Pick<PackingSettings, 'accept'>): boolean =>
   accept?.some((suffix) => key.toLowerCase().endsWith(suffix.toLowerCase())) ?? true;
@@ -99,12 +100,13 @@ export const lapsedUnder =
   (key, reason) => {
     if (reason === 'ignored') return !isIgnored(key.slice(incoming.length));
     if (reason === 'suffixNotAccepted') return isAccepted(key.slice(incoming.length), settings);
+    if (OF_ARCHIVES.includes(reason)) return settings.archives !== 'unpack';
     return reason === 'labelNotAnInteger' && settings.labelType !== 'integer';
   };
 
 /** The part of a declaration from which these rejections follow, for a comparison. */
-export const rejectingRules = ({ accept, ignore, labelType }: PackingSettings): string =>
-  JSON.stringify({ accept, ignore, labelType });
+export const rejectingRules = ({ accept, archives, ignore, labelType }: PackingSettings): string =>
+  JSON.stringify({ accept, archives, ignore, labelType });
 
 export const hasDeclaredRejections = (manifests: readonly Manifest[]): boolean =>
   manifests.some(({ rejections }) => DECLARED.some((reason) => rejections.byReason[reason] !== undefined));

@@ -6,7 +6,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { kindOf } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
-import { type BlobStore, readText } from '../documents/blob-store.ts';
+import { type BlobStore, type ListedBlob, listPages, readText } from '../documents/blob-store.ts';
 import { DOCUMENT_VERSION, documentVersion, readDocument } from '../documents/documents.ts';
 import { blobVersions } from '../documents/versions.ts';
 
@@ -40,4 +40,19 @@ export async function noteRetraction(
     const key = bucketKeys.retraction(pipeline, number);
     if ((await blobVersions(store).create(key, text)) === 'written') return;
   }
+}
+
+/** Whether a person retracted the object of this key since it arrived. */
+export async function isRetractedSince(
+  store: BlobStore,
+  pipeline: string,
+  { key, lastModified }: Pick<ListedBlob, 'key' | 'lastModified'>,
+): Promise<boolean> {
+  for await (const { objects } of listPages(store, bucketKeys.retractions(pipeline)))
+    for (const document of objects) {
+      if (Date.parse(document.lastModified) < Date.parse(lastModified)) continue;
+      const text = await readText(store, document.key);
+      if (readDocument(kindOf(retractionSchema), document.key, text ?? '').keys.includes(key)) return true;
+    }
+  return false;
 }

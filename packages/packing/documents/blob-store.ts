@@ -11,7 +11,7 @@ export interface ListedBlob {
   readonly lastModified: string;
   /** It lies in an archive and cannot be read before it is restored. */
   readonly archived?: true;
-  /** It is the index of a bundle that cannot be taken, for this reason. */
+  /** It is the index of a bundle that cannot be taken, or an archive, for this reason. */
   readonly refused?: Rejection;
 }
 

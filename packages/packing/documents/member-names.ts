@@ -34,6 +34,12 @@ const COMPRESSIONS = /\.(gz|bz2|xz|zst|lz4)$/i;
 export const isArchive = (key: string): boolean =>
   /\.(zip|tar|tgz|tbz2|txz|tar\.(gz|bz2|xz|zst|lz4)|7z|rar)$/i.test(key);
 
+/** An archive that can be unpacked. */
+export const unpackedKind = (key: string): 'zip' | 'tar' | 'tgz' | undefined => {
+  if (/\.zip$/i.test(key)) return 'zip';
+  return /\.(tgz|tar\.gz)$/i.test(key) ? 'tgz' : /\.tar$/i.test(key) ? 'tar' : undefined;
+};
+
 const isNamed = (part: string, inner: readonly string[]): boolean =>
   inner.includes(part.toLowerCase()) || inner.includes(part.toLowerCase().replace(/[_-]?\d+$/, ''));
 
@@ -119,6 +125,12 @@ export function memberStem(stem: string, identity?: string): string {
   if (identity === undefined && clean === stem) return stem;
   // No stem begins with a zero byte, so the digest of a key that stands alone differs from that of any stem.
   return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
+}
+
+/** Whether a name in a shard says something else than the key of its file, beside a digest. */
+export function isCleaned(name: string, key: string): boolean {
+  const clean = /^(.*)~[0-9a-f]{24}(?:\.|$)/s.exec(name)?.[1];
+  return clean !== undefined && !key.includes(clean);
 }
 
 /** Readers reserve names such as `__key__`. */

@@ -4,6 +4,7 @@ import * as z from 'zod';
 /**
  * Reasons for which an arrival is rejected: for good, or as long as the declaration gives them. `ignored`: a file that
  * systems and tools leave. `unchanged`: the dataset holds its bytes under another ETag.
+ * `unpacked`: an archive whose files are arrivals.
  * `removed` is said of a packed object, which its owner has deleted; if it comes again, it is packed again.
  */
 const REJECTIONS = [
@@ -40,6 +41,8 @@ const REJECTIONS = [
   'bundleKeysNotInOrder',
   'bundleMembersOverlap',
   'bundleEndsBefore',
+  'unpacked',
+  'archiveRefused',
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 export const rejectionSchema = z.enum(REJECTIONS);

@@ -7,9 +7,10 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import type { OnChange, OnDelete, PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { archivesAsArrivals, isUnpackedBy } from '../archives/archive-notes.ts';
 import { hasDeclaredRejections, rejectingRules } from '../arrivals/rejected-keys.ts';
 import { type Retraction, readRetractions } from '../arrivals/retractions.ts';
-import type { BlobStore } from '../documents/blob-store.ts';
+import type { BlobStore, ListedBlob } from '../documents/blob-store.ts';
 import { imageRuleOf } from '../documents/image-preparation.ts';
 import { holdsNothing, type Manifest } from '../documents/manifest.ts';
 import { INNER_SUFFIXES } from '../documents/member-names.ts';
@@ -47,6 +48,8 @@ export interface BeforeListing {
   /** Undefined where deletions do not count. */
   readonly removed: RemovedObjects | undefined;
   readonly retractions: readonly Retraction[];
+  /** Archives whose files are arrivals; as a listing has them where none is unpacked. */
+  readonly archives: (object: ListedBlob) => readonly ListedBlob[];
   /** Packed samples that the annotations label otherwise now. */
   readonly corrected: CorrectedLabels;
   /** To be noted. */
@@ -75,9 +78,19 @@ export async function readBeforeListing(store: BlobStore, input: DatasetInput): 
     known,
     removed,
     retractions,
+    archives: await archivesOf(store, pipeline, settings),
     corrected,
     compared,
   };
+}
+
+async function archivesOf(
+  store: BlobStore,
+  pipeline: string,
+  settings: PackingSettings,
+): Promise<BeforeListing['archives']> {
+  if (settings.archives !== 'unpack') return (object) => [object];
+  return archivesAsArrivals(store, pipeline, isUnpackedBy(pipeline, settings));
 }
 
 /**

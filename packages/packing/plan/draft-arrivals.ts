@@ -217,7 +217,7 @@ function pageTaker(
   return async (objects) => {
     deps.onListed?.(objects.length);
     last = lastInOrder(objects, last);
-    const data = objects.filter(({ key }) => !notData.has(key));
+    const data = objects.filter(({ key }) => !notData.has(key)).flatMap(before.archives);
     if (labels !== undefined) for (const { key } of data) labels.noteListed(key.slice(incoming.length));
     await arrivals.see(data);
   };

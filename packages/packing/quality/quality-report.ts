@@ -3,6 +3,7 @@
  * follows from what is sealed, so it can be made again at any time, with the same result.
  */
 import { type HoldSettings, SPLITS } from '@tidewheel/declaration/packing-settings.ts';
+import { archiveNotes } from '../archives/archive-notes.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import type { ImageEngine } from '../documents/image-preparation.ts';
 import type { Manifest } from '../documents/manifest.ts';
@@ -95,6 +96,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
     arrivals: { objects, packed, rejected, deferred },
     ...leftIn(manifest),
     ...notTrainedOn(manifest, examples),
+    ...(await refusedArchives(store, pipeline, examples)),
     ...(manifest.dots && { dots: manifest.dots }),
     unprepared: unpreparedIn(facts),
     generationTally: facts.tally,
@@ -129,7 +131,7 @@ function classesIn(classes: readonly ClassRow[] | undefined): Pick<QualityReport
 }
 
 /** What its owner knows of is no loss. */
-const KNOWN = ['unchanged', 'removed', 'retracted', 'ignored', 'balancedOut'];
+const KNOWN = ['unchanged', 'removed', 'retracted', 'ignored', 'balancedOut', 'unpacked'];
 
 const knownOf = (byReason: Manifest['rejections']['byReason']): number =>
   KNOWN.reduce((sum, reason) => sum + (byReason[reason] ?? 0), 0);
@@ -149,6 +151,18 @@ function notTrainedOn(
   const [most = ''] = Object.keys(byReason);
   const example = rejected[most]?.[0]?.key ?? left?.examples.find(({ reason }) => reason === most)?.key;
   return { notTrainedOn: { objects, of: arrivals.objects - known, byReason, ...(example && { example }) } };
+}
+
+async function refusedArchives(
+  store: BlobStore,
+  pipeline: string,
+  { archiveRefused = [] }: RejectedExamples,
+): Promise<Pick<QualityReport, 'refusedArchives'>> {
+  const all: { readonly key: string; readonly why: string }[] = [];
+  for (const { key } of archiveRefused)
+    for (const { why } of await archiveNotes(store, pipeline, key))
+      if (why !== undefined) all.push({ key, why });
+  return all.length === 0 ? {} : { refusedArchives: all };
 }
 
 const MOST_EXAMPLES = 10;

@@ -101,6 +101,8 @@ export interface QualityReport {
     /** A key of the first reason. */
     readonly example?: string;
   };
+  /** Archives of which no file is packed, and why. Absent if there are none. */
+  readonly refusedArchives?: readonly { readonly key: string; readonly why: string }[];
   /** Joins without a declaration, and dots that join nothing. */
   readonly dots?: Dots;
   /** Why arrivals were left, with S3's code of unreadable ones. At most ten examples of each reason. */

@@ -5,7 +5,7 @@ import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import type { KeptSums } from '../documents/blob-store.ts';
 import { isCopied, type MemberLine } from '../documents/documents.ts';
-import { isArchive } from '../documents/member-names.ts';
+import { isArchive, isCleaned } from '../documents/member-names.ts';
 import { imageFormatOf } from '../documents/sniff.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
@@ -70,6 +70,8 @@ const columnSchema = z.object({
   empty: countedSchema.optional(),
   /** Files that hold others, each of which is one sample. */
   archive: countedSchema.optional(),
+  /** Members whose names in the shard are not those of their files. */
+  renamed: countedSchema.optional(),
   width: distributionSchema.optional(),
   height: distributionSchema.optional(),
   seconds: distributionSchema.optional(),
@@ -114,12 +116,15 @@ type TalliedLine = Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSum
 const isHeadless = (line: TalliedLine): boolean =>
   line.media?.width === undefined && imageFormatOf(line.name) !== undefined && !isCopied(line);
 
-type CountedName = 'headless' | 'empty' | 'archive';
+const COUNTED = ['headless', 'empty', 'archive', 'renamed'] as const;
+type CountedName = (typeof COUNTED)[number];
 
 function oddityOf(line: TalliedLine): CountedName | undefined {
   if (line.size === 0) return 'empty';
   if (isHeadless(line)) return 'headless';
-  return isArchive(line.key ?? line.name) ? 'archive' : undefined;
+  const { key, name } = line;
+  if (isArchive(key ?? name)) return 'archive';
+  return key !== undefined && isCleaned(name, key) ? 'renamed' : undefined;
 }
 
 class ColumnTally {
@@ -153,9 +158,10 @@ class ColumnTally {
     this.bytes += other.bytes;
     this.size.addAll(other.size);
     this.unprepared += other.unprepared ?? 0;
-    if (other.headless !== undefined) this.#count('headless', other.headless);
-    if (other.empty !== undefined) this.#count('empty', other.empty);
-    if (other.archive !== undefined) this.#count('archive', other.archive);
+    for (const what of COUNTED) {
+      const counted = other[what];
+      if (counted !== undefined) this.#count(what, counted);
+    }
     if (other.faulty !== undefined) this.faulty.addAll(other.faulty);
     for (const measure of MEASURES) {
       const values = other[measure];

@@ -4,16 +4,25 @@ import { shownKey } from '@tidewheel/kit/quoted.ts';
 import type { QualityReport } from './report-document.ts';
 
 /** Such as `12 of 13 arrivals (92.3 %) are not trained on: 12 suffixNotAccepted, such as images/1.nii.gz`. */
-export function notTrainedOnTexts({ notTrainedOn: share, pipeline }: QualityReport): string[] {
+export function notTrainedOnTexts({
+  notTrainedOn: share,
+  refusedArchives = [],
+  pipeline,
+}: QualityReport): string[] {
   if (share === undefined) return [];
   const { objects, of, byReason, example } = share;
   const percent = Number(((100 * objects) / of).toFixed(1));
   const counts = Object.entries(byReason).map(([reason, count]) => `${count} ${reason}`);
   const shown = example === undefined ? '' : `, such as ${shownKey(belowIncoming(pipeline, example))}`;
-  return [`${objects} of ${of} arrivals (${percent} %) are not trained on: ${counts.join(', ')}${shown}`];
+  return [
+    `${objects} of ${of} arrivals (${percent} %) are not trained on: ${counts.join(', ')}${shown}`,
+    ...refusedArchives.map(
+      ({ key, why }) => `${shownKey(belowIncoming(pipeline, key))} is not unpacked: ${why}`,
+    ),
+  ];
 }
 
-/** Joins without a declaration, files without a byte, archives, and images without a header. */
+/** Joins without a declaration, files without a byte, archives, cleaned names, and images without a header. */
 export function asNamedTexts({
   dots: { joined, paired } = {},
   generationTally,
@@ -22,12 +31,17 @@ export function asNamedTexts({
   const shown = (count: number | undefined, what: string, example = ''): string[] =>
     count === undefined ? [] : [`${count} ${what}, such as ${shownKey(example)}`];
   return [
-    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive }) => [
+    ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive, renamed }) => [
       ...shown(empty?.members, 'files are empty', belowIncoming(pipeline, empty?.example ?? '')),
       ...shown(
         archive?.members,
-        'archives are one sample each, since nothing unpacks them',
+        'archives are one sample each (packing.archives: unpack makes samples of their files)',
         belowIncoming(pipeline, archive?.example ?? ''),
+      ),
+      ...shown(
+        renamed?.members,
+        'files have a cleaned name in the shards',
+        belowIncoming(pipeline, renamed?.example ?? ''),
       ),
       // Where no image has a header, an earlier release looked at none.
       ...(width === undefined

@@ -11,6 +11,7 @@
 
 import { createHash } from 'node:crypto';
 import { rejectedTexts } from '@tidewheel/declaration/packing-settings.ts';
+import { bundlePlace } from '../arrivals/bundle-place.ts';
 import {
   type BlobStore,
   joinChunks,
@@ -46,11 +47,15 @@ export function largeMembers(
   const mayReject = rejectedTexts(packing).length > 0;
   const isRead = (name: string): boolean => mayReject && isTextName(name);
   return layout.members.flatMap((part) =>
-    part.kind === 'source' && !part.prepares && part.member.size >= from && !isRead(part.name)
+    part.kind === 'source' && !part.prepares && isLarge(part.member, from) && !isRead(part.name)
       ? [part.member]
       : [],
   );
 }
+
+/** Members of bundles are read. */
+const isLarge = ({ size, etag }: PlannedMember, from: number): boolean =>
+  size >= from && bundlePlace(etag) === undefined;
 
 const NONE: readonly [] = [];
 

@@ -4,6 +4,7 @@
  */
 
 import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import { archiveNoteKeys, bundleKeys } from '@tidewheel/packing/bundles.ts';
 import { PIPELINE_TAG } from '../../../functions/launch/pipeline-role.ts';
 import { ACCOUNT } from '../intrinsics.ts';
 import type { Call } from '../roles.ts';
@@ -160,11 +161,25 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     log('settle'),
     ...items('Get', 'Put', 'Update'),
     list(bucketKeys.incoming('digits')),
+    list(bucketKeys.archives('digits')),
     list(bucketKeys.models('digits', RUN)),
     read(bucketKeys.currentModel('digits')),
     read(bucketKeys.pipeline('digits')),
     read(bucketKeys.closeRecord('digits', RUN)),
     write(bucketKeys.closeRecord('digits', RUN)),
+    learnsOfAbsence,
+  ],
+  'unpack-archives': [
+    log('unpack-archives'),
+    ...items('Put'),
+    read(`${bucketKeys.incoming('digits')}train.zip`),
+    ...['PutObject', 'DeleteObject'].map((name) => object(`s3:${name}`, bundleKeys('digits', 'abc').index)),
+    ...['GetObject', 'PutObject', 'DeleteObject'].map((name) =>
+      object(`s3:${name}`, archiveNoteKeys('digits', { key: 'digits/incoming/train.zip', etag: 'e' }).ended),
+    ),
+    list(bucketKeys.archives('digits')),
+    list(bucketKeys.retractions('digits')),
+    read(bucketKeys.retraction('digits', 1)),
     learnsOfAbsence,
   ],
   'plan-shards': [

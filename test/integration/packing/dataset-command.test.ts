@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { keyVariables } from '@tidewheel/emulators/access/access-key.ts';
+import { unpackArchive } from '@tidewheel/packing/bundles.ts';
 import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { endingOf } from '../../../cli/command/exit.ts';
@@ -16,6 +17,7 @@ import { verb } from '../../../cli/verbs/data.ts';
 import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/records/run-dataset.ts';
+import { zipFile } from '../../support/builders/archives.ts';
 import { packAll, packPipeline, planAndPack, settings } from '../../support/builders/packing.ts';
 import { runOf as recordOf } from '../../support/builders/records.ts';
 import { differences, documentedShapes } from '../../support/documented.ts';
@@ -272,6 +274,35 @@ describe('tidewheel data', () => {
     const over = [runOf(4), runOf(5)].join(',');
     expect((await dataset('prune', ADDRESS, runOf(5), '--over', over)).code).toBe(0);
     expect((await dataset('versions', ADDRESS)).output).toMatch(/pruned .* = digits-000005\n$/);
+  }, 60_000);
+
+  it('retracts the files of an archive', async () => {
+    const packing = settings({ archives: 'unpack' });
+    const archive = `${PIPELINE}-zipped`;
+    const { store } = opened;
+    const incoming = bucketKeys.incoming(archive);
+    const declaration = DECLARATION.replace(PIPELINE, archive);
+    await store.put(bucketKeys.pipeline(archive), Buffer.from(declaration));
+    await store.put(
+      `${incoming}a.zip`,
+      zipFile([
+        ['cat/1.jpg', 'one'],
+        ['cat/2.jpg', 'two'],
+      ]),
+    );
+    await store.put(`${incoming}dog/3.jpg`, Buffer.from('three'));
+    const { objects } = await store.listPage(`${incoming}a.zip`);
+    for (const object of objects)
+      await unpackArchive({ store, now: Date.now }, { pipeline: archive, apart: [], shuffle: true }, object);
+    await packPipeline(store, { runId: `${archive}-000001`, pipeline: archive, packing });
+    const { code, output } = await dataset('retract', `s3://${BUCKET}/${archive}`, 'a.zip');
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^2 objects retracted/) as string,
+    });
+    const { output: left } = await dataset('contents', `s3://${BUCKET}/${archive}`);
+    expect(left).not.toContain('cat/');
+    expect((await store.listPage(bucketKeys.bundles(archive))).objects).toEqual([]);
   }, 60_000);
 
   it('retracts an object and proves it', async () => {

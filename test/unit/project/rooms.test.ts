@@ -30,6 +30,7 @@ const ROOMS = [
   'packages/packing/labels',
   'packages/packing/splits',
   'packages/packing/formats',
+  'packages/packing/archives',
   'packages/packing/plan',
   'packages/packing/shard',
   'packages/packing/seal',

@@ -684,6 +684,7 @@ class DeclarationPacking(TypedDict, total=False):
     shardMegabytes: float
     accept: list[str]
     ignore: Literal["none"] | list[str]
+    archives: Literal["pack", "unpack"]
     innerSuffixes: list[str]
     join: dict[str, str]
     label: Literal["parentFolder", "namePattern", "annotations", "none"]
@@ -2754,6 +2755,7 @@ class _RunDeclarationPacking(TypedDict):
 class RunDeclarationPacking(_RunDeclarationPacking, total=False):
     accept: list[str]
     ignore: Literal["none"] | list[str]
+    archives: Literal["pack", "unpack"]
     innerSuffixes: list[str]
     join: dict[str, str]
     labelPattern: str

@@ -52,6 +52,7 @@ const ALLOWED: Readonly<Partial<Record<keyof PackingSettings, PackingSettings>>>
   shardMegabytes: settings({ shardMegabytes: 1 }),
   seed: settings({ seed: 7 }),
   accept: settings({ accept: ['.txt'] }),
+  archives: settings({ archives: 'unpack' }),
   ignore: settings({ ignore: ['*.bak'] }),
   shuffle: settings({ shuffle: false }),
   shardsMultipleOf: settings({ shardsMultipleOf: 1 }),

@@ -2,7 +2,8 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { splitKey } from '@tidewheel/packing/bundles.ts';
+import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { keysApart, splitKey } from '@tidewheel/packing/bundles.ts';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openJournal } from '../../../../cli/serve/taken-files.ts';
@@ -117,4 +118,12 @@ describe('the bundles of a folder', () => {
       '10,000 of the files are small. With --bundle, some 4 requests send them instead of one each.',
     ]);
   });
+});
+
+it('annotations and the lists of a split stay apart', () => {
+  const annotations = { file: 'labels.csv', key: 'key', label: 'label' };
+  const split = { by: 'list', train: ['train.txt'], test: ['a.txt', 'b.txt'] } as const;
+  expect(keysApart({ annotations })).toEqual(['labels.csv']);
+  expect(keysApart(packingSchema.parse({ split }))).toEqual(['train.txt', 'a.txt', 'b.txt']);
+  expect(keysApart(packingSchema.parse({ split: { train: 0.9, test: 0.1 } }))).toEqual([]);
 });

@@ -91,7 +91,15 @@ it('an archive is said to be one sample', async () => {
   store = await packedInDrops([{ 'cat/1.png': PNG, 'dog/2.tar.gz': 'x', 'dog/3.ZIP': 'x' }], settings());
   await reportQuality(at, { store }, asked);
   expect((await entries())[0]).toMatch(
-    /1 archives are one sample each, since nothing unpacks them, such as dog\/2\.tar\.gz, .*dog\/3\.ZIP/,
+    /1 archives are one sample each \(packing\.archives: unpack .*\), such as dog\/2\.tar\.gz, .*dog\/3\.ZIP/,
+  );
+});
+
+it('files whose names are cleaned are said', async () => {
+  store = await packedInDrops([{ 'cat/what?.txt': 'x', 'cat/b.txt': 'y' }], settings());
+  await reportQuality(at, { store }, asked);
+  expect((await entries())[0]).toMatch(
+    /^1 files have a cleaned name in the shards, such as cat\/what\?\.txt;/,
   );
 });
 
