@@ -1,6 +1,7 @@
 /** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
 
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { type AssumedName, assumed } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import {
   type Decided,
@@ -24,6 +25,8 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --on-demand-waits LEAST-MOST
                       minutes that On-Demand starts wait for their hosts, as in 28-58; default none
   --former N          earlier runs that waited as long; default 5
+  --assumed NAMES     of the figures of packages/placement/model/assumed.ts, or all: what the campaigns cost with half and
+                      with twice of each, over what they cost with it
   --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
                       Spot zone, D on demand, - while a job waits for capacity, . while the run requests nothing
   --help
@@ -32,6 +35,8 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
 const PRICES = `give one to ${MOST_ZONES} numbers above 0, as in 0.92,1.60`;
 const KINDS = `give some of ${Object.keys(SCORES).join(', ')}`;
 const SEEDS = 'give whole numbers or ranges of them, as in 1-20 or 3,7,9';
+const NAMES = Object.keys(assumed);
+const FIGURES = `give all, or some of ${NAMES.join(', ')}`;
 const WAITS = 'give minutes, as in 28-58';
 const COUNT = 'give 0 to 20';
 const MOST_SEEDS = 10_000;
@@ -53,6 +58,7 @@ const spec = {
     seeds: { type: 'string', default: '1-20' },
     'on-demand-waits': { type: 'string' },
     former: { type: 'string', default: '5' },
+    assumed: { type: 'string', default: '' },
     each: { type: 'boolean', default: false },
   },
   schema: z.object({
@@ -78,12 +84,40 @@ const spec = {
       })
       .optional(),
     former: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(20, COUNT),
+    assumed: z
+      .string()
+      .transform((text) => (text === 'all' ? NAMES : text.split(',').filter(Boolean)))
+      .refine(
+        (names): names is AssumedName[] => names.every((name) => Object.hasOwn(assumed, name)),
+        FIGURES,
+      ),
     each: z.boolean(),
   }),
 } as const;
 
 const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decided): string =>
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
+
+interface Played {
+  readonly play: () => Promise<readonly Decided[]>;
+  /** With the figure as it is. */
+  readonly together: number;
+}
+
+async function changedBy(name: AssumedName, { play, together }: Played): Promise<string> {
+  const value = assumed[name];
+  const cells: string[] = [];
+  for (const [what, factor] of [
+    ['half', 0.5],
+    ['twice', 2],
+  ] as const) {
+    assumed[name] = factor * value;
+    const { late, ...found } = summaryOf(await play());
+    cells.push(`${what} ${(found.together / together).toFixed(4)}${late > 0 ? `, ${late} late` : ''}`);
+  }
+  assumed[name] = value;
+  return cells.join('; ');
+}
 
 await runCommand(USAGE, async (args) => {
   const {
@@ -92,22 +126,29 @@ await runCommand(USAGE, async (args) => {
     seeds,
     each,
     former,
+    assumed: figures,
     'on-demand-waits': minutes,
   } = readCommandLine(args, spec).values;
-  let late = 0;
-  for (const scoreKind of scores) {
-    const rows = await decidedCampaigns(scoreKind, {
+  const play = (scoreKind: ScoreKind, onEnd?: (row: Decided) => void) =>
+    decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },
       seeds,
       wait: minutes && { minutes, formerRuns: former },
-      onEnd: (row) => each && process.stdout.write(lineOf(row)),
+      ...(onEnd && { onEnd }),
     });
+  let late = 0;
+  for (const scoreKind of scores) {
+    const rows = await play(scoreKind, (row) => each && process.stdout.write(lineOf(row)));
     const { together, near, worst, ...rest } = summaryOf(rows);
     late += rest.late;
     process.stdout.write(
       `Spot ${prices.join(', ')}, scores ${scoreKind}: ${together.toFixed(4)} of the simulator's cost together, ` +
         `${near} of ${rows.length} within 5 %, worst ${worst.toFixed(3)}, ${rest.late} late\n`,
     );
+    for (const name of figures) {
+      const changed = await changedBy(name, { play: () => play(scoreKind), together });
+      process.stdout.write(`  ${name.padEnd(20)} ${String(assumed[name]).padEnd(6)} ${changed}\n`);
+    }
   }
   return late === 0 ? 0 : 1;
 });

@@ -5,9 +5,9 @@
  * API and launchers.
  */
 
+export { type AssumedName, assumed } from './model/assumed.ts';
 export { attemptTimeoutSeconds } from './model/attempt-timeout.ts';
-export { PATIENCE_SECONDS, QUEUE_SECONDS } from './model/capacity-wait.ts';
-export { NEXT_LOOK_SECONDS, SAVE_SECONDS } from './model/next-look.ts';
+export { NEXT_LOOK_SECONDS } from './model/next-look.ts';
 export { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost, savedOf } from './records/attempt-cost.ts';
 export {
   type AttemptOutcome,

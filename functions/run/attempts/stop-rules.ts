@@ -5,11 +5,9 @@
 
 import { hourlyUsdOf, spentUsd } from '@tidewheel/placement/estimate.ts';
 import {
+  assumed,
   NEXT_LOOK_SECONDS,
-  PATIENCE_SECONDS,
   type Placement,
-  QUEUE_SECONDS,
-  SAVE_SECONDS,
   type StopReason,
   samePool,
   type Topology,
@@ -55,23 +53,23 @@ export function whyStop(question: RunningQuestion): StopReason {
 function patienceOf({ attempt, deadlineAt }: RunningQuestion): Patience {
   const { pool, topology, considered } = attempt.placement;
   if (pool.purchaseOption === 'spot')
-    return { patienceSeconds: PATIENCE_SECONDS, preparationSeconds: preparationSeconds(topology) };
+    return { patienceSeconds: assumed.patienceSeconds, preparationSeconds: preparationSeconds(topology) };
   if (deadlineAt === undefined) return { patienceSeconds: Number.POSITIVE_INFINITY };
   const left = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000;
   // Work of unknown length may take half of the time.
   const work = considered.find((each) => samePool(each.pool, pool))?.expectedSeconds ?? left / 2;
-  return { patienceSeconds: Math.max(QUEUE_SECONDS, left - work) };
+  return { patienceSeconds: Math.max(assumed.queueSeconds, left - work) };
 }
 
 /** Stated, not measured: large types boot longer, and the slowest of many nodes decides. */
 const preparationSeconds = ({ nodes, acceleratorsPerNode }: Topology): number =>
-  PATIENCE_SECONDS * (3 + Math.log2(nodes) / 2 + (acceleratorsPerNode >= 8 ? 1 : 0));
+  assumed.patienceSeconds * (3 + Math.log2(nodes) / 2 + (acceleratorsPerNode >= 8 ? 1 : 0));
 
 function overBudget({ attempt, job, now, others, budgetUsd }: RunningQuestion): StopReason {
   if (budgetUsd === undefined || job.TrainingStartTime === undefined) return undefined;
   const ran = Math.max(0, now.getTime() - job.TrainingStartTime.getTime()) / 1_000;
   const spent = spentUsd(others.filter((each) => each.attempt !== attempt.attempt));
-  const ahead = ran + NEXT_LOOK_SECONDS + SAVE_SECONDS;
+  const ahead = ran + NEXT_LOOK_SECONDS + assumed.saveSeconds;
   // The copy of the data to another region was paid for before the job existed.
   const copied = attempt.placement.transfer?.usd ?? 0;
   const needed = spent + copied + (heldHourlyUsd(attempt.placement) * ahead) / 3_600;

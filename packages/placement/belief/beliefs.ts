@@ -4,6 +4,7 @@
  */
 
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
 import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
 import type { Observation } from './observation.ts';
@@ -44,15 +45,8 @@ export const trustOf = (observations: readonly Observation[]): ScoreTrust =>
     ),
   );
 
-/** Stated assumptions, not fits. */
-const SAME_FAMILY_AND_ZONE = 0.7;
-const SAME_ZONE = 0.5;
-/** SageMaker uses the same machines as EC2, but a pool of its own. */
-const OTHER_LAUNCHER = 0.7;
-const SAME_TYPE = 0.3;
-
 const ofLauncher = (observation: Observation, pool: Pool): number =>
-  observation.launcher === pool.launcher ? 1 : OTHER_LAUNCHER;
+  observation.launcher === pool.launcher ? 1 : assumed.otherLauncher;
 
 /** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
 function kinship(observation: Observation, pool: Pool): number {
@@ -67,9 +61,9 @@ function kinship(observation: Observation, pool: Pool): number {
   // hosts.
   if (sameZone)
     return familyOf(observation.instanceType) === familyOf(pool.instanceType)
-      ? SAME_FAMILY_AND_ZONE
-      : SAME_ZONE;
-  return sameType ? SAME_TYPE : 0;
+      ? assumed.familyAndZone
+      : assumed.sameZone;
+  return sameType ? assumed.sameType : 0;
 }
 
 /** Times are rounded to this step. */
@@ -179,7 +173,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   let clock: number | undefined;
   const pass = (milliseconds: number): void => {
     walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
-    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / FORGETTING_HOURS));
+    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / assumed.forgettingHours));
   };
   for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
     if (clock !== undefined) pass(news.at - clock);
@@ -191,9 +185,6 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const outlook = describe(model, belief);
   return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
 }
-
-/** The chain forgets observations and returns to its own long-run share; a pool with statistics returns to those. */
-const FORGETTING_HOURS = 12;
 
 /** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
 function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {

@@ -2,6 +2,7 @@
  * Long-run statistics of a pool from a month of attempts; the newest observations feed the belief of the moment
  * instead.
  */
+import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
 import type { Observation } from './observation.ts';
 
@@ -50,17 +51,13 @@ export function recordsOf(observations: readonly Observation[], nowMilliseconds:
 export const recordFor = (records: PoolRecords | undefined, pool: Named): PoolRecord =>
   records?.get(keyOf(pool)) ?? NOTHING;
 
-/** The fitted chain counts as this many attempts and losses; a stated prior. */
-const PRIOR_ATTEMPTS = 6;
-const PRIOR_LOSSES = 2;
-
 /** The share of time with capacity, from the chain's share and the statistics. */
 export const longRunShare = (chainShare: number, { had, capacityErrors }: PoolRecord): number =>
-  (PRIOR_ATTEMPTS * chainShare + had) / (PRIOR_ATTEMPTS + had + capacityErrors);
+  (assumed.chainAttempts * chainShare + had) / (assumed.chainAttempts + had + capacityErrors);
 
 /**
  * Mean seconds until a loss, from the chain's mean and the statistics; attempts that ended well count as time without
  * a loss.
  */
 export const meanUpSeconds = (chainSeconds: number, { heldSeconds, lost }: PoolRecord): number =>
-  (PRIOR_LOSSES * chainSeconds + heldSeconds) / (PRIOR_LOSSES + lost);
+  (assumed.chainLosses * chainSeconds + heldSeconds) / (assumed.chainLosses + lost);

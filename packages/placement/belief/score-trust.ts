@@ -3,6 +3,8 @@
  * that a high score is likely to succeed and promises nothing; the likelihood must be measured.
  */
 
+import { assumed } from '../model/assumed.ts';
+
 export interface ScoredMeeting {
   readonly score: number;
   readonly had: boolean;
@@ -28,8 +30,6 @@ const HIGH_IF_UP = 0.84;
 const HIGH_IF_DOWN = 0.36;
 /** The log odds ratio of capacity between a high and a low score. */
 const PRIOR_GAP = Math.log((HIGH_IF_UP * (1 - HIGH_IF_DOWN)) / (HIGH_IF_DOWN * (1 - HIGH_IF_UP)));
-/** The priors count as this many attempts on either side. */
-const PRIOR_MEETINGS = 4;
 /** No score is ever certain. */
 const LEAST = 0.02;
 
@@ -37,7 +37,7 @@ export function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
   const shareOfHigh = (had: boolean, prior: number): number => {
     const met = meetings.filter((each) => each.had === had);
     const high = met.filter(({ score }) => score >= HIGH_FROM).length;
-    return (PRIOR_MEETINGS * prior + high) / (PRIOR_MEETINGS + met.length);
+    return (assumed.scoreMeetings * prior + high) / (assumed.scoreMeetings + met.length);
   };
   const highIfUp = shareOfHigh(true, HIGH_IF_UP);
   const highIfDown = shareOfHigh(false, HIGH_IF_DOWN);

@@ -1,7 +1,7 @@
 /** What the pipeline's last successful runs predict for the next one: how long it trains, and on what. */
 
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
-import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
+import { assumed } from '../model/assumed.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
 import { type Widths, widthsOf } from '../records/promises.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
@@ -62,7 +62,7 @@ export const onDemandWaitsOf = (attempts: readonly PlacedAttempt[]): readonly nu
     if (pool.purchaseOption !== 'on-demand' || outcome === undefined) return [];
     const { kind, startedAt, endedAt = '' } = outcome;
     const seconds = (Date.parse(startedAt ?? endedAt) - Date.parse(createdAt)) / 1_000;
-    const isWait = startedAt !== undefined || (kind === 'capacity' && seconds > PATIENCE_SECONDS);
+    const isWait = startedAt !== undefined || (kind === 'capacity' && seconds > assumed.patienceSeconds);
     return isWait && seconds >= 0 ? [seconds] : [];
   });
 

@@ -8,8 +8,7 @@ import { once } from '@tidewheel/kit/once.ts';
 import { beliefModel, type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
 import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
-import { SAVE_SECONDS } from '../model/next-look.ts';
+import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type Met, outsideLossCooldown } from './met.ts';
 import type { Situation } from './situation.ts';
@@ -102,12 +101,6 @@ interface Asked extends Assessed {
   readonly afterOnDemandUsd: readonly number[];
 }
 
-/**
- * Share of the gang's price that a minute of waiting is taken to cost. Stated, not fitted: a higher share would give
- * Spot up too early, and without any a run would ask a pool that is surely down to save one cent.
- */
-const WORTH_OF_WAITING = 0.1;
-
 interface Beside {
   readonly cheapest: Known | undefined;
   readonly values: readonly SpotValue[];
@@ -132,7 +125,9 @@ function askingFor(each: Known, { cheapest, values, situation }: Beside): Asked 
   const best = courses.toSorted((a, b) => a.ask - b.ask)[0];
   const aloneUsd = transferUsd + costUsd(hourlyUsd, billed) + costUsd(timeUsd, outlook.waitSeconds + billed);
   const askCostUsd =
-    WORTH_OF_WAITING * (1 - outlook.chanceUp) * costUsd(hourlyUsd, Math.min(PATIENCE_SECONDS, billed));
+    assumed.waitingShare *
+    (1 - outlook.chanceUp) *
+    costUsd(hourlyUsd, Math.min(assumed.patienceSeconds, billed));
   return {
     ...each,
     expectedCostUsd: askCostUsd + (best?.ask ?? aloneUsd),
@@ -161,14 +156,11 @@ function premiumOver(cheapest: Known, each: Known, situation: Situation): number
   const moreUsd = (unitOf(each) - unitOf(cheapest)) / each.candidate.throughput.factor;
   const gone = market().goneTicks(cheapest.outlook.belief) * TICK_SECONDS;
   const until = cheapest.candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + TICK_SECONDS;
-  const move = SAVE_SECONDS + restartSecondsIn(cheapest.candidate, situation.work);
+  const move = assumed.saveSeconds + restartSecondsIn(cheapest.candidate, situation.work);
   const moveUsd = costUsd(gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd), move);
   const toTheEnd = Math.max(0, costUsd(moreUsd, billed));
   return until < billed ? Math.min(toTheEnd, costUsd(moreUsd, until) + moveUsd) : toTheEnd;
 }
-
-/** A run waits for a pool below this chance of capacity, and does not try it while others are allowed. */
-const LEAST_CHANCE_REQUESTED = 0.25;
 
 /**
  * A run that meets one capacity error has lost a few minutes and can still ask the other pools, where scores tell them
@@ -183,7 +175,7 @@ function besideEachOther(pools: readonly Asked[], usable: readonly Known[]): (po
     const { candidate, outlook, costOnceUpUsd: hadUsd, askCostUsd = 0, expectedCostUsd } = each;
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
-    if (isAlone || outlook.chanceUp < LEAST_CHANCE_REQUESTED) return expectedCostUsd;
+    if (isAlone || outlook.chanceUp < assumed.leastChanceTried) return expectedCostUsd;
     // A capacity error never counts less than the capacity; otherwise a better score would raise the cost.
     const refusedUsd = Math.max(hadUsd, other.expectedCostUsd);
     const requested = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;

@@ -7,7 +7,7 @@
 import { trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { reliabilityOf } from '../belief/score-trust.ts';
-import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
+import { assumed } from '../model/assumed.ts';
 import { IDLE, ON_DEMAND } from '../policy/actions.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { comparedSpan } from '../policy/compared-span.ts';
@@ -17,22 +17,8 @@ import type { Situation } from './situation.ts';
 import { spotValue } from './spot-value.ts';
 import { costUsd, safeWorkOf, type WorkEstimate } from './work.ts';
 
-/** A run leaves a pool, or passes it over, only for a Spot pool that is at least as likely up as down. */
-export const LEAST_CHANCE = 0.5;
-
-/** Asking a cheaper pool costs an attempt; this share of the attempts is kept for losses. */
-const ATTEMPTS_KEPT = 0.5;
-
-/** The least time after which a score reflects a loss. A stated prior: AWS documents none. */
-const SCORE_LAG_SECONDS = 600;
-
 /** A waiting run looks again once per tick of the policy. */
 export const LOOK_SECONDS = TICK_SECONDS;
-/**
- * The cost of standing still beside a pool that is up, as a share of its price. Stated, not fitted. At 0, campaigns
- * cost half a percent less and runs stand still for a cent; at 0.3 they cost a percent more (docs/research/log.md).
- */
-const STANDING_STILL = 0.15;
 /**
  * Less than an hour of work is too few ticks: with three, a better score made the choice more expensive once in a
  * thousand times. A run also never stands still for an assumed length of work.
@@ -83,14 +69,19 @@ export function cheaperPool(
     // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
     lasting: lastingShare(pools),
-    secondsIfRefused: PATIENCE_SECONDS,
+    secondsIfRefused: assumed.patienceSeconds,
   });
   if (span === undefined) return undefined;
   const reliability = reliabilityOf(trustOf(situation.observations));
   const shortWork = { ...work, workSeconds: span.workSeconds };
   const secondsLeft = safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds;
-  const shortly = { work: shortWork, secondsLeft, timeUsd, onDemandWaits: [] };
-  const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * STANDING_STILL;
+  const shortly = {
+    work: shortWork,
+    secondsLeft,
+    timeUsd,
+    onDemandWaits: [],
+  };
+  const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * assumed.stillShare;
   return mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
     .flatMap((pool): readonly CheaperPool[] => {
       const value = spotValue(atHand.candidate, unitOf(pool), shortly);
@@ -117,15 +108,15 @@ export function cheaperPool(
 }
 
 const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean =>
-  attempts.length + 1 <= limits.attempts * (1 - ATTEMPTS_KEPT);
+  attempts.length + 1 <= limits.attempts * (1 - assumed.attemptsKept);
 
 const isScored = ({ candidate }: Assessed): boolean => candidate.score !== undefined;
 
 /** More likely up than down, and not lost recently. Without a score the loss cool-down decides what is recent. */
 const isWorthAsking = (each: Assessed): boolean =>
-  each.outlook.chanceUp >= LEAST_CHANCE &&
+  each.outlook.chanceUp >= assumed.leastChance &&
   each.coolsSeconds <= 0 &&
-  !wasLostWithin(each, isScored(each) ? SCORE_LAG_SECONDS : undefined);
+  !wasLostWithin(each, isScored(each) ? assumed.scoreLagSeconds : undefined);
 
 /** The pools that no other beats in both price and chance, ordered by what they could save. */
 function mostPromising(

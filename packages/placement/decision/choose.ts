@@ -5,6 +5,7 @@
  */
 
 import type { Candidate } from '../candidates/pools.ts';
+import { assumed } from '../model/assumed.ts';
 import {
   nameOfPool,
   type Placement,
@@ -12,7 +13,7 @@ import {
   type PoolAssessment,
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
-import { cheaperPool, LEAST_CHANCE, LOOK_SECONDS } from './cheaper-pool.ts';
+import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
 import { cheapestPool, interimPool } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
 import { giveUpReason } from './give-up.ts';
@@ -137,7 +138,9 @@ function cheapestLikelyUp(
   assessed: readonly Assessed[],
   situation: Situation,
 ): Assessed | undefined {
-  const likely = allowed.filter((each) => each.outlook.chanceUp >= LEAST_CHANCE && each.coolsSeconds <= 0);
+  const likely = allowed.filter(
+    (each) => each.outlook.chanceUp >= assumed.leastChance && each.coolsSeconds <= 0,
+  );
   const onDemand = assessed.filter((each) => !isSpot(each) && each.coolsSeconds <= 0);
   const best = cheapestPool([...likely, ...onDemand], situation);
   return best !== undefined && isSpot(best) ? best : undefined;

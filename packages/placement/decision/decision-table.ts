@@ -11,7 +11,7 @@ import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
-import { ASSUMED_TIME_NOTE } from './work.ts';
+import { assumedTimeNote } from './work.ts';
 
 /** A decision is stored with its table, and a DynamoDB item holds 400 KB, so only the best rows are kept. */
 const MAXIMUM_ROWS = 60;
@@ -173,7 +173,7 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
   const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(
     valueOfTimeUsdPerHour === undefined
-      ? `an hour sooner is assumed to be ${worth} (${ASSUMED_TIME_NOTE}; tuning.limits.valueOfTimeUsdPerHour changes it)`
+      ? `an hour sooner is assumed to be ${worth} (${assumedTimeNote()}; tuning.limits.valueOfTimeUsdPerHour changes it)`
       : `an hour sooner is ${worth}`,
   );
   if (deadlineHoursOf(input.limits) === undefined)

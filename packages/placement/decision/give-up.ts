@@ -3,16 +3,14 @@
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { dollars, hours } from '../model/amounts.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
+import { assumed } from '../model/assumed.ts';
+import { NEXT_LOOK_SECONDS } from '../model/next-look.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { fastestOnDemand } from './cheapest-pool.ts';
 import { quotaKeyOf, quotaRefusals } from './met.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd } from './work.ts';
-
-/** An estimate must be off by more than this before a run is given up for its deadline. */
-const ESTIMATE_TOLERANCE = 1.25;
 
 export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
   const { input, work, secondsLeft } = situation;
@@ -25,7 +23,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
   // The length of former runs proves nothing: the declaration may have changed since.
   const least = Math.min(...assessed.filter(isOpen).map(({ workSeconds }) => workSeconds));
   const isLate =
-    deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * ESTIMATE_TOLERANCE;
+    deadlineHours !== undefined && Number.isFinite(least) && least > secondsLeft * assumed.toleratedError;
   if (isLate && work.basis === 'measured')
     return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
@@ -82,7 +80,7 @@ function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string
 }
 
 /** The shortest attempt: from its start to the end of a save requested at the first look. */
-const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + SAVE_SECONDS;
+const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;
 
 /** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
 const unbilledUsd = (

@@ -2,6 +2,7 @@
 
 import type { Observation } from '../belief/observation.ts';
 import type { Candidate } from '../candidates/pools.ts';
+import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { Pool } from '../records/placement-records.ts';
 
@@ -19,14 +20,17 @@ export interface Met {
   readonly zoneLostSecondsAgo: number;
 }
 
-/** Long enough for a quota that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
-const LONGEST_QUOTA_COOLDOWN_SECONDS = 4 * 3_600;
+const doubled = (first: number, errors: number, most: number): number =>
+  Math.min(most, first * 2 ** (errors - 1));
 
-/** 1, 2, 4, ... minutes, at most 15; for a quota of the account 15, 30, 60, ... minutes, at most four hours. */
+/** 1, 2, 4, ... minutes. */
+export const coolSecondsAfter = (errors: number): number =>
+  doubled(assumed.coolSeconds, errors, assumed.longestCoolSeconds);
+
 const backoffSeconds = (errors: number, isQuota: boolean): number =>
   isQuota
-    ? Math.min(LONGEST_QUOTA_COOLDOWN_SECONDS, 900 * 2 ** (errors - 1))
-    : Math.min(900, 60 * 2 ** (errors - 1));
+    ? doubled(assumed.quotaCoolSeconds, errors, assumed.longestQuotaCoolSeconds)
+    : coolSecondsAfter(errors);
 
 /** A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher. */
 export const quotaKeyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
@@ -88,13 +92,10 @@ function countedFor({ zoneId }: Pool, observations: readonly Observation[]) {
   return { capacityErrors, isQuota, last, lost };
 }
 
-/** Capacity may return there only for minutes. */
-const LOSS_COOLDOWN_SECONDS = 30 * 60;
-
 /** Whether this pool or its zone lost a job so lately. */
 export const wasLostWithin = (
   { lostSecondsAgo, zoneLostSecondsAgo }: Met,
-  seconds = LOSS_COOLDOWN_SECONDS,
+  seconds = assumed.lossCoolSeconds,
 ): boolean => Math.min(lostSecondsAgo, zoneLostSecondsAgo) < seconds;
 
 /**
@@ -106,11 +107,11 @@ export function outsideLossCooldown<Each extends Met & { readonly candidate: Can
   spot: readonly Each[],
 ): readonly Each[] {
   const typeOf = ({ candidate }: Each): string => candidate.pool.instanceType;
-  const calm = new Set(spot.filter((each) => each.zoneLostSecondsAgo >= LOSS_COOLDOWN_SECONDS));
+  const calm = new Set(spot.filter((each) => each.zoneLostSecondsAgo >= assumed.lossCoolSeconds));
   const calmTypes = new Set([...calm].map(typeOf));
   const others = spot.filter(
     (each) =>
-      each.lostSecondsAgo >= LOSS_COOLDOWN_SECONDS && (calm.has(each) || !calmTypes.has(typeOf(each))),
+      each.lostSecondsAgo >= assumed.lossCoolSeconds && (calm.has(each) || !calmTypes.has(typeOf(each))),
   );
   return others.length > 0 ? others : spot;
 }

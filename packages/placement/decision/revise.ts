@@ -6,12 +6,13 @@
 
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { hours } from '../model/amounts.ts';
-import { NEXT_LOOK_SECONDS, SAVE_SECONDS } from '../model/next-look.ts';
+import { assumed } from '../model/assumed.ts';
+import { NEXT_LOOK_SECONDS } from '../model/next-look.ts';
 import { ON_DEMAND } from '../policy/actions.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
 import { nameOfPool, samePool } from '../records/placement-records.ts';
 import { assessPools, isSpot, unitOf } from './assess.ts';
-import { cheaperPool, LEAST_CHANCE } from './cheaper-pool.ts';
+import { cheaperPool } from './cheaper-pool.ts';
 import { spotToAsk } from './cheapest-pool.ts';
 import { whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
@@ -30,9 +31,6 @@ export interface RunningCampaign {
    */
   readonly question: PlacementInput;
 }
-
-/** At most this much time since the newest checkpoint counts as work that the stop will still save. */
-const MOST_UNSAVED_SECONDS = 3_600;
 
 export function revise(campaign: RunningCampaign): StopReason {
   const standing = standingOf(campaign);
@@ -107,7 +105,7 @@ function unsavedSeconds({ progress, trainingSince, now }: RunningCampaign, resta
   const savedAt = Date.parse(progress.updatedAt);
   const begun = trainingSince.getTime();
   const since = savedAt > begun ? savedAt : begun + restartSeconds * 1_000;
-  return Math.min(MOST_UNSAVED_SECONDS, Math.max(0, now.getTime() - since) / 1_000);
+  return Math.min(assumed.unsavedSeconds, Math.max(0, now.getTime() - since) / 1_000);
 }
 
 /**
@@ -118,9 +116,9 @@ function tooSlow({ situation, here }: Standing): StopReason {
   const { work, marginSeconds, secondsLeft } = situation;
   if (situation.input.compute.purchaseOption === 'spot') return undefined;
   const left = safeWorkOf(here, work);
-  const slack = situation.slackSeconds - SAVE_SECONDS;
+  const slack = situation.slackSeconds - assumed.saveSeconds;
   // Too late for On-Demand, or nearly done: going on is best.
-  if (slack < 0 || left <= work.restartSeconds + SAVE_SECONDS) return undefined;
+  if (slack < 0 || left <= work.restartSeconds + assumed.saveSeconds) return undefined;
   if (slack > Math.min(NEXT_LOOK_SECONDS, marginSeconds)) return undefined;
   // A pool that cools down for longer than the save takes would not be tried after it, and the stop would
   // only lose what runs.
@@ -128,8 +126,8 @@ function tooSlow({ situation, here }: Standing): StopReason {
     (each) =>
       each.pool.purchaseOption === 'on-demand' &&
       each.closed === undefined &&
-      safeWorkOf(each, work) + restartOf(each, work) + SAVE_SECONDS <= secondsLeft &&
-      situation.met(each).coolsSeconds <= SAVE_SECONDS,
+      safeWorkOf(each, work) + restartOf(each, work) + assumed.saveSeconds <= secondsLeft &&
+      situation.met(each).coolsSeconds <= assumed.saveSeconds,
   );
   if (!canChange) return undefined;
   const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
@@ -139,9 +137,9 @@ function tooSlow({ situation, here }: Standing): StopReason {
 function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {
   const { work, slackSeconds, marginSeconds } = situation;
   if (question.attempts.length + 2 >= question.limits.attempts) return false;
-  if (slackSeconds - work.restartSeconds - marginSeconds < SAVE_SECONDS) return false;
+  if (slackSeconds - work.restartSeconds - marginSeconds < assumed.saveSeconds) return false;
   // Nearly done: ticks are too coarse to show what a move would save.
-  return work.workSeconds > 2 * (work.restartSeconds + SAVE_SECONDS);
+  return work.workSeconds > 2 * (work.restartSeconds + assumed.saveSeconds);
 }
 
 /**
@@ -152,11 +150,11 @@ function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReaso
   if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
   const there = spotToAsk(assessPools(situation), situation);
-  if (there === undefined || there.outlook.chanceUp < LEAST_CHANCE) return undefined;
+  if (there === undefined || there.outlook.chanceUp < assumed.leastChance) return undefined;
   const { candidate, outlook } = there;
   const value = spotValue(here, unitOf(there), situation);
   const { ask, onDemand } = value.expectedUsd(outlook.belief, ON_DEMAND);
-  const movedUsd = ask + costUsd(value.onDemandUsd, SAVE_SECONDS);
+  const movedUsd = ask + costUsd(value.onDemandUsd, assumed.saveSeconds);
   if (movedUsd >= onDemand) return undefined;
   const why = `is moved to Spot (${nameOfPool(candidate.pool)}), where the rest is expected to cost $${movedUsd.toFixed(2)} instead of $${onDemand.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };
@@ -182,7 +180,7 @@ function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopRe
   const allowed = spot.filter((each) => whyNotAllowed(each, situation) === undefined);
   const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
   if (cheaper?.kind !== 'ask') return undefined;
-  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), SAVE_SECONDS);
+  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), assumed.saveSeconds);
   if (savedUsd <= 0) return undefined;
   const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };

@@ -24,6 +24,7 @@ import {
   withoutBurst,
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
+import { assumed } from '../model/assumed.ts';
 import type { MarketView } from '../model/market-source.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
@@ -144,12 +145,6 @@ export interface Situation {
   readonly fileSystems: FileSystems;
 }
 
-/**
- * Noticing a loss takes one run of reconcile, and On-Demand may have no capacity once or twice. At most a twentieth of
- * the campaign; provisioning comes on top, or the wait for On-Demand's hosts.
- */
-const MARGIN_SECONDS = 900;
-
 export function situationOf(input: PlacementInput): Situation {
   const nowMilliseconds = Date.parse(input.now);
   const deadlineHours = deadlineHoursOf(input.limits);
@@ -186,7 +181,7 @@ export function situationOf(input: PlacementInput): Situation {
   const observations = recentObservations(seen, nowMilliseconds);
   const onDemandWaits = waitsWithPrior([...(input.onDemandWaits ?? []), ...onDemandWaitsOf(input.attempts)]);
   const marginSeconds =
-    Math.min(MARGIN_SECONDS, campaignSeconds / 20) +
+    Math.min(assumed.marginSeconds, assumed.marginShare * campaignSeconds) +
     Math.max(work.provisioningSeconds ?? 0, longWaitOf(onDemandWaits));
   const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
   const base = { work, secondsLeft, marginSeconds };
@@ -231,9 +226,6 @@ export function withWorkDone(situation: Situation, seconds: number): Situation {
   return { ...situation, ...base, ...fallbacksOf(candidates, met, base) };
 }
 
-/** Without a deadline, a plan looks this many times the work ahead. */
-const OPEN_WORKS = 3;
-
 /**
  * Seconds until the deadline. Patience is a moving deadline: the remaining patience plus the remaining work. It keeps
  * its distance while the run trains and comes nearer while the run waits.
@@ -263,7 +255,7 @@ function secondsLeftOf(
             restartSeconds,
         ];
   if (untilDeadline.length + patience.length > 0) return Math.min(...untilDeadline, ...patience);
-  return OPEN_WORKS * workSeconds + 2 * (restartSeconds + given.marginSeconds);
+  return assumed.openWorks * workSeconds + 2 * (restartSeconds + given.marginSeconds);
 }
 
 /**

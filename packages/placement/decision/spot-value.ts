@@ -5,6 +5,7 @@
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import { type Candidate } from '../candidates/pools.ts';
+import { assumed } from '../model/assumed.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
 import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
@@ -14,8 +15,6 @@ import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } fr
 
 /** Longer jobs are planned in longer ticks, so that a decision takes milliseconds. */
 const MAXIMUM_TICKS = 96;
-/** Time beyond this many times the work changes no expectation, so the plan leaves it out. */
-const HORIZON_WORKS = 2.5;
 const planOf = keptPlans(
   (tickSeconds) => {
     const { lattice } = market();
@@ -63,7 +62,8 @@ interface CourseUsd {
 
 /** The tick depends on the work alone: more time left must not make the plan coarser. */
 function ticksOf(workSeconds: number, secondsLeft: number) {
-  const together = Math.max(1, Math.ceil((workSeconds * HORIZON_WORKS) / TICK_SECONDS / MAXIMUM_TICKS));
+  const horizonSeconds = workSeconds * assumed.horizonWorks;
+  const together = Math.max(1, Math.ceil(horizonSeconds / TICK_SECONDS / MAXIMUM_TICKS));
   const tickSeconds = TICK_SECONDS * together;
   const ticksLeft = Math.min(MAXIMUM_TICKS, secondsLeft / tickSeconds);
   const whole = Math.floor(ticksLeft + 1e-9);

@@ -4,6 +4,7 @@ import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/launchers.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
+import { assumed } from '../model/assumed.ts';
 import { attemptCost } from '../records/attempt-cost.ts';
 import type { AttemptOutcome, PlacedAttempt, Progress } from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
@@ -53,21 +54,15 @@ export const safeWorkOf = (candidate: Candidate, work: WorkEstimate): number =>
 export const restartOf = (candidate: Candidate, work: WorkEstimate): number =>
   restartSecondsIn(candidate, work) + (candidate.transfer?.seconds ?? 0);
 
-/**
- * What an hour sooner is worth where the pipeline does not say. Stated, not fitted: small enough that the campaigns of
- * `npm run bench:placement` cost what they cost without it, and large enough to decide between costs that hardly differ.
- */
-const SHARE_OF_ON_DEMAND = 0.01;
-/** No run stands still for an hour to save a cent. */
-const LEAST_TIME_USD = 0.01;
-
-export const ASSUMED_TIME_NOTE = `${SHARE_OF_ON_DEMAND * 100} % of the cheapest On-Demand price, at least $${LEAST_TIME_USD}`;
+/** What an hour sooner is worth where the pipeline does not say. */
+export const assumedTimeNote = (): string =>
+  `${assumed.timeShare * 100} % of the cheapest On-Demand price, at least $${assumed.leastTimeUsd}`;
 
 export function assumedTimeUsd(candidates: readonly Candidate[]): number {
   const open = candidates.filter(({ closed }) => closed === undefined);
   if (open.length === 0) return 0;
   const onDemandUsd = Math.min(...open.map((each) => gangUsd(each, each.onDemandHourlyUsd)));
-  return Math.max(LEAST_TIME_USD, SHARE_OF_ON_DEMAND * onDemandUsd);
+  return Math.max(assumed.leastTimeUsd, assumed.timeShare * onDemandUsd);
 }
 
 /** Seconds in which each host of a start there downloads its shards. */
@@ -222,12 +217,13 @@ function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
   return lowerMedian(waits) ?? 0;
 }
 
-/** As if two starts had been seen that waited for nothing: one wait alone does not tell what is usual. */
-const PRIOR_WAITS = [0, 0];
-
 /** Waits of On-Demand starts, the shortest first; none while none was seen. */
 export const waitsWithPrior = (waits: readonly number[]): readonly number[] =>
-  waits.length === 0 ? [] : [...PRIOR_WAITS, ...waits].toSorted((a, b) => a - b);
+  waits.length === 0
+    ? []
+    : [...Array.from({ length: Math.round(assumed.promptStarts) }, () => 0), ...waits].toSorted(
+        (a, b) => a - b,
+      );
 
 /** The wait that nine in ten of those starts stay below. */
 export function longWaitOf(sorted: readonly number[]): number {

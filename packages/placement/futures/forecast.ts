@@ -11,6 +11,7 @@ import { choosePlacement } from '../decision/choose.ts';
 import { asIfEnded } from '../decision/revise.ts';
 import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
 import { spentUsd, type WorkEstimate } from '../decision/work.ts';
+import { assumed } from '../model/assumed.ts';
 import { fileSystemsUsd } from '../records/attempt-cost.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { Placement, PlacementDecision } from '../records/placement-records.ts';
@@ -197,12 +198,6 @@ const deadlineIn = ({ limits, closedAt, now }: PlacementInput): number | undefin
   return hours === undefined ? undefined : hours * 3_600 - (Date.parse(now) - Date.parse(closedAt)) / 1_000;
 };
 
-/** As priors of the spread of a whole run's work: one more run, or attempt, would have shown it. */
-const PRIOR_SPREAD = { measured: 0.07, declared: 0.15 } as const;
-const LEAST_SPREAD = 0.02;
-/** Work past its declared end: as likely more as less than this share of what was done, by a wide margin. */
-const OVERRUN = 0.05;
-const OVERRUN_SPREAD = 1;
 const LEAST_OVERRUN_SECONDS = 60;
 
 /** Seconds of the reference's work that are left, by quantile; never none while the run goes on. */
@@ -212,16 +207,21 @@ function workLeft(
   here: Placement | undefined,
 ): (quantile: number) => number {
   const unsaved = begins.kind === 'holds' ? begins.unsavedSeconds : 0;
-  const trained = Math.max(unsaved, input.progress?.trainingSeconds ?? 0, LEAST_OVERRUN_SECONDS / OVERRUN);
-  const overrun = (quantile: number): number => trained * OVERRUN * logLogistic(OVERRUN_SPREAD, quantile);
+  const trained = Math.max(
+    unsaved,
+    input.progress?.trainingSeconds ?? 0,
+    LEAST_OVERRUN_SECONDS / assumed.overrun,
+  );
+  const overrun = (quantile: number): number =>
+    trained * assumed.overrun * logLogistic(assumed.overrunSpread, quantile);
   if (work.basis === 'measured') {
     const rest = work.workSeconds - unsaved;
-    const spread = spreadOf(paceLogs(input, here), PRIOR_SPREAD.measured);
+    const spread = spreadOf(paceLogs(input, here), assumed.paceSpread);
     return (quantile) => (rest > 0 ? rest * logLogistic(spread, quantile) : overrun(quantile));
   }
   const former = (input.formerSeconds ?? []).map(Math.log);
   const whole = former.length === 0 ? work.workSeconds : scaledTo(work, input, former);
-  const spread = spreadOf(former, PRIOR_SPREAD.declared) * Math.sqrt(1 + 1 / Math.max(1, former.length));
+  const spread = spreadOf(former, assumed.workSpread) * Math.sqrt(1 + 1 / Math.max(1, former.length));
   // It has taken so long already; where no former run did, nothing but that is known.
   const passed = chanceBelow(spread, unsaved / whole);
   if (passed > 0.98) return overrun;
@@ -248,7 +248,7 @@ const meanOf = (values: readonly number[]): number =>
 function spreadOf(logs: readonly number[], prior: number): number {
   const mean = meanOf(logs);
   const squares = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0);
-  return Math.max(LEAST_SPREAD, Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length)));
+  return Math.max(assumed.leastSpread, Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length)));
 }
 
 /** The logistic distribution stands in for the normal one: its quantiles and chances have closed forms. */
@@ -257,9 +257,6 @@ const logLogistic = (spread: number, quantile: number): number =>
   (quantile / (1 - quantile)) ** scaleOf(spread);
 const chanceBelow = (spread: number, factor: number): number =>
   factor <= 0 ? 0 : 1 / (1 + factor ** (-1 / scaleOf(spread)));
-
-/** How far pools differ from the chain, starts from the expected one, and prices from those of now. Stated. */
-const SPREAD = { abundance: 0.5, speed: 0.5, start: 0.25, price: 0.02 } as const;
 
 function drawnBy(
   draw: () => number,
@@ -275,9 +272,9 @@ function drawnBy(
   const about = (spread: number, quantile = draw()): number =>
     spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
   const unmeasured = draw();
-  const { start, price, abundance, speed } = SPREAD;
+  const { startSpread, priceSpread, abundanceSpread, speedSpread } = assumed;
   const pace = ({ spread }: { readonly spread: number }): number => about(spread, unmeasured);
-  const common = { start: about(start), price: about(price) };
+  const common = { start: about(startSpread), price: about(priceSpread) };
   return {
     ...common,
     workSeconds,
@@ -286,7 +283,7 @@ function drawnBy(
     spotPace: world.spot.map(pace),
     demandPace: world.onDemand.map(pace),
     pools: world.spot.map(({ belief }) =>
-      drawPool(belief, { abundance: about(abundance), speed: about(speed) }, draw),
+      drawPool(belief, { abundance: about(abundanceSpread), speed: about(speedSpread) }, draw),
     ),
   };
 }

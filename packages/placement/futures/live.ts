@@ -5,8 +5,8 @@
 
 import { once } from '@tidewheel/kit/once.ts';
 import { type Belief, chanceUp, observe } from '../belief/regimes.ts';
-import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
-import { SAVE_SECONDS } from '../model/next-look.ts';
+import { coolSecondsAfter } from '../decision/met.ts';
+import { assumed } from '../model/assumed.ts';
 import { IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
 import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
 import type { StateChance } from '../policy/value-function.ts';
@@ -76,10 +76,6 @@ interface Seen {
 
 /** A future is followed this many times as long as the deadline, or the work, is away. */
 const HORIZONS = 4;
-/** How long a pool is left alone after a loss, while another pool is left to ask. */
-const LOSS_COOLDOWN_SECONDS = 1_800;
-/** On-Demand looks for Spot less often in a future than in truth; a saving of hours loses little by it. */
-const LOOK_SECONDS = 1_800;
 
 export function live(world: World, drawn: Drawn, begins: Begins): Ending {
   const course = begin(world, drawn, begins);
@@ -172,7 +168,7 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
   train(course, {
     hourlyUsd: here.hourlyUsd * drawn.price,
     pace: here.factor * (drawn.spotPace[place] ?? 1),
-    until: isDearer ? Math.min(lost, course.at + LOOK_SECONDS) : lost,
+    until: isDearer ? Math.min(lost, course.at + assumed.futureLookSeconds) : lost,
   });
   if (course.work <= 0) return;
   if (course.at >= lost) {
@@ -192,8 +188,8 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
 const unitOf = ({ hourlyUsd, factor }: SpotPlace): number => hourlyUsd * factor;
 
 const save = (course: Course, hourlyUsd: number): void => {
-  course.at += SAVE_SECONDS;
-  course.usd += (hourlyUsd * SAVE_SECONDS) / 3_600;
+  course.at += assumed.saveSeconds;
+  course.usd += (hourlyUsd * assumed.saveSeconds) / 3_600;
 };
 
 interface Moment {
@@ -205,7 +201,7 @@ interface Moment {
 /** A pool that a score shows to be up, and whose price pays for the move within the hours that capacity mostly lasts. */
 function cheaperThan(here: SpotPlace, { world, drawn, course }: Moment): number | undefined {
   const lasts = Math.min(course.work, spellSeconds());
-  const move = world.restartSeconds + SAVE_SECONDS;
+  const move = world.restartSeconds + assumed.saveSeconds;
   if (latestSafe(world, course) - course.at < move) return undefined;
   const found = world.spot.findIndex(
     (each, k) =>
@@ -248,11 +244,11 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
   train(course, {
     hourlyUsd: here.hourlyUsd,
     pace,
-    until: returns ? course.at + course.debt + LOOK_SECONDS : Number.POSITIVE_INFINITY,
+    until: returns ? course.at + course.debt + assumed.futureLookSeconds : Number.POSITIVE_INFINITY,
   });
   if (course.work <= 0 || !returns) return;
   const pool =
-    course.work > 2 * (world.restartSeconds + SAVE_SECONDS) ? backTo(world, drawn, course) : undefined;
+    course.work > 2 * (world.restartSeconds + assumed.saveSeconds) ? backTo(world, drawn, course) : undefined;
   if (pool === undefined) return;
   save(course, here.hourlyUsd);
   course.runs = IDLE;
@@ -261,7 +257,7 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
 
 /** The Spot pool to which a job on demand returns: seen to be up or, without a score, believed to be. */
 function backTo(world: World, drawn: Drawn, course: Course): number | undefined {
-  if (latestSafe(world, course) - course.at < SAVE_SECONDS) return undefined;
+  if (latestSafe(world, course) - course.at < assumed.saveSeconds) return undefined;
   const pool = world.spot.findIndex(({ isScored }, k) =>
     isScored
       ? drawn.pools[k]?.isUp(course.at) === true
@@ -324,7 +320,7 @@ function askPool(
   const [future, seen] = [drawn.pools[pool], course.pools[pool]];
   if (future === undefined || seen === undefined) return;
   const comes = future.isUp(course.at) ? course.at : future.changeAfter(course.at);
-  const until = Math.max(course.at, Math.min(since + PATIENCE_SECONDS, latestSafe(world, course)));
+  const until = Math.max(course.at, Math.min(since + assumed.patienceSeconds, latestSafe(world, course)));
   if (comes <= until) {
     course.at = comes;
     startOnSpot(world, drawn, course, pool);
@@ -333,7 +329,7 @@ function askPool(
   course.at = until;
   seen.errors += 1;
   seen.since = until;
-  seen.coolUntil = until + Math.min(900, 60 * 2 ** (seen.errors - 1));
+  seen.coolUntil = until + coolSecondsAfter(seen.errors);
 }
 
 /** The cheapest that scores show to be up, else the one that refused least often; one just lost only if no other is open. */
@@ -344,17 +340,14 @@ function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | 
   for (const [k, place] of world.spot.entries()) {
     const seen = pools[k];
     if (seen === undefined || seen.coolUntil > at) continue;
-    const isCalm = at - seen.lostAt >= LOSS_COOLDOWN_SECONDS;
+    const isCalm = at - seen.lostAt >= assumed.lossCoolSeconds;
     const isSeenUp = place.isScored && drawn.pools[k]?.isUp(at) === true;
-    const worth = unitOf(place) * (isSeenUp ? 1 : DOUBTFUL) ** (seen.errors + 1);
+    const worth = unitOf(place) * (isSeenUp ? 1 : assumed.doubtful) ** (seen.errors + 1);
     if (isCalm === bestIsCalm ? worth >= least : bestIsCalm) continue;
     [best, least, bestIsCalm] = [k, worth, isCalm];
   }
   return best;
 }
-
-/** How much dearer a pool counts that no score shows to be up. */
-const DOUBTFUL = 3;
 
 /** Half a day; a spell that has lasted so long is believed to go on. */
 const MOST_AGES = 72;

@@ -7,7 +7,7 @@ import { outlooksIn } from '../decision/assess.ts';
 import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
 import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
-import { PATIENCE_SECONDS } from '../model/capacity-wait.ts';
+import { assumed } from '../model/assumed.ts';
 import { type Placement, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
@@ -156,5 +156,5 @@ function refusedFor({ observations, nowMilliseconds }: Situation, askedSeconds: 
   const bought = observations.filter(({ purchaseOption }) => purchaseOption === 'on-demand');
   const first = bought[bought.findLastIndex(({ seen }) => seen !== 'capacityError') + 1];
   const refused = first === undefined ? 0 : Math.max(0, nowMilliseconds - first.atMilliseconds) / 1_000;
-  return Math.max(refused, askedSeconds > PATIENCE_SECONDS ? askedSeconds : 0);
+  return Math.max(refused, askedSeconds > assumed.patienceSeconds ? askedSeconds : 0);
 }

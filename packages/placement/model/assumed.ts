@@ -1,0 +1,106 @@
+/**
+ * The figures that placement assumes where nothing was measured. `npm run bench:placement -- --assumed NAMES` shows what
+ * campaigns cost with half and with twice of each; nothing else changes them.
+ */
+
+const HOUR = 3_600;
+
+export const assumed = {
+  // Time, in seconds. Stated, except for the queue.
+  /** A Spot job that waits longer than this for capacity is worth more elsewhere. */
+  patienceSeconds: 600,
+  /**
+   * On-Demand accelerator jobs queue in `Pending`, and a recall loses the place in the queue. SageMaker accepts a
+   * MaxPendingTimeInSeconds from half an hour on; waits of almost an hour were measured, so the job has two.
+   * https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_StoppingCondition.html
+   */
+  queueSeconds: 2 * HOUR,
+  /** For the save after a stop, which is paid. */
+  saveSeconds: 120,
+  /**
+   * Noticing a loss takes one run of reconcile, and On-Demand may have no capacity once or twice. At most a share of the
+   * campaign; provisioning comes on top, or the wait for On-Demand's hosts.
+   */
+  marginSeconds: 900,
+  marginShare: 0.05,
+  /** After a capacity error, doubled for each one more. */
+  coolSeconds: 60,
+  longestCoolSeconds: 900,
+  /** The same for a quota that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
+  quotaCoolSeconds: 900,
+  longestQuotaCoolSeconds: 4 * HOUR,
+  /** Capacity that was just lost may return only for minutes. */
+  lossCoolSeconds: 1_800,
+  /** The least time after which a score reflects a loss: AWS documents none. */
+  scoreLagSeconds: 600,
+  /** At most this much time since the newest checkpoint counts as work that a stop will still save. */
+  unsavedSeconds: HOUR,
+  /** Without a deadline, a plan looks this many times the work ahead. */
+  openWorks: 3,
+  /** Time beyond this many times the work changes no expectation, so the plan leaves it out. */
+  horizonWorks: 2.5,
+  /** As if so many On-Demand starts had been seen that waited for nothing: one wait does not tell what is usual. */
+  promptStarts: 2,
+  /** An estimate must be off by more than this before a run is given up for its deadline. */
+  toleratedError: 1.25,
+
+  // Money. Stated.
+  /**
+   * What an hour sooner is worth, as a share of the cheapest On-Demand price: small enough that the campaigns of `npm run
+   * bench:placement` cost what they cost without it, and large enough to decide between costs that hardly differ.
+   */
+  timeShare: 0.01,
+  /** USD: no run stands still for an hour to save a cent. */
+  leastTimeUsd: 0.01,
+  /**
+   * Share of the gang's price that a minute of waiting is taken to cost. A higher share would give Spot up too early, and
+   * without any a run would ask a pool that is surely down to save one cent.
+   */
+  waitingShare: 0.1,
+  /**
+   * The cost of standing still beside a pool that is up, as a share of its price. At 0, campaigns cost half a percent
+   * less and runs stand still for a cent; at 0.3 they cost a percent more (docs/research/log.md).
+   */
+  stillShare: 0.15,
+
+  // Chances. Stated.
+  /** A run leaves a pool, or passes it over, only for a Spot pool that is at least so likely up. */
+  leastChance: 0.5,
+  /** A run waits for a pool below this chance of capacity, and does not try it while others are allowed. */
+  leastChanceTried: 0.25,
+  /** Asking a cheaper pool costs an attempt; this share of the attempts is kept for losses. */
+  attemptsKept: 0.5,
+  /** How much news of another pool says, from 0 (nothing) to 1 (everything). */
+  familyAndZone: 0.7,
+  sameZone: 0.5,
+  sameType: 0.3,
+  /** SageMaker uses the same machines as EC2, but a pool of its own. */
+  otherLauncher: 0.7,
+  /** Hours in which observations are forgotten: a belief returns to the long run, or the pool's own statistics. */
+  forgettingHours: 12,
+  /** As how many attempts and losses of its own the fitted chain counts beside a pool's. */
+  chainAttempts: 6,
+  chainLosses: 2,
+  /** As how many attempts on either side the prior of placement scores counts. */
+  scoreMeetings: 4,
+
+  // How futures spread: standard deviations of logarithms. Stated; `npm run bench:promise` shows what they hold.
+  /** Of pools around the fitted chain: how often capacity comes, and how fast it changes. */
+  abundanceSpread: 0.5,
+  speedSpread: 0.5,
+  startSpread: 0.25,
+  priceSpread: 0.02,
+  /** As priors of a whole run's work: one more attempt, or run, would have shown it. */
+  paceSpread: 0.07,
+  workSpread: 0.15,
+  leastSpread: 0.02,
+  /** Work past its declared end: as likely more as less than this share of what was done. */
+  overrun: 0.05,
+  overrunSpread: 1,
+  /** On-Demand looks for Spot less often in a future than in truth; a saving of hours loses little by it. */
+  futureLookSeconds: 1_800,
+  /** How much dearer a pool counts that no score shows to be up. */
+  doubtful: 3,
+};
+
+export type AssumedName = keyof typeof assumed;
