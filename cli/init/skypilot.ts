@@ -15,6 +15,7 @@ import {
   type JobRow,
   type Line,
   listOf,
+  plain,
   rowOf,
   type Table,
 } from './job.ts';
@@ -115,7 +116,9 @@ const environmentOf = (envs: unknown): Table =>
   Object.fromEntries(
     Object.entries(asTable(envs)).map(([name, value]) => [
       name,
-      value === null || value === '' ? { $unread: '…', line: 'given later' } : String(value),
+      value === null || value === ''
+        ? { $unread: '…', line: 'given later' }
+        : (asText(value) ?? plain(value)),
     ]),
   );
 
