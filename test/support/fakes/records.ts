@@ -1,4 +1,4 @@
-/** One kind of record of the table, as items. What is read was parsed, as in the adapter, and once for each write. */
+/** One kind of record of the table, as items. Reads are parsed as in the adapter, once for each write. */
 import type * as z from 'zod';
 import { type Item, RECORDS, readable, recordOf } from '../../../functions/records/stored-records.ts';
 import type { Tell } from '../../../functions/records/stores.ts';
