@@ -2,6 +2,7 @@
 
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { eachItem } from '@tidewheel/kit/each-item.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { jobSaltOf, parseJobName } from '../../launch/job/job-name.ts';
 import type { LeftoverPort } from '../../launch/launcher.ts';
 import { tellAutomatic } from '../../records/automatic.ts';
@@ -59,8 +60,12 @@ export async function reconcile(
   deps: ReconcileDeps,
   given: { readonly sweep: boolean },
 ): Promise<ReconcileResult> {
-  const lost = await lostPipelines(deps);
-  const failures = lost.map((name) => `${name}: the table has lost it, and it is restored`);
+  const failures: string[] = [];
+  const lost = await lostPipelines(deps).catch((error: unknown) => {
+    failures.push(`lost pipelines are not looked for: ${messageOf(error)}`);
+    return [];
+  });
+  failures.push(...lost.map((name) => `${name}: the table has lost it, and it is restored`));
   const options = { sweep: given.sweep || lost.length > 0 };
   const { withinLimit = (work) => work } = deps;
   const each: Each = (items, name, act, seconds = USUAL_SECONDS) =>

@@ -10,7 +10,14 @@ import { MARKER } from './lambdas.ts';
 import { sealedArrivals } from './packing-model.ts';
 import { PIPELINE, type World } from './world.ts';
 
-export async function violations({ world, over, promised, stopped, changed }: History): Promise<string[]> {
+export async function violations({
+  world,
+  over,
+  promised,
+  reported,
+  stopped,
+  changed,
+}: History): Promise<string[]> {
   const runs = await world.runs.list(PIPELINE, 1_000);
   const found = [...world.broken];
   if (!over) found.push(`it is never over: ${await describeOpen(world, runs)}`);
@@ -19,7 +26,11 @@ export async function violations({ world, over, promised, stopped, changed }: Hi
   found.push(...changed.flatMap((request) => requestProblems(runs, request)));
   for (const run of runs) {
     const attempts = await world.attempts.list(run.runId);
-    found.push(...(await outcomeProblems(world, run)), ...reportProblems(world, run, attempts));
+    const isFromReport = reported.has(run.runId) && attempts.length === 0;
+    found.push(
+      ...(await outcomeProblems(world, run, isFromReport)),
+      ...reportProblems(world, run, isFromReport ? run.result?.costUsd : costOf(attempts)),
+    );
     if (stopped.includes(run.runId)) found.push(...stopProblems(run, attempts));
     if (promised.includes(run.runId) && run.status === 'empty')
       found.push(`${run.runId} was promised to train`);
@@ -153,7 +164,8 @@ const TYPE_OF: Readonly<Record<string, Notice['type']>> = {
   stopped: 'RunStopped',
 };
 
-async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> {
+/** @param isFromReport its timeline went with the table */
+async function outcomeProblems(world: World, run: RunRecord, isFromReport: boolean): Promise<string[]> {
   const { runId, status, retry } = run;
   const notices = new Set(
     world.notifier.notices
@@ -170,7 +182,7 @@ async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> 
     ({ id }) => id === (retry === undefined ? 'finished' : `finished-${retry.number}`),
   );
   const title = TYPE_OF[status] ?? 'NothingNew';
-  if (ends.length !== 1 || ends[0]?.kind !== title) {
+  if (!isFromReport && (ends.length !== 1 || ends[0]?.kind !== title)) {
     problems.push(`${runId} is ${status}, its timeline says ${ends.map(({ kind }) => kind).join()}`);
   }
   return problems;
@@ -178,15 +190,17 @@ async function outcomeProblems(world: World, run: RunRecord): Promise<string[]> 
 
 const EPSILON = 1e-9;
 
-function reportProblems(world: World, run: RunRecord, attempts: readonly AttemptRecord[]): string[] {
+const costOf = (attempts: readonly AttemptRecord[]): number =>
+  attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
+
+function reportProblems(world: World, run: RunRecord, cost = Number.NaN): string[] {
   const { runId, status } = run;
   const report = world.store.json(bucketKeys.report(PIPELINE, runId)) as RunReport | null;
   if (report === null) return [`${runId} has no report`];
-  const cost = attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
   const problems: string[] = [];
   if (report.status !== status) problems.push(`${runId} is ${status}, its report says ${report.status}`);
-  if (Math.abs(report.costUsd - cost) > EPSILON) {
-    problems.push(`the report of ${runId} says ${report.costUsd} USD, its attempts ${cost}`);
+  if (!(Math.abs(report.costUsd - cost) <= EPSILON)) {
+    problems.push(`the report of ${runId} says ${report.costUsd} USD, its record or attempts ${cost}`);
   }
   if (status === 'succeeded' && report.modelUri === undefined) problems.push(`${runId} has no model`);
   const deadline = deadlineAt(run)?.toISOString();

@@ -36,6 +36,8 @@ export interface History {
   readonly over: boolean;
   /** Runs that were promised to train although nothing may be new. */
   readonly promised: readonly string[];
+  /** Runs whose reports were there when the table was lost: they come back from these. */
+  readonly reported: ReadonlySet<string>;
   /** Runs whose stop was accepted, in any state. */
   readonly stopped: readonly string[];
   /** Requests with a learning rate of their own, each sent until it was answered. */
@@ -73,6 +75,7 @@ export async function live(
   });
   const { loop, clock, random, chaos } = world;
   const promised: string[] = [];
+  const reported = new Set<string>();
   const stopped: string[] = [];
   const changed: ChangedRequest[] = [];
   put(world, declarationKey, declaration);
@@ -84,7 +87,7 @@ export async function live(
   for (let abort = random.whole(0, 3); abort > 0; abort -= 1) {
     loop.after(random.whole(0, CHAOS_SECONDS), () => abortOne(world));
   }
-  disturb(world, { promised, stopped, changed }, disturbances);
+  disturb(world, { promised, reported, stopped, changed }, disturbances);
   let calm = false;
   loop.after(CHAOS_SECONDS + 1, () => {
     chaos.rate = 0;
@@ -109,7 +112,7 @@ export async function live(
     limit: new Date(clock.now().getTime() + LIMIT_SECONDS * 1_000),
     onTime: () => passTime(world),
   });
-  return { world, over, promised, stopped, changed };
+  return { world, over, promised, reported, stopped, changed };
 }
 
 /** Jobs and fleets go on, and AWS sends events about them. */
@@ -180,16 +183,17 @@ async function askChanged(world: World, { lr, runIds }: ChangedRequest): Promise
 
 interface Asked {
   readonly promised: string[];
+  readonly reported: Set<string>;
   readonly stopped: string[];
   readonly changed: ChangedRequest[];
 }
 
 function disturb(
   world: World,
-  { promised, stopped, changed }: Asked,
+  { promised, reported, stopped, changed }: Asked,
   { losesTable = false, stops = false, changes = false, upgrades = false }: Disturbances,
 ): void {
-  if (losesTable) loseTable(world, promised);
+  if (losesTable) loseTable(world, promised, reported);
   if (upgrades)
     for (let pass = 1; pass <= 20; pass += 1)
       world.loop.after((pass * CHAOS_SECONDS) / 20, () => void world.asLastRelease());
@@ -223,9 +227,18 @@ async function retry(world: World, runId: string): Promise<void> {
 }
 
 /** An answer to a person is in the table alone. */
-function loseTable({ loop, random, loseTable: lose }: World, promised: string[]): void {
+function loseTable(
+  { loop, random, store, loseTable: lose }: World,
+  promised: string[],
+  reported: Set<string>,
+): void {
+  const report = new RegExp(`^${bucketKeys.runs(PIPELINE)}([^/]+)/report\\.json$`);
   for (let losses = random.whole(1, 3); losses > 0; losses -= 1)
     loop.after(random.whole(0, CHAOS_SECONDS), () => {
+      for (const key of store.keys(bucketKeys.runs(PIPELINE))) {
+        const runId = report.exec(key)?.[1];
+        if (runId !== undefined) reported.add(runId);
+      }
       lose();
       promised.length = 0;
     });
