@@ -33,11 +33,11 @@ interface Answer {
 
 interface Agent {
   /** @throws Error where the tool refuses */
-  use(tool: string, given?: Given): Promise<Answer>;
+  readonly use: (tool: string, given?: Given) => Promise<Answer>;
   /** The dry run, then the call. */
-  confirm(tool: string, given: Given): Promise<Answer>;
+  readonly confirm: (tool: string, given: Given) => Promise<Answer>;
   /** As a refusal, which is the task. */
-  refused(tool: string, given: Given): Promise<string>;
+  readonly refused: (tool: string, given: Given) => Promise<string>;
   readonly folder: string;
 }
 

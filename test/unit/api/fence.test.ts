@@ -97,6 +97,14 @@ describe('a run', () => {
   });
 });
 
+it('a probe is refused beyond the fence', async () => {
+  const probe = { body: { number: 1, steps: 9, change: budget(21) } };
+  expect(await call('POST /pipelines/{name}/probes', probe)).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('digits-probe-000001 may cost $21.00') },
+  });
+});
+
 describe('limits of an open run', () => {
   it('may fall below any fence, and rise within it', async () => {
     await opened('other', 30);
