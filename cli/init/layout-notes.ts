@@ -59,15 +59,13 @@ export async function describeLayout(
   };
 }
 
-const archiveNotes = ({ archives, files }: Partial<UnpackedFiles> = {}): LayoutNote[] =>
-  archives?.[0] === undefined
-    ? []
-    : [
-        {
-          field: 'archives',
-          text: `${archives.length} archives are unpacked, such as ${quote(archives[0])}, so there are ${files?.length} files`,
-        },
-      ];
+function archiveNotes({ archives: [first, ...more], files }: UnpackedFiles = NONE_UNPACKED): LayoutNote[] {
+  if (first === undefined) return [];
+  const unpacked = withExample({ objects: more.length + 1, example: first }, 'archives are unpacked');
+  return [{ field: 'archives', text: `${unpacked}, so there are ${files.length} files` }];
+}
+
+const NONE_UNPACKED: UnpackedFiles = { archives: [], files: [], problems: [] };
 
 /** What init says of it, of the declaration as it is. @param folder absolute */
 export async function notesOf(
@@ -115,32 +113,18 @@ const withExample = ({ objects, example }: Counted, what: string): string =>
   `${objects} ${what}, such as ${quote(example)}`;
 
 function layoutNotes(packing: PackingSettings, layout: DataLayout): readonly LayoutNote[] {
-  const { splits, joined, dots } = layout;
+  const { splits, joined, dots, empty } = layout;
+  const noted = (field: LayoutNote['field'], counted: Counted | undefined, what: string): LayoutNote[] =>
+    counted === undefined ? [] : [{ field, text: withExample(counted, what) }];
   return [
     ...leftOutNotes(layout),
-    ...(layout.empty === undefined
-      ? []
-      : [{ field: 'accept', text: withExample(layout.empty, 'files are empty') } as const]),
+    ...noted('accept', empty, 'files are empty'),
     ...(splits === undefined ? [] : [{ field: 'split', text: splitText(splits, layout) } as const]),
     ...(packing.join === undefined
       ? []
       : [{ field: 'join', text: joinText(joined, packing.join, layout.samples) } as const]),
-    ...(dots.joined === undefined
-      ? []
-      : [
-          {
-            field: 'innerSuffixes',
-            text: withExample(dots.joined, 'join a sample by a word between dots'),
-          } as const,
-        ]),
-    ...(dots.paired === undefined
-      ? []
-      : [
-          {
-            field: 'innerSuffixes',
-            text: withExample(dots.paired, 'join a file of the same name, as one sample'),
-          } as const,
-        ]),
+    ...noted('innerSuffixes', dots.joined, 'join a sample by a word between dots'),
+    ...noted('innerSuffixes', dots.paired, 'join a file of the same name, as one sample'),
     ...labelNotes(packing, layout),
   ];
 }

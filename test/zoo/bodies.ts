@@ -11,7 +11,7 @@ const MAGIC: readonly (readonly [RegExp, string])[] = [
 
 /** So much of a file that its kind is known; the text of an archive is the names of its files. */
 export function bodyOf([key, text]: readonly [string, string]): readonly [string, Uint8Array] {
-  const made = /\.zip$/.test(key) ? zipFile : /\.tgz$/.test(key) ? tgzFile : undefined;
+  const made = key.endsWith('.zip') ? zipFile : key.endsWith('.tgz') ? tgzFile : undefined;
   if (made !== undefined) return [key, made(text.split(' ').map((name) => bodyOf([name, ''])))];
   if (text === '' && key.endsWith('.json')) return [key, Buffer.alloc(0)];
   const magic = MAGIC.find(([suffix]) => suffix.test(key))?.[1] ?? '';

@@ -1,6 +1,7 @@
 /** Reads one version of an archive by ranges, in blocks that it keeps for a while: a zip lists its files at its end. */
 
 import { buffer } from 'node:stream/consumers';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import { type BlobReader, joinChunks } from '../documents/blob-store.ts';
 import type { ArchiveObject } from './archive-notes.ts';
 
@@ -18,7 +19,7 @@ export class ArchiveBytes {
   readonly #archive: ArchiveObject;
   readonly #blocks = new Map<number, Promise<Uint8Array>>();
   /** Why the store did not answer, so that no reader takes this for damage. */
-  failure: unknown;
+  failure: Error | undefined;
 
   constructor(store: BlobReader, archive: ArchiveObject) {
     this.#store = store;
@@ -63,7 +64,7 @@ export class ArchiveBytes {
       if (read.kind !== 'found') throw new ArchiveChangedError(`${key} is ${read.kind}`);
       return joinChunks(read.chunks);
     } catch (error: unknown) {
-      this.failure ??= error;
+      this.failure ??= error instanceof Error ? error : new Error(messageOf(error));
       throw error;
     }
   }

@@ -119,15 +119,15 @@ const END_BYTES = 512;
 
 async function* tarEntries(bytes: ArchiveBytes, kind: 'tar' | 'tgz'): AsyncGenerator<ArchiveEntry> {
   const files = extract();
-  let failure: unknown;
+  let failure: Error | undefined;
   const source = Readable.from(lastChecked(bytes, kind));
   const piped = kind === 'tgz' ? pipeline(source, createGunzip(), files) : pipeline(source, files);
   const done = piped.catch((error: unknown) => {
-    failure = error;
+    failure = error instanceof Error ? error : new Error(messageOf(error));
     files.destroy();
   });
   for await (const entry of files) {
-    const { name, type, size = 0 } = entry.header;
+    const { name, type, size } = entry.header;
     if (type === 'directory') {
       entry.resume();
       continue;

@@ -84,12 +84,11 @@ export class ArchiveMembers {
     const body = await buffer(this.#seen(entry));
     this.#held.push({ key, body });
     this.#heldBytes += body.length;
-    if (this.#heldBytes > HELD_BYTES || this.#held.length >= HELD_FILES) await this.#flush();
+    if (this.#heldBytes > HELD_BYTES || this.#held.length >= HELD_FILES) await this.flush();
   }
 
   /** Each file becomes an arrival. Safe to repeat. */
   async commit(): Promise<void> {
-    await this.#flush();
     for (const { key, body } of this.#indexes)
       await this.#store.put(key, body, { contentType: 'application/gzip' });
   }
@@ -101,7 +100,8 @@ export class ArchiveMembers {
     }
   }
 
-  async #flush(): Promise<void> {
+  /** Writes what is held. To be called once more behind the last file. */
+  async flush(): Promise<void> {
     const files = inBundleOrder(this.#held, ({ key }) => key, this.#rules.shuffle);
     this.#held = [];
     this.#heldBytes = 0;

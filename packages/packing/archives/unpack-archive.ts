@@ -108,11 +108,14 @@ async function unpackWhole(
     see: (bytes) => meter.add(bytes),
   });
   await addAll(store, archive, { members, meter });
+  await members.flush();
   await writeMembers(
     store,
     keys.members,
     [...members.names.keys].map((key) => incoming + key),
   );
+  const there = await store.head(archive.key);
+  if (there?.etag !== archive.etag) throw new ArchiveChangedError(`${archive.key} was replaced or deleted`);
   await members.commit();
   // What the version before had and this one has not counts as deleted.
   for (const one of former) {
@@ -129,8 +132,7 @@ async function unpackWhole(
     return finish(store, pipeline, end, (await readArchiveNote(store, keys.ended)) ?? end);
   // A person notes a retraction before looking for this end: one of both sees the other.
   if (await isRetractedSince(store, pipeline, archive)) throw retracted();
-  await store.delete(keys.begun);
-  return end;
+  return finish(store, pipeline, begun, end);
 }
 
 const retracted = (): ArchiveRefusedError => new ArchiveRefusedError('retracted', 'it is retracted');

@@ -78,7 +78,6 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
   const examples = await rejectedExamples(store, manifest);
   const splits = splitRows(facts, compared, found.keys);
   const { objects, packed, rejected, deferred } = manifest.arrivals;
-  const drift = { classes: classShifts(classes ?? []), medians: medianShifts(before, now) };
   const measured = {
     classes: classes ?? [],
     arrivals: manifest.arrivals,
@@ -118,7 +117,7 @@ async function qualityReport(store: BlobStore, { manifest, pair, hold }: Sources
       byReason: manifest.rejections.byReason,
       examples,
     },
-    drift,
+    drift: { classes: classShifts(classes ?? []), medians: medianShifts(before, now) },
     held: [...limitsPassed(hold, measured), ...(await stillHeld(blobVersions(store), pipeline, pair.held))],
     heldOfRun: runLimitsPassed(hold, measured),
   };

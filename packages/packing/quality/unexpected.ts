@@ -28,31 +28,22 @@ export function asNamedTexts({
   generationTally,
   pipeline,
 }: QualityReport): string[] {
-  const shown = (count: number | undefined, what: string, example = ''): string[] =>
-    count === undefined ? [] : [`${count} ${what}, such as ${shownKey(example)}`];
+  const shown = (counted: { members: number; example: string } | undefined, what: string): string[] =>
+    counted === undefined
+      ? []
+      : [`${counted.members} ${what}, such as ${shownKey(belowIncoming(pipeline, counted.example))}`];
   return [
     ...Object.values(generationTally.columns).flatMap(({ width, headless, empty, archive, renamed }) => [
-      ...shown(empty?.members, 'files are empty', belowIncoming(pipeline, empty?.example ?? '')),
+      ...shown(empty, 'files are empty'),
       ...shown(
-        archive?.members,
+        archive,
         'archives are one sample each (packing.archives: unpack makes samples of their files)',
-        belowIncoming(pipeline, archive?.example ?? ''),
       ),
-      ...shown(
-        renamed?.members,
-        'files have a cleaned name in the shards',
-        belowIncoming(pipeline, renamed?.example ?? ''),
-      ),
+      ...shown(renamed, 'files have a cleaned name in the shards'),
       // Where no image has a header, an earlier release looked at none.
-      ...(width === undefined
-        ? []
-        : shown(
-            headless?.members,
-            'images have no header of one',
-            belowIncoming(pipeline, headless?.example ?? ''),
-          )),
+      ...(width === undefined ? [] : shown(headless, 'images have no header of one')),
     ]),
-    ...shown(joined?.objects, 'files join a sample by a word between dots', joined?.example),
-    ...shown(paired?.objects, 'files join a sample of the same name', paired?.example),
+    ...shown(joined && { ...joined, members: joined.objects }, 'files join a sample by a word between dots'),
+    ...shown(paired && { ...paired, members: paired.objects }, 'files join a sample of the same name'),
   ];
 }

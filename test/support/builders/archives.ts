@@ -56,7 +56,7 @@ export function zipFile(
 }
 
 /** Its kind by POSIX: 1 and 2 are links, 3 a device, 5 a folder. */
-export interface TarredEntry {
+interface TarredEntry {
   readonly kind: '0' | '1' | '2' | '3' | '5';
   /** What its header says. */
   readonly size?: number;

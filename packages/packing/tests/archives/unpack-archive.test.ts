@@ -165,6 +165,22 @@ describe('an archive that is replaced', () => {
     expect(await world.keys()).toEqual(['flowers/rose/1.jpg', 'flowers/rose/2.jpg', 'flowers/tulip/4.jpg']);
   });
 
+  it.each([8, 10])('leaves nothing of a version that went at call %i', async (at) => {
+    world.put({ 'flowers.zip': zipFile(FLOWERS) });
+    let calls = 0;
+    const store = dyingStore({
+      see: () => {
+        calls += 1;
+        if (calls === at) world.put({ 'flowers.zip': replaced });
+      },
+    });
+    expect(await unpack('flowers.zip', { store })).toBeUndefined();
+    expect(world.store.keys(bucketKeys.bundles(PIPELINE))).toEqual([]);
+    expect(world.store.keys(bucketKeys.archives(PIPELINE)).filter((key) => key.endsWith('.json'))).toEqual(
+      [],
+    );
+  });
+
   it('by a damaged one keeps the files', async () => {
     world.put({ 'flowers.zip': zipFile(FLOWERS) });
     await unpack('flowers.zip');
@@ -441,7 +457,7 @@ describe('an archive is refused, and nothing of it arrives,', () => {
       { bytesOfAnyRatio: 0 },
     ],
     ['slow', 'a.zip', () => zipFile(FLOWERS), /its 0\.000\d+ MB are not unpacked within 780 s: unpack it/],
-  ])('for %s', async (what, name, body, why, bounds = {}) => {
+  ])('for %s', async (what, name, body, ...[why, bounds = {}]) => {
     world.put({ [name]: body(), 'b/1.jpg': 'one' });
     let at = 0;
     const clock = (): number => (what === 'slow' ? (at += 400_000) : 0);
