@@ -1,7 +1,7 @@
 /** The forecast holds what it promises: a small version of `npm run bench:promise`. */
 
 import { beforeAll, expect, it } from 'vitest';
-import { type Kept, keptCampaign } from '../../../bench/promise/campaigns.ts';
+import { type Kept, keptCampaign, TROUBLES } from '../../../bench/promise/campaigns.ts';
 import { type Cell, cellsOf } from '../../../bench/promise/score.ts';
 
 const SEEDS = Array.from({ length: 20 }, (_, k) => k + 1);
@@ -38,4 +38,10 @@ it('a run in time is never called late', () => {
     shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
   );
   expect(measured.filter(({ isLate }) => !isLate)).toEqual([]);
+});
+
+it.each(TROUBLES)('%s is announced an hour ahead', async (trouble) => {
+  const { isLate, warnedAhead } = await keptCampaign(1, trouble);
+  expect(isLate).toBe(true);
+  expect(warnedAhead).toBeGreaterThanOrEqual(3_600);
 });
