@@ -57,7 +57,8 @@ export async function registerPipeline(deps: RegisterDeps, name: string): Promis
   if (!valid) return { kind: 'invalid', problems };
   // Data that came before the declaration, or that a run with a bad one could not settle.
   if (record.seen === undefined && (await holdsAnything(deps.store, bucketKeys.incoming(name)))) {
-    return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival' }) };
+    const { openBatch } = record;
+    return { kind: 'valid', woken: await wakeRun(deps, { pipeline: name, trigger: 'arrival', openBatch }) };
   }
   return { kind: 'valid' };
 }

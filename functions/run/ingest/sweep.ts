@@ -14,8 +14,10 @@ export async function sweepPipeline(deps: WakeDeps, pipeline: PipelineRecord): P
   const { name } = pipeline;
   // Its last runs listed only what was notified of. The next one lists everything.
   if (isPartlyListed(pipeline)) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
-  const found = await lookForUnseen(deps, await restoreRuns(deps, name));
-  if (found.isUnseen) return wakeRun(deps, { pipeline: name, trigger: 'arrival' });
+  const restored = await restoreRuns(deps, name);
+  const found = await lookForUnseen(deps, restored);
+  const { openBatch } = restored;
+  if (found.isUnseen) return wakeRun(deps, { pipeline: name, trigger: 'arrival', openBatch });
   await deps.pipelines.setSwept(name, { sweptAt: now.toISOString(), sweptObjects: found.objects });
   return undefined;
 }

@@ -13,6 +13,8 @@ export interface Wake {
   readonly trigger: Exclude<RunRecord['trigger'], 'api'>;
   /** Of the newest arrival behind this wake; undefined for a schedule. */
   readonly eventTime?: Date | undefined;
+  /** The open batch when a look found an arrival without an event: a close that lists has found it too. */
+  readonly openBatch?: number | undefined;
 }
 
 interface Started {
@@ -39,7 +41,10 @@ export function wakes(pipeline: Pick<PipelineRecord, 'closedAt' | 'notified'>, e
 export async function wakeRun(deps: WakeDeps, wake: Wake): Promise<Woken> {
   const pipeline = await pipelineOnRecord(deps, wake.pipeline);
   if (pipeline === undefined) return undeclared(wake.pipeline);
-  if (wake.eventTime && !wakes(pipeline, wake.eventTime)) {
+  const { openBatch = pipeline.openBatch } = wake;
+  const isOvertaken =
+    openBatch < pipeline.openBatch && pipeline.seen !== undefined && !isPartlyListed(pipeline);
+  if (isOvertaken || (wake.eventTime && !wakes(pipeline, wake.eventTime))) {
     return {
       kind: 'ignored',
       reason: 'the arrival was there before the last batch was closed and is part of it',

@@ -32,6 +32,19 @@ describe('a declaration that arrives', () => {
     expect(at.schedules.expressions.get('digits')).toBe('rate(1 day)');
   });
 
+  it.each([
+    ['looked', 'of what it saw', 'ignored'],
+    ['failed', undefined, 'started'],
+  ])('wakes once for earlier data whose close has %s', async (_, seen, kind) => {
+    at.drop('early.png');
+    await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
+    const remove = async () => {
+      await at.runs.closeBatch(RUN, { at: at.clock.now().toISOString(), seen });
+    };
+    const registered = await registerPipeline({ ...at, schedules: { ...at.schedules, remove } }, 'digits');
+    expect(registered).toMatchObject({ kind: 'valid', woken: { kind } });
+  });
+
   it('wakes nothing when nothing lies there', async () => {
     expect(await registerPipeline(at, 'digits')).toEqual({ kind: 'valid' });
   });
