@@ -82,31 +82,46 @@ export async function play({ before, after, log }: Play): Promise<Outcomes> {
   let region = await startRegion(before, state);
   try {
     await prepare(region, log);
-    if (after?.by === 'restart') {
-      await region.stop();
-      region = await startRegion(after.clone, state);
+    if (after !== undefined) {
+      region = await changed(region, after, state);
+      log('  the other release is there');
     }
-    if (after?.by === 'deployment') await region.deploy(after.clone);
-    if (after !== undefined) log('  the other release is there');
-    const outcomes: Record<string, unknown> = {};
     for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 1), log);
     for (const [name, { state }] of Object.entries(PIPELINES)) {
       await drop(region, name, { from: 900, files: 6 });
       if (state === 'ended') await drop(region, name, { from: 0, files: 3, word: 'corrected' });
     }
-    for (const [name, { launcher }] of Object.entries(PIPELINES)) {
-      await ended(region, runIdOf(name, 2), log);
-      const { runs, generations } = await outcomeOf(region, name);
-      Object.assign(outcomes, { [`${name}, first run`]: runs[0], [`${name}, dataset`]: generations });
-      // A local EC2 reads the start script of its own release alone: new hosts do not start in an older region.
-      const isComparable = launcher === undefined || after?.by !== 'deployment';
-      if (isComparable) outcomes[`${name}, second run`] = runs[1];
-    }
-    return outcomes;
+    for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 2), log);
+    return await outcomesOf(region, after?.by);
   } finally {
     await region.stop();
     await rm(state, { recursive: true, force: true });
   }
+}
+
+async function changed(
+  region: RunningRegion,
+  { clone, by }: NonNullable<Play['after']>,
+  state: string,
+): Promise<RunningRegion> {
+  if (by === 'deployment') {
+    await region.deploy(clone);
+    return region;
+  }
+  await region.stop();
+  return startRegion(clone, state);
+}
+
+async function outcomesOf(region: RunningRegion, by: (typeof WAYS)[number] | undefined): Promise<Outcomes> {
+  const outcomes: Record<string, unknown> = {};
+  for (const [name, { launcher }] of Object.entries(PIPELINES)) {
+    const { runs, generations } = await outcomeOf(region, name);
+    Object.assign(outcomes, { [`${name}, first run`]: runs[0], [`${name}, dataset`]: generations });
+    // A local EC2 reads the start script of its own release alone: new hosts do not start in an older region.
+    const isComparable = launcher === undefined || by !== 'deployment';
+    if (isComparable) outcomes[`${name}, second run`] = runs[1];
+  }
+  return outcomes;
 }
 
 async function packaged(clone: string): Promise<void> {

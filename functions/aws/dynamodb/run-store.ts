@@ -95,10 +95,8 @@ async function closeBatch(
       },
     ]);
   } catch (error: unknown) {
-    const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
-    const keys = [runKey(run.runId), pipelineKey(run.pipeline)];
-    const wasRaised = (await Promise.all(keys.map((key) => table.raise(key)))).includes(true);
-    if (wasRaised) throw new TransientError(`the records of ${run.runId} were of the release before`);
+    const reasons = reasonsOf(error);
+    await ensureCurrent(table, run);
     // The only expected failure is that the batch is already closed, or another writer raised its record just now.
     if (reasons[1]?.Code === 'ConditionalCheckFailed')
       return isAgain ? undefined : closeBatch(table, run, close, true);
@@ -106,6 +104,19 @@ async function closeBatch(
     if (!isRequested && !reasons.some(isPassing)) throw error;
     throw new TransientError(`another writer was faster at the close of ${run.runId}`, { cause: error });
   }
+}
+
+const reasonsOf = (error: unknown) =>
+  error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+
+/** @throws TransientError where a record was of the release before */
+async function ensureCurrent(
+  table: StoredTable,
+  { runId, pipeline }: Parameters<RunStore['closeBatch']>[0],
+): Promise<void> {
+  const keys = [runKey(runId), pipelineKey(pipeline)];
+  const wasRaised = (await Promise.all(keys.map((key) => table.raise(key)))).includes(true);
+  if (wasRaised) throw new TransientError(`the records of ${runId} were of the release before`);
 }
 
 import type * as z from 'zod';

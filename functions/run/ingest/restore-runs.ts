@@ -99,32 +99,43 @@ async function restoreReported(deps: RestoreRunsDeps, folder: RunFolder): Promis
   if (await isOnRecord(deps, folder)) return;
   const { runs, store, clock } = deps;
   const [close, report] = await Promise.all([keptClose(store, folder), readEnded(store, folder)]);
-  const { trigger, closedAt, declaration, request, retry, startedFrom }: Partial<KeptClose> = close ?? {};
-  const now = clock.now().toISOString();
-  const { status, failure, modelUri, generations }: Partial<EndedReport> = report ?? UNREPORTED;
   await runs.create({
     ...folder,
-    trigger: trigger ?? 'arrival',
+    trigger: 'arrival',
     execution: 1,
-    createdAt: report?.startedAt ?? close?.createdAt ?? now,
-    updatedAt: report?.finishedAt ?? now,
-    closedAt: closedAt ?? report?.startedAt ?? now,
-    declaration,
-    request,
-    retry,
-    startedFrom,
-    status,
-    failure,
-    modelUri,
-    generations,
-    ...(report && { result: runResultOf(report) }),
+    ...(report === undefined ? unreported(clock.now().toISOString()) : ofReport(report)),
+    ...(close && ofClose(close)),
   });
 }
 
-const UNREPORTED = {
-  status: 'failed',
+const ofReport = (report: EndedReport) => ({
+  createdAt: report.startedAt,
+  updatedAt: report.finishedAt,
+  closedAt: report.startedAt,
+  status: report.status,
+  failure: report.failure,
+  modelUri: report.modelUri,
+  generations: report.generations,
+  result: runResultOf(report),
+});
+
+const unreported = (at: string) => ({
+  createdAt: at,
+  updatedAt: at,
+  closedAt: at,
+  status: 'failed' as const,
   failure: 'its record was lost with the table, and the bucket has no report of it that can be read',
-} as const;
+});
+
+const ofClose = ({ trigger, createdAt, closedAt, declaration, request, retry, startedFrom }: KeptClose) => ({
+  trigger,
+  createdAt,
+  closedAt,
+  declaration,
+  request,
+  retry,
+  startedFrom,
+});
 
 function newRecord(
   { clock }: RestoreRunsDeps,
