@@ -167,11 +167,15 @@ function channelsToScore(project: Project): readonly string[] {
   return [...parts, ...channels.filter((name) => name !== 'train' && name !== 'training')];
 }
 
+const leavesModel = ({ facts }: Pick<Project, 'facts'>): boolean =>
+  facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
+
 /** A job has its own objective. */
 const isEvaluated = (project: Project): project is Project & { readonly evaluation: EvaluationFacts } =>
   project.job === undefined &&
   project.evaluation !== undefined &&
   project.start?.savesThere !== true &&
+  leavesModel(project) &&
   scoredOn(project.evaluation, channelsToScore(project)).length > 0;
 
 /** Parts whose shards the script reads, and that the data does not have. */
@@ -326,7 +330,7 @@ export function toDo(project: Project): string[] {
     ...(job !== undefined || evaluation === undefined || isEvaluated(project)
       ? []
       : [
-          `${evaluation.script} scores a model: declare packing.split, such as { train: 0.9, validation: 0.1 }, and evaluation: { entryPoint: ${evaluation.script} } (docs/models.md)`,
+          `${evaluation.script} scores a model: ${leavesModel(project) ? '' : `have ${script} save it below $SM_MODEL_DIR, `}declare packing.split, such as { train: 0.9, validation: 0.1 }, and evaluation: { entryPoint: ${evaluation.script} } (docs/models.md)`,
         ]),
     ...toAdd(project),
     ...(namesData && data !== undefined && !startWords(project).some((one) => one.includes(DATA))
@@ -491,16 +495,16 @@ function savingOf(project: Project): string[] {
   ];
 }
 
-function savingOfScript({ name, facts }: Project): string[] {
-  const leavesModel = facts.namesModelFolder || facts.fills.some(({ what }) => what === 'model');
+function savingOfScript(project: Project): string[] {
+  const { name, facts } = project;
   const isKept = facts.fills.some(({ argument, what }) => what === 'checkpoints' && OUTPUT.test(argument));
   return [
-    ...(leavesModel || isKept
+    ...(leavesModel(project) || isKept
       ? []
       : [
           `  workingDirectory: '\${checkpoints}'   # no argument for the model was found: files are saved where it runs`,
         ]),
-    ...(leavesModel ? [] : [`  model: none   # they stay in ${name}/runs/RUN/checkpoints/`]),
+    ...(leavesModel(project) ? [] : [`  model: none   # they stay in ${name}/runs/RUN/checkpoints/`]),
     ...resumeOf(facts),
     ...(facts.fills.some(({ what }) => what === 'checkpoints') || !facts.saves
       ? []

@@ -286,4 +286,13 @@ describe('a script that scores a model', () => {
     ]);
     expect(readEvaluation('eval.py', 'print(1)')).toBeUndefined();
   });
+
+  it('waits for a training script that leaves one', () => {
+    const found = dataIn('images', IMAGES);
+    const facts = readScript('import torch\ntorch.save(1, "model.pt")\n');
+    const evaluation = readEvaluation('eval.py', channels);
+    const left = project({ facts, data: found && { ...found, layout }, evaluation });
+    expect(readDeclaration('pets', declarationText(left))).toMatchObject({ valid: true });
+    expect(toDo(left).join()).toContain('have train.py save it below $SM_MODEL_DIR, declare');
+  });
 });
