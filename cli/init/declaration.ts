@@ -311,9 +311,17 @@ export const readsFiles = (project: Project): boolean =>
     asText(asTable(channel)['s3'])?.startsWith('incoming/'),
   );
 
+function unscored(project: Project): string[] {
+  const { evaluation, script, job } = project;
+  if (job !== undefined || evaluation === undefined || isEvaluated(project)) return [];
+  return [
+    `${evaluation.script} scores a model: ${leavesModel(project) ? '' : `have ${script} save it below $SM_MODEL_DIR, `}declare packing.split, such as { train: 0.9, validation: 0.1 }, and evaluation: { entryPoint: ${evaluation.script} } (docs/models.md)`,
+  ];
+}
+
 /** What a person has to do before the script can train here. */
 export function toDo(project: Project): string[] {
-  const { script, facts, data, namesData, start, evaluation, job } = project;
+  const { script, facts, data, namesData, start } = project;
   const shared = givenSplit(project) === undefined ? sharing(channelsOf(project)) : [];
   const parts = lackingParts(project);
   return [
@@ -327,11 +335,7 @@ export function toDo(project: Project): string[] {
       : [
           `the channels ${shared.join(', ')} have the same files: put those of each into a folder of its name`,
         ]),
-    ...(job !== undefined || evaluation === undefined || isEvaluated(project)
-      ? []
-      : [
-          `${evaluation.script} scores a model: ${leavesModel(project) ? '' : `have ${script} save it below $SM_MODEL_DIR, `}declare packing.split, such as { train: 0.9, validation: 0.1 }, and evaluation: { entryPoint: ${evaluation.script} } (docs/models.md)`,
-        ]),
+    ...unscored(project),
     ...toAdd(project),
     ...(namesData && data !== undefined && !startWords(project).some((one) => one.includes(DATA))
       ? [

@@ -160,6 +160,9 @@ const documentOf = (name: string) => {
 };
 const read = (name: string, text: unknown) => valueOf(readDocument(documentOf(name), String(text)));
 
+/** Documents that release 0.1.0 did not write. */
+const NEWER = ['FinishedNote'];
+
 describe('a document of agent and service', () => {
   it.each(['now', 'before', 'withMore'] as const)('means the same in both languages: %s', (group) => {
     const found = answered(group);
@@ -181,7 +184,8 @@ describe('a document of agent and service', () => {
   });
 
   it('of release 0.1.0 is read in both languages', () => {
-    expect(first.map(([name]) => name).toSorted()).toEqual(Object.keys(DOCUMENTS));
+    const since = Object.keys(DOCUMENTS).filter((name) => !NEWER.includes(name));
+    expect(first.map(([name]) => name).toSorted()).toEqual(since);
     for (const [index, [name, text]] of first.entries()) {
       const answer = answers[answers.length - first.length + index];
       expect(read(name, text)).toBeDefined();

@@ -256,8 +256,20 @@ function judge(attempts: readonly AttemptRecord[]): Judgement {
   const outcome = last?.outcome;
   if (last === undefined || outcome === undefined)
     return { kind: 'failed', reason: 'the attempt left no outcome' };
-  if (outcome.kind !== 'completed' && outcome.modelUri !== undefined)
-    return { kind: 'done', reason: `training completed; then its evaluation was lost: ${outcome.message}` };
+  return lostInEvaluation(outcome) ?? judgeEnd(last, outcome, attempts);
+}
+
+/** Its model is whole, however the attempt ended. */
+const lostInEvaluation = ({ kind, modelUri, message }: AttemptOutcome): Judgement | undefined =>
+  kind === 'completed' || modelUri === undefined
+    ? undefined
+    : { kind: 'done', reason: `training completed; then its evaluation was lost: ${message}` };
+
+function judgeEnd(
+  last: AttemptRecord,
+  outcome: AttemptOutcome,
+  attempts: readonly AttemptRecord[],
+): Judgement {
   switch (outcome.kind) {
     case 'completed':
       return { kind: 'done', reason: 'training completed' };

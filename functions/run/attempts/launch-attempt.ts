@@ -177,8 +177,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   await deps.runs.update(run.runId, {
     status: 'training',
     generations: dataset.generations,
-    ...(pinnedSource && sourceOnRecord(pinnedSource)),
-    ...(evaluation && { evaluation }),
+    ...onRecord(pinnedSource, evaluation),
     updatedAt,
   });
   // Inputs may have been copied for minutes.
@@ -189,9 +188,12 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
 }
 
-const sourceOnRecord = ({ digest, git }: PinnedSource): Pick<RunRecord, 'source' | 'git'> => ({
-  source: digest,
-  ...(git && { git }),
+const onRecord = (
+  source: PinnedSource | undefined,
+  evaluation: RunRecord['evaluation'],
+): Pick<RunRecord, 'source' | 'git' | 'evaluation'> => ({
+  ...(source && { source: source.digest, ...(source.git && { git: source.git }) }),
+  ...(evaluation && { evaluation }),
 });
 
 const isStopped = async ({ runs }: LaunchDeps, { runId }: RunRecord): Promise<boolean> =>

@@ -37,12 +37,12 @@ export async function judgeModel(
 ): Promise<(Scored & { readonly judged: Judged }) | undefined> {
   const { pipeline, runId, declaration } = run;
   const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
-  if (promote === undefined || objective === undefined) return undefined;
+  if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
   if (typeof promote !== 'object' && evaluation === undefined) return undefined;
   const { metric } = objective;
   const current = currentOf(models);
-  const judgement = await judgementOf(store, { run, models, note });
+  const judgement = await judgementOf(store, { run, models, note }, { declaration, objective });
   if (judgement === undefined) return undefined;
   const content = { version: 1, runId, metric, against: current?.runId, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
@@ -57,22 +57,17 @@ interface Asked {
 }
 
 /** @returns undefined where the training script should have written scores, and has not */
-async function judgementOf(store: ObjectStore, { run, models, note }: Asked): Promise<Judgement | undefined> {
-  const { pipeline, runId, declaration } = run;
-  const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
-  if (declaration === undefined || objective === undefined) return undefined;
+async function judgementOf(
+  store: ObjectStore,
+  asked: Asked,
+  { declaration, objective }: Declared,
+): Promise<Judgement | undefined> {
+  const { run, models } = asked;
   const { metric } = objective;
-  const [rule, current] = [ruleOf(promote), currentOf(models)];
-  const problem = evaluation && evaluationProblem(evaluation, note?.candidate);
-  if (problem !== undefined)
-    return { verdict: problem.isFault ? 'rejected' : 'inconclusive', reasons: [problem.why] };
-  if (note?.candidate?.samples === 0)
-    return judgeNumber(note.candidate.printed?.[metric], {
-      ...objective,
-      rule,
-      hasCurrent: current !== undefined,
-    });
-  const candidate = await scoresOf(store, { pipeline, runId, metric });
+  const [rule, current] = [ruleOf(declaration.promote), currentOf(models)];
+  const unscored = withoutScores(asked, { declaration, objective });
+  if (unscored !== undefined) return unscored;
+  const candidate = await scoresOf(store, { ...run, metric });
   if (candidate === undefined) return undefined;
   if (!candidate.ok) return { verdict: 'rejected', reasons: candidate.problems };
   return judge({
@@ -82,6 +77,27 @@ async function judgementOf(store: ObjectStore, { run, models, note }: Asked): Pr
     ...(await currentTables(store, run, current, metric)),
     look: 1 + (current === undefined ? 0 : comparisonsWith(models, current)),
     groupOf: groupsOf(declaration),
+  });
+}
+
+interface Declared {
+  readonly declaration: Pipeline;
+  readonly objective: NonNullable<Pipeline['training']['objective']>;
+}
+
+/** Of an evaluation that has left none, or one number. */
+function withoutScores(
+  { models, note }: Asked,
+  { declaration: { evaluation, promote }, objective }: Declared,
+): Judgement | undefined {
+  const problem = evaluation && evaluationProblem(evaluation, note?.candidate);
+  if (problem !== undefined)
+    return { verdict: problem.isFault ? 'rejected' : 'inconclusive', reasons: [problem.why] };
+  if (note?.candidate?.samples !== 0) return undefined;
+  return judgeNumber(note.candidate.printed?.[objective.metric], {
+    ...objective,
+    rule: ruleOf(promote),
+    hasCurrent: currentOf(models) !== undefined,
   });
 }
 
