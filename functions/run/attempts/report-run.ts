@@ -105,14 +105,20 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
     status,
     updatedAt: finishedAt,
     ...endOf(report),
-    result: {
-      ...runResultOf(report),
-      ...(status === 'succeeded' && { misses: run.promises?.map((each) => missOf(each, report)) }),
-      ...(leading !== undefined && { metric: leading }),
-    },
+    result: resultOf(run, report, leading),
   });
   return report;
 }
+
+const resultOf = (
+  { promises }: RunRecord,
+  report: RunReport,
+  leading: ReturnType<typeof metricsOf>['leading'],
+): NonNullable<RunRecord['result']> => ({
+  ...runResultOf(report),
+  ...(report.status === 'succeeded' && { misses: promises?.map((each) => missOf(each, report)) }),
+  ...(leading !== undefined && { metric: leading }),
+});
 
 const endedAs = ({ kind, reason, decidedAt }: RunVerdict & { readonly decidedAt: string }) => ({
   status: kind === 'done' ? ('succeeded' as const) : kind,
