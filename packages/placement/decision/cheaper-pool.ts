@@ -81,9 +81,8 @@ export function cheaperPool(
     timeUsd,
     onDemandWaits: [],
   };
-  const stillUsd = costUsd(usdOf(atHand), LOOK_SECONDS) * assumed.stillShare;
-  return mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
-    .flatMap((pool): readonly CheaperPool[] => {
+  const found = mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
+    .map((pool): CheaperPool => {
       const value = spotValue(atHand.candidate, unitOf(pool), shortly);
       // A pool that the run may not try counts as down.
       const belief = mayAsk(pool) ? pool.outlook.belief : observe(pool.outlook.belief, 0, 1);
@@ -93,18 +92,17 @@ export function cheaperPool(
       const unseenUsd =
         value.surelyUsd - (inUse ? costUsd(value.onDemandUsd + timeUsd, value.restartSeconds) : 0);
       const seen = (usd: number): number => seesBack * usd + (1 - seesBack) * Math.max(unseenUsd, usd);
-      const staysUsd = seen(onDemand);
-      const refusedUsd = pool.askCostUsd ?? 0;
-      return [
-        { kind: 'ask' as const, pool, savedUsd: mayAsk(pool) ? staysUsd - ask - refusedUsd : 0 },
-        {
-          kind: 'wait' as const,
-          pool,
-          savedUsd: span.mayWait ? staysUsd - seen(wait) - refusedUsd - stillUsd : 0,
-        },
-      ].filter(({ savedUsd }) => savedUsd > 0);
+      const askUsd = mayAsk(pool) ? ask : Number.POSITIVE_INFINITY;
+      const waitUsd = span.mayWait && seesBack > 0 ? seen(wait) : Number.POSITIVE_INFINITY;
+      const savedUsd = seen(onDemand) - Math.min(askUsd, waitUsd);
+      return { kind: askUsd <= waitUsd ? 'ask' : 'wait', pool, savedUsd };
     })
     .toSorted((a, b) => b.savedUsd - a.savedUsd)[0];
+  if (found === undefined) return undefined;
+  // A wait that does not pay for the time that it stands still is no reason to ask instead.
+  const stillUsd = found.kind === 'wait' ? costUsd(usdOf(atHand), LOOK_SECONDS) * assumed.stillShare : 0;
+  const savedUsd = found.savedUsd - (found.pool.askCostUsd ?? 0) - stillUsd;
+  return savedUsd > 0 ? { ...found, savedUsd } : undefined;
 }
 
 const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean =>
