@@ -46,15 +46,6 @@ export function runProgram(program: string, args: readonly string[], limits: Lim
   });
 }
 
-const isJson = (line: string): boolean => /^[[{].*[\]}]$/.test(line.trim());
-
 /** The last line that is JSON of an object or list; programs say other things before it. */
 export const lastJsonLine = (output: string): string | undefined =>
-  output.split('\n').findLast((line) => isJson(line));
-
-/** Prints what a program says beside its result. */
-export const sayLines =
-  (print: (line: string) => void) =>
-  (line: string): void => {
-    if (!isJson(line)) print(line);
-  };
+  output.split('\n').findLast((line) => /^[[{].*[\]}]$/.test(line.trim()));

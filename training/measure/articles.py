@@ -9,13 +9,11 @@ import io
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -232,41 +230,25 @@ def check_memory(size: Size, available: int) -> str:
     return text
 
 
-def time_step(python: Path, size: Size, precision: str) -> tuple[float, float]:
-    """Time a step of the article's model on one thread, as the recipes train on CPUs.
-
-    Return seconds of CPU and seconds by the clock. Steps of one and of four samples tell what a
-    whole batch takes.
-    """
+def time_step(python: Path, size: Size, precision: str) -> float:
+    """Return the seconds of CPU that a step of the article's model takes on one thread, as the
+    recipes train: steps of one and of four samples tell what a whole batch takes."""
     program = [str(python), str(Path(__file__).with_name("time_step.py"))]
     ended = subprocess.run(
         [*program, VIT, str(size.side), precision], capture_output=True, text=True, check=False
     )
     if ended.returncode != 0:
         raise WorkloadError(f"a step of {VIT} cannot be timed\n{ended.stderr}")
-    busy, clock = (
-        one + (size.batch - 1) * max(one / 10, (four - one) / 3)
-        for one, four in json.loads(ended.stdout)
-    )
-    return float(busy), float(clock)
+    one, four = json.loads(ended.stdout)
+    return float(one + (size.batch - 1) * max(one / 10, (four - one) / 3))
 
 
-def in_words(seconds: float) -> str:
-    """Round `seconds` to what a person plans with."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
-
-
-def expectation(article: Size, size: Size, step: tuple[float, float]) -> str:
-    """Say how long training takes where a CPU is free, at the load of now, and as in the article.
-    `step`: seconds of CPU and by the clock."""
-    busy, clock = step
-    own = f"; the article's {article.steps:,}: {in_words(article.steps * busy)}"
+def expectation(article: Size, size: Size, step: float) -> str:
+    """Say how long training takes where a CPU is free, and how long in as many steps as there."""
     return (
-        f"about {busy:.1f} s a step on a free CPU, {in_words(size.steps * busy)} for "
-        f"{size.steps:,} steps{own if size.steps != article.steps else ''} "
-        f"({clock:.1f} s a step as busy as this machine is now)"
+        f"about {step:.1f} s a step on a free CPU, {size.steps * step / 60:,.1f} min for "
+        f"{size.steps:,} steps (the article's {article.steps:,}: "
+        f"{article.steps * step / 3600:,.1f} h)"
     )
 
 
@@ -291,7 +273,7 @@ def measure(job: JobOnThisMachine, root: Path, size: Size, limit_seconds: float)
     )
     try:
         attempt.start()
-        codes = _follow(attempt, limit_seconds)
+        codes = attempt.wait(limit_seconds)
         if any(code != 0 for code in codes):
             raise WorkloadError(f"exit codes {codes}\n{attempt.logs()}")
         found = [
@@ -312,20 +294,6 @@ def measure(job: JobOnThisMachine, root: Path, size: Size, limit_seconds: float)
         }
     finally:
         attempt.close()
-
-
-def _follow(attempt: Attempt, limit_seconds: float) -> list[int | None]:
-    """Wait for the end, and print each rate that the leader prints."""
-    until, printed = time.monotonic() + limit_seconds, 0
-    while True:
-        codes = attempt.wait(min(1.0, until - time.monotonic()))
-        log = (attempt.leader / "log").read_text(errors="replace")
-        rates = re.findall(r"^.*?([\d.]+ samples/s)$", log, re.M)
-        for rate in rates[printed:]:
-            print(rate, flush=True)
-        printed = len(rates)
-        if None not in codes or time.monotonic() >= until:
-            return codes
 
 
 def _waits(attempt: Attempt) -> float | None:
@@ -392,7 +360,7 @@ def main() -> int:
             print(check_memory(size, available_bytes()), flush=True)
             step = time_step(python, size, workload.precision)
             print(expectation(workload.article, size, step), flush=True)
-            limit_seconds += 10 * size.steps * max(step)
+            limit_seconds += 30 * size.steps * step
         job = workload.make(python, root, size)
         result = measure(job, root / "run", size, limit_seconds)
         print(json.dumps({"name": workload.name, **result}))
