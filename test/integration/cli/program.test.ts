@@ -159,7 +159,7 @@ it('serves a coding agent over its standard streams', async () => {
 const ZSH = `zmodload zsh/zpty
 zpty shell zsh -f -i
 take() { local part; all=; until [[ $all == *$1* ]]; do zpty -r shell part || break; all+=$part; done }
-zpty -w shell "PS1=; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -D -u; source $1; PS1=$'\\nIS READY\\n'"
+zpty -w shell "PS1=; bindkey -e; unsetopt zle_bracketed_paste; autoload -Uz compinit; compinit -D -u; source $1; PS1=$'\\nIS READY\\n'"
 take $'\\nIS READY'
 zpty -w -n shell "$2"$'\\t\\C-a'"print -r -- 'LINE:"$'\\C-e'"'"$'\\n'
 take $'\\nLINE:'
