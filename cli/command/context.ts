@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The project's own folder; undefined where only the built file is there. */
   readonly clone: string | undefined;
-  /** Of each call of the API. */
+  /** Sent with each call of the API. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -15,7 +15,7 @@ description: Train models with Tidewheel, which packs dropped data and trains on
 
 const NAMED_HERE = 'Written by `npm run generate` from docs/: change those pages instead.';
 
-/** Of a page: its part below a heading, or what stands before the first one; `until` leaves out what begins with it. */
+/** Names a part of a page: below `heading`, or before the first heading; it ends before the line that begins with `until`. */
 interface Part {
   readonly page: string;
   readonly heading?: string;

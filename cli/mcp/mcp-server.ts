@@ -41,12 +41,10 @@ export interface McpOptions {
 export async function serveMcp(context: Context, options: McpOptions): Promise<void> {
   const transport = options.transport ?? standardStreams();
   const mcp = mcpServer(context, options);
-  const gone = new Promise<void>((resolve) => {
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
-    mcp.server.onclose = resolve;
-  });
+  const gone = Promise.withResolvers<void>();
+  Object.assign(mcp.server, { onclose: gone.resolve });
   await mcp.connect(transport);
-  await gone;
+  await gone.promise;
 }
 
 /** The SDK does not see that its client has gone without a word. */
@@ -100,9 +98,9 @@ type Ask = (question: string) => Promise<boolean | undefined>;
 /** What a call of a tool comes to, before secrets are taken out of it. */
 interface Outcome {
   readonly isWell: boolean;
-  /** Of the deployment, or of files. */
+  /** Comes from the deployment or from files: untrusted. */
   readonly says?: unknown;
-  /** Of this server, in words of its own. */
+  /** This server says it in words of its own. */
   readonly remark?: string;
 }
 

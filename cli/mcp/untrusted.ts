@@ -70,7 +70,7 @@ const seen = (text: string): string =>
   printable(text).replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 
 const SECRET_NAME = /secret|token|passw|api_?-?key|access_?-?key|credential|authorization|private_?-?key/i;
-/** Of our own documents: pages of lists, names of calls, ARNs and names of secrets that lie elsewhere. */
+/** Our own documents use these: pages of lists, names of calls, ARNs and names of secrets that lie elsewhere. */
 const OWN_NAMES = ['nextToken', 'clientToken'];
 const NO_SECRET = /^(arn:aws[a-z-]*:|tidewheel\/notify\/|<hidden )/;
 
@@ -105,7 +105,7 @@ export class Secrets {
           this.#known.set(value, name);
   }
 
-  /** Of this process: those whose names say so. */
+  /** Learns the variables of this process whose names say that they are secret. */
   learnNamed(environment: Readonly<Record<string, string | undefined>>): void {
     this.learn(Object.fromEntries(Object.entries(environment).filter(([name]) => SECRET_NAME.test(name))));
   }

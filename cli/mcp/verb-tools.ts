@@ -13,7 +13,7 @@ interface VerbChoice {
   /** What it takes without a dash. */
   readonly word: string;
   readonly isNeeded: boolean;
-  /** Of its options. The others ask, pay, or write over a file. */
+  /** Names the options that an agent may give. The others ask, pay, or write over a file. */
   readonly options: readonly string[];
   readonly isReading: boolean;
   readonly risk: Risk | undefined;

@@ -7,13 +7,13 @@ import { type HostDocument, type Reading, readDocument } from '@tidewheel/contra
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type * as z from 'zod';
 
-/** Of one document. docs/architecture.md names them all. */
+/** Bounds one document each. docs/architecture.md names them all. */
 const MOST_BYTES_OF = {
   /** The agent's longest, of progress with eight kept checkpoints of 500 files, has some 1 MB. */
   note: 8 * 2 ** 20,
   /** The agent ends a file of series at 16 MiB. */
   series: 32 * 2 ** 20,
-  /** Of two such files a function holds every sample. */
+  /** A function holds every sample of two such files. */
   scores: 16 * 2 ** 20,
 } as const;
 

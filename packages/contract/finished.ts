@@ -26,7 +26,7 @@ export const finishedNote = {
   version: 1,
   schema: z
     .object({
-      /** Of the copy. */
+      /** Describe the copy. */
       bytes: count,
       digest: z.string().regex(/^[0-9a-f]{64}$/),
       evaluations: z.array(evaluationSchema).max(2),

@@ -36,7 +36,7 @@ const STEPS = 30;
 /** Between two steps. S3 tells seconds. */
 const STEP_MS = 10_000;
 const MOST_TRIES = 400;
-/** Of a run, behind its plan: shards, members, lists, reports and the manifest. */
+/** A run writes them behind its plan: shards, members, lists, reports and the manifest. */
 const MOST_WRITES = 14;
 
 /** A retraction that meets a run in progress. */

@@ -50,7 +50,7 @@ class Workload:
     """The article's own size, and its model: it runs only where it is named."""
     steps: int = 30
     precision: str = "float32"
-    """Of the article's model."""
+    """In which the article's model trains."""
 
 
 _BLURS = 10

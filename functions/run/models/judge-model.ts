@@ -85,7 +85,7 @@ interface Declared {
   readonly objective: NonNullable<Pipeline['training']['objective']>;
 }
 
-/** Of an evaluation that has left none, or one number. */
+/** Judges an evaluation that has left no scores, or one number. */
 function withoutScores(
   { models, note }: Asked,
   { declaration: { evaluation, promote }, objective }: Declared,

@@ -12,7 +12,7 @@ import type { RunRecord } from '../../records/run-records.ts';
 
 type Evaluated = Pick<RunRecord, 'runId' | 'source' | 'evaluation'>;
 
-/** Of one model, one set and one script. An unknown one is the run's alone. */
+/** Names the scores of one model on one set by one script. Where one of them is unknown, the run alone has them. */
 export function scoresKey(pipeline: string, { runId, source, evaluation }: Evaluated, model: string): string {
   const parts = [model, evaluation?.set ?? runId, source ?? runId];
   return bucketKeys.modelScores(pipeline, hash('sha256', JSON.stringify(parts), 'hex'));

@@ -23,7 +23,7 @@ export const shardsChannel = (split: string, declared: readonly string[]): strin
 export const FILES_CHANNEL = 'training';
 /** Of `training.startFrom`. */
 export const MODEL_CHANNEL = 'model';
-/** Of the model in use, which the agent unpacks for the evaluation. No script reads it. */
+/** Brings the model in use, which the agent unpacks for the evaluation. No script reads it. */
 export const CURRENT_CHANNEL = 'tidewheel_current';
 /** Of `packing.split`. Whether it declares them is a rule over the whole declaration. */
 const SPLIT_CHANNELS: readonly string[] = ['validation', 'test'];

@@ -69,7 +69,7 @@ export interface Judgement {
   readonly worst?: readonly Pair[];
 }
 
-/** Of the samples that both were scored on. */
+/** Compares both on a part of the samples that both were scored on. */
 export interface Part extends Pick<Difference, 'current' | 'better'> {
   readonly samples: number;
   /** The candidate's. */

@@ -2,9 +2,9 @@
 
 export interface ArchiveBounds {
   readonly files: number;
-  /** Of all its files. */
+  /** All its files together. */
   readonly bytes: number;
-  /** Of `bytes` to those of the archive, above `bytesOfAnyRatio`. */
+  /** `bytes` divided by the bytes of the archive, above `bytesOfAnyRatio`. */
   readonly ratio: number;
   readonly bytesOfAnyRatio: number;
   /** Folders in a name. */

@@ -56,7 +56,7 @@ export class MemberNames {
 
 interface WritingRules extends NamingRules {
   readonly pipeline: string;
-  /** Of the archive: what is written belongs to it alone. */
+  /** Names the archive's version, to which the bundles belong alone. */
   readonly owner: string;
   readonly shuffle: boolean;
   /** Called before a bundle is written. @param ids of all so far */

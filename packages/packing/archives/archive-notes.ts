@@ -31,7 +31,7 @@ const noteSchema = z.object({
   key: z.string(),
   etag: z.string(),
   state: z.enum(['begun', 'unpacked', 'archiveRefused', 'retracted']),
-  /** Of processes that began and did not end. */
+  /** Counts the processes that began and did not end. */
   tries: z.number().int(),
   bundles: z.array(z.string()).readonly(),
   files: z.number().int(),
@@ -73,7 +73,7 @@ export async function writeNote(
 
 const READS_AT_ONCE = 16;
 
-/** Of the ends of all versions in a folder. */
+/** Reads the ends of all versions in a folder. */
 async function endedNotes(store: BlobStore, folder: string): Promise<readonly ArchiveNote[]> {
   const keys: string[] = [];
   for await (const { objects } of listPages(store, folder))

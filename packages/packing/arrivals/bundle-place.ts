@@ -20,7 +20,7 @@ export const LARGEST_MEMBER_BYTES = 64 * 1024 * 1024;
  */
 const CELL_BYTES = 16 * 1024 * 1024;
 
-/** Of what one request reads of small members. */
+/** Bounds what one request reads of small members. */
 export const MOST_SPAN_BYTES = CELL_BYTES + MOST_MEMBER_BYTES;
 
 /** Where a member lies. */

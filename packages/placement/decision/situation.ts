@@ -137,7 +137,7 @@ export interface Situation {
   readonly slackSeconds: number;
   /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
-  /** Of On-Demand starts for their hosts, the shortest first; none while none was seen. */
+  /** Seconds that On-Demand starts waited for their hosts, the shortest first; none while none was seen. */
   readonly onDemandWaits: readonly number[];
   readonly spentUsd: number;
   /** What an hour until the end costs beside the gang: its value, declared or assumed, and the file systems. */

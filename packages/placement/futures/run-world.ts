@@ -49,7 +49,7 @@ export interface World {
   readonly heldUsdPerHour: number;
   /** For how long the run has waited for On-Demand, or was refused it lately. */
   readonly refusedSeconds: number;
-  /** Of On-Demand starts for their hosts. */
+  /** Seconds that On-Demand starts waited for their hosts. */
   readonly onDemandWaits: readonly number[];
   /** Left of the budget. */
   readonly budgetUsd: number;

@@ -85,7 +85,7 @@ export const assumed = {
   scoreMeetings: 4,
 
   // How futures spread: standard deviations of logarithms. Stated; `npm run bench:promise` shows what they hold.
-  /** Of pools around the fitted chain: how often capacity comes, and how fast it changes. */
+  /** Spread pools around the fitted chain: how often capacity comes, and how fast it changes. */
   abundanceSpread: 0.5,
   speedSpread: 0.5,
   startSpread: 0.25,

@@ -10,7 +10,7 @@ export interface ZippedFile {
   /** 0: stored, 8: deflated. */
   readonly method?: number;
   readonly isEncrypted?: boolean;
-  /** Of Unix, such as that of a link. */
+  /** As Unix has it, such as that of a link. */
   readonly mode?: number;
   /** What the headers say, where they lie. */
   readonly size?: number;

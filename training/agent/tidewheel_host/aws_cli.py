@@ -40,7 +40,7 @@ _KEYS_PER_COMMAND = 200
 _MOST_ARGUMENT_BYTES = 1_000_000
 """Linux takes 2 MB, the environment included."""
 _POINTER_BYTES = 9
-"""Of an argument, with the zero behind it."""
+"""Each argument costs a pointer, and the zero behind it."""
 
 
 def split_uri(uri: str) -> tuple[str, str]:

@@ -33,7 +33,7 @@ const shardsOf = (generations: number) =>
 type Evaluated = Partial<NonNullable<FinishedNote['candidate']>>;
 
 interface Ended {
-  /** Of the dataset. */
+  /** In the dataset. */
   readonly generations?: number;
   readonly candidate?: string;
   readonly current?: string;

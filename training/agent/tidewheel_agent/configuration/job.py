@@ -14,7 +14,7 @@ from .strategy_traits import TRAITS, StrategyTraits
 MODEL_CHANNEL = "model"
 """Of the model that a run begins from (packages/declaration/script/placeholders.ts)."""
 CURRENT_CHANNEL = "tidewheel_current"
-"""Of the archive of the model in use, which no script reads."""
+"""Brings the archive of the model in use, which no script reads."""
 
 
 class WrittenFloat(float):

@@ -219,7 +219,7 @@ def _take(written: Path, scores: Path) -> int:
 
 
 class _Lines:
-    """Of the script: its last ones, and the last value of each metric that it printed."""
+    """Keeps the last lines of the script, and the last value of each metric that it printed."""
 
     def __init__(self) -> None:
         self.tail = LogTail()

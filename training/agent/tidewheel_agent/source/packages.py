@@ -35,7 +35,7 @@ class Installation:
     may_fail: bool = False
     """Another installation stands in for it."""
     key: str = ""
-    """Of all that decides over what it brings; empty where files of the source take part."""
+    """Names all that decides over what it brings; empty where files of the source take part."""
 
 
 def installations(job: Job, work: Path) -> list[Installation]:

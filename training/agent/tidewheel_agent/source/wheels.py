@@ -33,7 +33,7 @@ from .packages import Installation, requirement_lines
 VARIABLE = "TIDEWHEEL_WHEELS"
 """The bucket's region, and where the pipeline's wheels lie: `us-east-1 s3://bucket/digits/wheels/`."""
 MOST_BYTES = 1024**3
-"""Of one installation. Of more, only the versions are kept."""
+"""Bounds one installation. Beyond it, only the versions are kept."""
 _MANIFEST = "manifest.json"
 _REPORT = "installed.json"
 _MANIFEST_BYTES = 1024**2
@@ -67,7 +67,7 @@ class _Kept:
 
 @dataclass(frozen=True)
 class _Place:
-    """Of one installation's object."""
+    """Names the object of one installation."""
 
     region: str
     path: str
@@ -160,7 +160,7 @@ def _pip_reports() -> bool:
 
 
 def _key(wanted: Installation, environment: Mapping[str, str]) -> str:
-    """Of the requirements, pip's settings, and the image: its Python, system and packages."""
+    """Hash the requirements, pip's settings, and the image: its Python, system and packages."""
     lines = requirement_lines(Path(wanted.arguments[1])) if wanted.arguments[0] == "-r" else []
     if not lines or any(_LOCAL.match(line) for line in lines):
         return ""
