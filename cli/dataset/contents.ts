@@ -90,7 +90,7 @@ export async function retract(
   input: CompactionInput,
 ): Promise<Outcome> {
   const asked = words.map((word) => incomingKey(pipeline, word));
-  const archives = await unpackedFiles(store, pipeline, asked);
+  const archives = await retractArchives(store, pipeline, asked);
   const wanted = new Set(asked.flatMap((key) => archives.get(key) ?? [key]));
   const contents = async (): Promise<readonly HeldObject[]> => {
     const version = await versionOf({ store, pipeline }, undefined);
@@ -120,8 +120,8 @@ export async function retract(
   return code === 0 ? found({ pipeline, retracted: [...wanted], sameBytes, generation, of }) : code;
 }
 
-/** The files of archives that were unpacked, by the archive's key. They are no arrivals any more. */
-async function unpackedFiles(
+/** @returns the files of each archive that was unpacked, by its key */
+async function retractArchives(
   store: BlobStore,
   pipeline: string,
   keys: readonly string[],

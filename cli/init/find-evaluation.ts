@@ -31,7 +31,7 @@ export function readEvaluation(script: string, text: string): EvaluationFacts | 
     script,
     argument: channels.includes(MODEL_CHANNEL) ? undefined : argument,
     dataArgument: fills.find(({ what, argument: name }) => what === 'data' && name.startsWith('-'))?.argument,
-    channels: channels.filter((name) => name !== MODEL_CHANNEL && name !== 'train'),
+    channels: channels.filter((name) => name !== MODEL_CHANNEL),
     metric: (SCORED.exec(text) ?? NAMED.exec(text))?.[1] ?? 'accuracy',
   };
 }
@@ -46,7 +46,6 @@ export function scoredOn({ channels }: EvaluationFacts, known: readonly string[]
 export function evaluationLines(found: EvaluationFacts, known: readonly string[]): string[] {
   const { script, argument, dataArgument } = found;
   const on = scoredOn(found, known);
-  if (on.length === 0) return [];
   const words = [
     ...(argument === undefined ? [] : [`'${argument}=\${channel:${MODEL_CHANNEL}}'`]),
     ...(argument === undefined || dataArgument === undefined

@@ -22,7 +22,7 @@ import project from '../../package.json' with { type: 'json' };
 import { type Api, ApiError } from '../command/api-calls.ts';
 import { type Context, contextOf } from '../command/context.ts';
 import { inputOf, OPERATION_TOOLS, type OperationTool, type ToolArguments } from './operation-tools.ts';
-import { bounded, hiddenNames, marked, revealed, Secrets } from './untrusted.ts';
+import { bounded, hiddenIn, marked, revealed, Secrets } from './untrusted.ts';
 import { type ToolVerbs, type VerbTool, verbTools } from './verb-tools.ts';
 
 const INSTRUCTIONS = `Tidewheel trains models on AWS Spot capacity. A pipeline is declared in YAML; data that arrives starts runs of it.
@@ -41,10 +41,16 @@ export interface McpOptions {
 export async function serveMcp(context: Context, options: McpOptions): Promise<void> {
   const transport = options.transport ?? standardStreams();
   const mcp = mcpServer(context, options);
-  const gone = Promise.withResolvers<void>();
-  Object.assign(mcp.server, { onclose: gone.resolve });
+  const gone = new Promise<void>((resolve) => {
+    Object.assign(mcp.server, { onclose: resolve });
+  });
   await mcp.connect(transport);
-  await gone.promise;
+  await gone;
+}
+
+/** Without an answer nothing is known of what has to be hidden, so nothing is shown. */
+function noneIfAbsent(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.status === 404)) throw error;
 }
 
 /** The SDK does not see that its client has gone without a word. */
@@ -166,23 +172,21 @@ class Session {
     if (typeof runId === 'string') await this.#learnRun(api, runId);
     const pipeline = given['name'] ?? pipelineIn(given['body']);
     const variables = typeof pipeline === 'string' ? await this.#learnPipeline(api, pipeline) : {};
-    const yaml = typeof given['yaml'] === 'string' ? revealed(given['yaml'], variables) : undefined;
-    const unknown = hiddenNames(yaml ?? '');
-    if (unknown.length > 0)
-      throw new UsageError([
-        `${name} got <hidden ${unknown[0]}>, which the pipeline does not declare: write its value`,
-      ]);
-    return { api, written: yaml === undefined ? given : { ...given, yaml } };
+    const written = z.record(z.string(), z.unknown()).parse(revealed(given, variables));
+    const [unknown] = hiddenIn(written);
+    if (unknown !== undefined)
+      throw new UsageError([`${name} got ${unknown}, which the pipeline does not declare: write its value`]);
+    return { api, written };
   }
 
   async #learnRun(api: Api, runId: string): Promise<void> {
-    const found = await api.call('getRun', { runId }).catch(() => undefined);
+    const found = await api.call('getRun', { runId }).catch(noneIfAbsent);
     this.#learn(found?.run.declaration, parseRunId(runId)?.pipeline);
     if (found !== undefined) this.#runs.add(runId);
   }
 
   async #learnPipeline(api: Api, name: string): Promise<Readonly<Record<string, unknown>>> {
-    const found = await api.call('getPipeline', { name }).catch(() => undefined);
+    const found = await api.call('getPipeline', { name }).catch(noneIfAbsent);
     return found === undefined ? {} : this.#learn(yamlOf(found.declaration), name);
   }
 
@@ -227,7 +231,7 @@ class Session {
         remark: 'confirm is of no dry run of this call, or was used: leave it out for a dry run.',
       };
     this.#shownRuns.delete(confirm);
-    const said = bounded(this.#secrets.hide([rest, shown.would])).slice(0, LONGEST_QUESTION);
+    const said = bounded(this.#secrets.hide([rest, shown.would]), LONGEST_QUESTION);
     const answer = await ask(`Call ${name}? Its arguments, and what the dry run said:\n${said}`);
     return answer === false ? { isWell: false, remark: 'The person declined: nothing is done.' } : act(false);
   }
@@ -239,7 +243,7 @@ class Session {
   }
 
   #shown({ isWell, says, remark }: Outcome): CallToolResult {
-    for (const environment of [process.env, this.#context.environment]) this.#secrets.learnNamed(environment);
+    this.#secrets.learnNamed(this.#context.environment);
     const image = imageIn.safeParse(says);
     if (image.success)
       return {

@@ -36,7 +36,7 @@ const openApi = z.object({
 });
 type Described = z.output<typeof operation>;
 
-export type Risk = 'money' | 'loss';
+export type Risk = NonNullable<Described['x-tidewheel-risk']>;
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** As `tools/list` shows it. */

@@ -25,14 +25,14 @@ export function marked(text: string): string {
 }
 
 /** JSON in which long lists and texts are cut in the middle until all of it is short enough. */
-export function bounded(value: unknown): string {
-  if (typeof value === 'string') return shortText(value, MOST_CHARACTERS);
+export function bounded(value: unknown, most = MOST_CHARACTERS): string {
+  if (typeof value === 'string') return shortText(value, most);
   for (let share = 1; ; share /= 2) {
     const items = Math.max(2, Math.floor(MOST_ITEMS * share));
     const length = Math.max(SHORTEST_TEXT, Math.floor(LONGEST_TEXT * share));
     const text = JSON.stringify(shortened(value, { items, length }), undefined, 1) ?? '';
-    if (text.length <= MOST_CHARACTERS) return text;
-    if (items === 2 && length === SHORTEST_TEXT) return `${text.slice(0, MOST_CHARACTERS)} …`;
+    if (text.length <= most) return text;
+    if (items === 2 && length === SHORTEST_TEXT) return `${text.slice(0, most)} …`;
   }
 }
 
@@ -69,7 +69,8 @@ function shortText(text: string, most: number): string {
 const seen = (text: string): string =>
   printable(text).replace(UNSEEN, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 
-const SECRET_NAME = /secret|token|passw|api_?-?key|access_?-?key|credential|authorization|private_?-?key/i;
+const SECRET_NAME =
+  /secret|token(?!iz)|passw|api_?-?key|access_?-?key|credential|authorization|private_?-?key/i;
 /** Our own documents use these: pages of lists, names of calls, ARNs and names of secrets that lie elsewhere. */
 const OWN_NAMES = ['nextToken', 'clientToken'];
 const NO_SECRET = /^(arn:aws[a-z-]*:|tidewheel\/notify\/|<hidden )/;
@@ -83,7 +84,7 @@ const FORMS: readonly RegExp[] = [
   /()https:\/\/(?:hooks\.slack\.com|discord(?:app)?\.com\/api\/webhooks)\/\S+/g,
   /(:\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g,
   /(\b[Bb]earer )[\w.~+/-]{8,}=*/g,
-  /((?:secret|token|passw(?:or)?d|api_?-?key|access_?-?key|credential|signature)\w*["']?\s*[:=]\s*["']?)(?!<hidden|[\d.,]+(?:[\s"',;)]|$))[^\s"',;&<>(){}]{4,}/gi,
+  /((?:secret|token(?!iz)|passw(?:or)?d|api_?-?key|access_?-?key|credential|signature)\w*["']?\s*[:=]\s*["']?)(?!<hidden|[\d.,]+(?:[\s"',;)]|$))[^\s"',;&<>(){}]{4,}/gi,
 ];
 
 const LEAST_LENGTH = 6;
@@ -110,7 +111,7 @@ export class Secrets {
     this.learn(Object.fromEntries(Object.entries(environment).filter(([name]) => SECRET_NAME.test(name))));
   }
 
-  hideIn(text: string): string {
+  #hideIn(text: string): string {
     let shown = text;
     const longestFirst = [...this.#known].toSorted(([one], [other]) => other.length - one.length);
     for (const [value, name] of longestFirst) shown = shown.replaceAll(value, `<hidden ${name}>`);
@@ -123,13 +124,13 @@ export class Secrets {
     if (typeof value === 'string') {
       if (OWN_NAMES.includes(name)) return value;
       if (SECRET_NAME.test(name) && !NO_SECRET.test(value)) return `<hidden ${name}>`;
-      return this.hideIn(value);
+      return this.#hideIn(value);
     }
     if (Array.isArray(value)) return value.map((each) => this.hide(each, name));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
       Object.entries(value).map(([field, each]) => [
-        this.hideIn(field),
+        this.#hideIn(field),
         name === 'environment' && typeof each === 'string' && !PLAIN.test(each)
           ? `<hidden ${field}>`
           : this.hide(each, field),
@@ -138,15 +139,17 @@ export class Secrets {
   }
 }
 
-const HIDDEN = /<hidden ([\w.-]+)>/g;
+const HIDDEN = /<hidden ?([\w.-]*)>/g;
 
-/** The text with values in place of their names, as the declaration that it replaces has them. */
-export function revealed(text: string, variables: Readonly<Record<string, unknown>>): string {
-  return text.replace(HIDDEN, (whole, name: string) => {
-    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    return typeof value === 'string' ? value : whole;
-  });
-}
+/** The same arguments with values in place of their names, as the declaration that they replace has them. */
+export const revealed = (given: unknown, variables: Readonly<Record<string, unknown>>): unknown =>
+  JSON.parse(JSON.stringify(given), (_, each: unknown) =>
+    typeof each === 'string'
+      ? each.replace(HIDDEN, (whole, name: string) => {
+          const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+          return typeof value === 'string' ? value : whole;
+        })
+      : each,
+  );
 
-export const hiddenNames = (text: string): string[] =>
-  [...text.matchAll(HIDDEN)].map(([, name = '']) => name);
+export const hiddenIn = (given: unknown): readonly string[] => JSON.stringify(given).match(HIDDEN) ?? [];

@@ -125,6 +125,7 @@ async function tell(deps: RoundDeps, run: RunRecord, telling: Telling): Promise<
   if ((await deps.store.readText(mark)) !== undefined) return `${who} knows`;
   const note = (entry: Omit<TimelineEntry, 'at'>) =>
     deps.timeline.add(run.runId, { ...entry, at: deps.clock.now().toISOString() });
+  if (deps.isTimeUp() && !deps.down.has(who)) throw new Error('other targets took the time of this round');
   const delivery = await deliverUnlessDown(deps, telling).catch(async (error: unknown) => {
     deps.down.set(who, error);
     await note(failureOf(telling, { id, who, error }));
@@ -178,7 +179,6 @@ function nameOf({ topic, slack, discord, webhook }: NotifyTarget): string {
 async function deliverUnlessDown(deps: RoundDeps, telling: Telling): Promise<Delivery> {
   const who = nameOf(telling.target);
   if (deps.down.has(who)) throw deps.down.get(who);
-  if (deps.isTimeUp()) throw new Error('other targets took the time of this round');
   return deliver(deps.channels, telling);
 }
 

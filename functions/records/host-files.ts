@@ -13,6 +13,8 @@ const MOST_BYTES_OF = {
   note: 8 * 2 ** 20,
   /** The agent ends a file of series at 16 MiB. */
   series: 32 * 2 ** 20,
+  /** A host writes some 6 MB of points in 28 days. */
+  points: 16e6,
   /** A function holds every sample of two such files. */
   scores: 16 * 2 ** 20,
 } as const;

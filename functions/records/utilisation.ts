@@ -55,7 +55,7 @@ export async function readUtilisation(
 ): Promise<Utilisation> {
   const { read, hostsLeftOut } = chosen(await pointsFiles(store, pipeline, runId));
   const texts = await Promise.all(
-    read.map(async ({ key, of }) => ({ of, text: (await readBounded(store, key, 'series'))?.text ?? '' })),
+    read.map(async ({ key, of }) => ({ of, text: (await readBounded(store, key, 'points'))?.text ?? '' })),
   );
   const measured = texts.flatMap(({ of, text }) => measuredIn(text, of));
   return { points: meansOf(measured, most), hostsLeftOut };

@@ -25,5 +25,7 @@ export function fenceIn({ headers = {} }: Pick<ApiRequest, 'headers'>): Fence | 
   const read = check(FENCE_HEADERS, headers, 'shown');
   if (!read.ok) return refused('the fence is not valid', read.problems);
   const { 'tidewheel-max-usd': most, 'tidewheel-max-usd-since': since } = read.value;
-  return most === undefined ? undefined : { maxUsd: Number(most), since };
+  return most === undefined
+    ? undefined
+    : { maxUsd: Number(most), since: since && new Date(since).toISOString() };
 }

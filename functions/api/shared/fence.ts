@@ -33,7 +33,7 @@ export async function beyondFence(
   if (fence === undefined) return undefined;
   if (bound === undefined)
     return problem(409, `${runId} would have no limits.budgetUsd, and a fence needs one: set it`);
-  if (before !== undefined && bound <= before) return undefined;
+  if (bound <= (before ?? Number.POSITIVE_INFINITY)) return undefined;
   const counted = await countedOf(deps, fence, runId);
   const boundless = counted.filter(({ usd }) => usd === undefined).map((each) => each.runId);
   if (boundless.length > 0)

@@ -82,7 +82,12 @@ async function isDeleted(deps: ExpiryDeps, { run, part, before }: Part, tally: T
     case 'work':
       return areDeleted(deps, await workOf(deps.store, run), { before, tally });
     case 'checkpoints':
-      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { before, tally, run });
+      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], {
+        before,
+        tally,
+        // The model of a run whose evaluation was lost lies among its checkpoints.
+        keep: (key) => run.modelUri?.endsWith(`/${key}`) === true,
+      });
     case 'source':
       if (run.source === undefined) return true;
       if (await mayBePinned(deps, run)) return false;
@@ -132,14 +137,17 @@ async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise
 async function areDeleted(
   { store, isTimeUp }: ExpiryDeps,
   prefixes: readonly string[],
-  { before, tally, run }: { readonly before: Date; readonly tally: Tally; readonly run?: RunRecord },
+  {
+    before,
+    tally,
+    keep,
+  }: { readonly before: Date; readonly tally: Tally; readonly keep?: (key: string) => boolean },
 ): Promise<boolean> {
   let isWhole = true;
   for (const prefix of prefixes)
     for await (const { objects: listed } of listPages(store, prefix)) {
       if (isTimeUp()) return false;
-      // The model of a run whose evaluation was lost lies among its checkpoints.
-      const objects = listed.filter(({ key }) => run?.modelUri?.endsWith(`/${key}`) !== true);
+      const objects = listed.filter(({ key }) => keep?.(key) !== true);
       const old = objects.filter(({ lastModified }) => new Date(lastModified) < before);
       if (old.length < objects.length) isWhole = false;
       const failures = await deleteSome(store, old, tally);

@@ -104,12 +104,12 @@ export async function lostPipelines({
   store,
   clock,
 }: Pick<RegisterDeps, 'pipelines' | 'store' | 'clock'>): Promise<string[]> {
-  const lost: string[] = [];
-  let isThere = false;
+  let isUnreadable = false;
   const tell: Tell = () => {
-    isThere = true;
+    isUnreadable = true;
   };
-  if ((await pipelines.list({ limit: 1, tell })).length > 0 || isThere) return lost;
+  if ((await pipelines.list({ limit: 1, tell })).length > 0 || isUnreadable) return [];
+  const lost: string[] = [];
   const since = clock.now().getTime() - LOST_SECONDS * 1_000;
   for await (const { name, lastModified } of declaredPipelines(store))
     if (lastModified.getTime() < since) lost.push(name);

@@ -31,7 +31,7 @@ interface RunFolder {
   readonly batch: number;
 }
 
-/** Restores the runs that have no record, and the pipeline's own record. Safe to repeat. */
+/** Restores open runs without a record, all ended ones if the oldest has none, and the pipeline's own record. */
 export async function restoreRuns(deps: RestoreRunsDeps, name: string): Promise<PipelineRecord> {
   const known = await deps.pipelines.get(name);
   const folders = await foldersOf(deps.store, name);

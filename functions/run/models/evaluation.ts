@@ -26,7 +26,7 @@ export async function evaluationOf(
   const current = currentOf((await modelsOf(deps, pipeline)).known);
   if (current?.digest === undefined) return { set };
   const { uri, bytes, etag, digest } = current;
-  const key = scoresKey(pipeline, { runId, source, evaluation: { set } }, digest);
+  const key = scoresKey(pipeline, { runId, source, declaration, evaluation: { set } }, digest);
   const isScored = (await objectAt(deps.store, s3Uri(deps.store.bucket, key))) !== undefined;
   const isThere = !isScored && (await objectAt(deps.store, uri))?.etag === etag;
   return { set, ...(isThere && { current: { runId: current.runId, uri, bytes, etag, digest } }) };

@@ -1,4 +1,4 @@
-/** The scores of a run's model: kept beside the run, and compared with those of the model in use. */
+/** Compares the scores of a run's model with those of the model in use. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { FinishedNote } from '@tidewheel/contract/finished.ts';
@@ -136,7 +136,7 @@ async function currentScores(store: ObjectStore, asked: ScoresAsked) {
   return read?.ok === true ? read.scores : new Map<string, never>();
 }
 
-/** Without a rule nothing is decided by it, and people see what the strictest one would say. */
+/** Where promote is a word, the judgement is only shown: by whenBetterBy 0 at 95 %. */
 function ruleOf(promote: Promote | undefined) {
   const { whenBetterBy, notWorseBy, confidence, atLeast }: PromotionRule =
     typeof promote === 'object' ? promote : { confidence: 0.95 };

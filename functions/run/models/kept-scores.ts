@@ -10,11 +10,16 @@ import { readBounded, readNote } from '../../records/host-files.ts';
 import type { Archive } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 
-type Evaluated = Pick<RunRecord, 'runId' | 'source' | 'evaluation'>;
+type Evaluated = Pick<RunRecord, 'runId' | 'source' | 'evaluation' | 'declaration'>;
 
 /** Names the scores of one model on one set by one script. Where one of them is unknown, the run alone has them. */
-export function scoresKey(pipeline: string, { runId, source, evaluation }: Evaluated, model: string): string {
-  const parts = [model, evaluation?.set ?? runId, source ?? runId];
+export function scoresKey(
+  pipeline: string,
+  { runId, source, evaluation, declaration }: Evaluated,
+  model: string,
+): string {
+  const { entryPoint, arguments: words } = declaration?.evaluation ?? {};
+  const parts = [model, evaluation?.set ?? runId, source ?? runId, entryPoint, words];
   return bucketKeys.modelScores(pipeline, hash('sha256', JSON.stringify(parts), 'hex'));
 }
 

@@ -39,7 +39,7 @@ function read(name: string, text: string, origin: 'applied' | 'stored'): Declara
   const misplaced = misplacedProblems(given);
   const value = origin === 'stored' ? heldForClasses(placed(given)) : placed(given);
   const packless = packlessProblems(value).map(asPeopleWrite);
-  const problems = [...plain.numbers, ...idleProblems(given), ...packless];
+  const problems = [...plain.numbers, ...hiddenProblems(text), ...idleProblems(given), ...packless];
   const declaration = checkDeclaration(name, value, [
     ...problems,
     ...(origin === 'applied' ? misplaced : []),
@@ -47,6 +47,12 @@ function read(name: string, text: string, origin: 'applied' | 'stored'): Declara
   return declaration.valid || origin === 'applied'
     ? declaration
     : refuse([...misplaced, ...declaration.problems]);
+}
+
+/** An answer of `tidewheel mcp` hid a value, and the text was stored again. */
+function hiddenProblems(text: string): readonly Problem[] {
+  const [hidden] = /<hidden(?: [\w.-]+)?>/.exec(text) ?? [];
+  return hidden === undefined ? [] : [{ path: '', message: `holds ${hidden}: write the value itself` }];
 }
 
 interface ChangeShape {

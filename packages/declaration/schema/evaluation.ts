@@ -1,7 +1,13 @@
 /** `evaluation`: a script that scores the model of a run, and the model in use, when training has ended. */
 import { isTable } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
-import { argumentsSchema, commandLineProblems, neededChannels, scriptFile } from '../script/arguments.ts';
+import {
+  argumentsSchema,
+  commandLineProblems,
+  neededChannels,
+  scriptFile,
+  sentLength,
+} from '../script/arguments.ts';
 import { MODEL_CHANNEL, shardsChannel } from '../script/placeholders.ts';
 import { SPLITS } from './splits.ts';
 
@@ -138,7 +144,7 @@ function argumentProblems(given: unknown, known: readonly string[]): readonly Ev
   const lacking = neededChannels(line).filter(
     (name) => name !== MODEL_CHANNEL && name !== 'train' && !known.includes(name),
   );
-  const text = JSON.stringify(JSON.stringify(given)).replace(/[^ -~]/g, '\\u0000');
+  const length = sentLength(given);
   const path = ['evaluation', 'arguments'];
   return [
     ...commandLineProblems(line, [...known, MODEL_CHANNEL]).map((problem) => ({
@@ -149,11 +155,11 @@ function argumentProblems(given: unknown, known: readonly string[]): readonly Ev
       path,
       message: `name \${channel:${name}}, which nothing gives: declare packing.split or training.channels`,
     })),
-    ...(text.length > LONGEST_ARGUMENTS
+    ...(length > LONGEST_ARGUMENTS
       ? [
           {
             path,
-            message: `have ${text.length} characters as JSON in ASCII, and the limit is ${LONGEST_ARGUMENTS}: put long values into a file of the source`,
+            message: `have ${length} characters as JSON in ASCII, and the limit is ${LONGEST_ARGUMENTS}: put long values into a file of the source`,
           },
         ]
       : []),

@@ -11,6 +11,7 @@ import {
   environmentProblems,
   environmentSchema,
   scriptFile,
+  sentLength,
   workingDirectorySchema,
 } from '../script/arguments.ts';
 import { checkpointSchema, objectiveSchema, progressSchema } from '../script/checkpoint.ts';
@@ -208,8 +209,7 @@ function automaticProblems({ checkpoint, strategy }: Training) {
 const LONGEST_SCRIPT = 16_000;
 
 function lengthProblems(line: CommandLine, environment: unknown) {
-  const text = JSON.stringify(JSON.stringify({ ...line, environment }));
-  const length = text.replace(/[^ -~]/g, '\\u0000').length;
+  const length = sentLength({ ...line, environment });
   if (length <= LONGEST_SCRIPT) return [];
   const message = `have, with training.command and training.environment, ${length} characters as JSON in ASCII, and the limit is ${LONGEST_SCRIPT}: put long values into a file of the source`;
   return [{ path: ['arguments'], message }];

@@ -10,6 +10,10 @@ import {
   placeholderProblems,
 } from './placeholders.ts';
 
+/** Characters of a value as a hyperparameter carries it: JSON in JSON, in ASCII. */
+export const sentLength = (value: unknown): number =>
+  JSON.stringify(JSON.stringify(value)).replace(/[^ -~]/g, '\\u0000').length;
+
 const LONGEST_ARGUMENT = 4_000;
 const MOST_ARGUMENTS = 200;
 

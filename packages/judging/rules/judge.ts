@@ -203,10 +203,9 @@ function partsOf(
   mode: Mode,
   earlier: ReadonlySet<string>,
 ): Pick<Judgement, 'earlier' | 'fresh'> {
-  const [before, since] = [true, false].map((isEarlier) =>
-    pairs.filter(({ key }) => earlier.has(key) === isEarlier),
-  );
-  if (before === undefined || since === undefined || since.length === 0) return {};
+  const before = pairs.filter(({ key }) => earlier.has(key));
+  const since = pairs.filter(({ key }) => !earlier.has(key));
+  if (since.length === 0) return {};
   return { ...(before.length > 0 && { earlier: partOf(before, mode) }), fresh: partOf(since, mode) };
 }
 

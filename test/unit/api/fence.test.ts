@@ -114,6 +114,14 @@ describe('limits of an open run', () => {
     expect(await call(LIMITS, { ...ofRun, body: { deadlineHours: 9 } })).toMatchObject({ status: 200 });
     expect((await at.runs.get('other-000001'))?.declaration?.limits).toMatchObject({ budgetUsd: 25 });
   });
+
+  it('gets its first budget beside another without', async () => {
+    await opened('other', undefined);
+    await opened('third', undefined);
+    expect(await call(LIMITS, { ...ofRun, maxUsd: '0', body: { budgetUsd: 3 } })).toMatchObject({
+      status: 200,
+    });
+  });
 });
 
 describe('a declaration', () => {

@@ -40,13 +40,14 @@ interface Ended {
   readonly evaluated?: Evaluated | 'lost';
   readonly promote?: Promote;
   readonly script?: string;
+  readonly words?: readonly string[];
 }
 
 async function ended(batch: number, given: Ended) {
-  const { generations = batch, candidate, current, evaluated, script = 'one' } = given;
+  const { generations = batch, candidate, current, evaluated, script = 'one', words = [] } = given;
   const runId = runIdOf(PIPELINE, batch);
   const declaration = declarationOf(PIPELINE, {
-    evaluation: { entryPoint: 'evaluate.py' },
+    evaluation: { entryPoint: 'evaluate.py', arguments: [...words] },
     packing: { split: { train: 0.5, validation: 0.5 } },
     training: { strategy: 'ddp', objective: { metric: 'accuracy', mode: 'max' } },
     promote: given.promote ?? { whenBetterBy: 0 },
@@ -91,6 +92,7 @@ it('samples, script and model are scored together once', async () => {
   expect(same.model).toMatchObject({ state: 'candidate', judged: { pairs: 100 } });
   expect((await ended(3, { generations: 1, script: 'two' })).evaluation?.current).toBeDefined();
   expect((await ended(4, { generations: 2 })).evaluation?.current).toBeDefined();
+  expect((await ended(5, { generations: 1, words: ['--top', '5'] })).evaluation?.current).toBeDefined();
 });
 
 it('without new scores those of its run count', async () => {
