@@ -7,11 +7,16 @@ import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { readProgress } from '../../functions/records/progress.ts';
 import { decisionOf, moneyOf } from '../../functions/run/attempts/money.ts';
 import { watchLimits } from '../../functions/run/attempts/watch-limits.ts';
-import { AT } from '../../test/support/builders/records.ts';
 import { memoryNotifier } from '../../test/support/fakes/notifier.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import { TICK_SECONDS, type Trace } from '../../test/support/market/traces.ts';
-import { type CampaignLook, campaign, GivenUpError, HOUR } from '../placement/decided/decided-campaign.ts';
+import {
+  type CampaignLook,
+  campaign,
+  GivenUpError,
+  HOUR,
+  secondsOf,
+} from '../placement/decided/decided-campaign.ts';
 import { SCORES } from '../placement/decided/play.ts';
 
 /** The shares of the work at which people look. */
@@ -161,7 +166,7 @@ export async function keptCampaign(seed: number, trouble?: Trouble): Promise<Kep
       }),
       onTick: async (look) => {
         if (trouble !== undefined) {
-          if (await isWarned(look)) warnedAt ??= secondsIn(look);
+          if (warnedAt === undefined && (await isWarned(look))) warnedAt = secondsOf(look.clock.now());
           return;
         }
         const share = SHARES[shown.length];
@@ -182,11 +187,9 @@ export async function keptCampaign(seed: number, trouble?: Trouble): Promise<Kep
     seconds,
     usd,
     isLate: seconds > deadlineSeconds,
-    warnedAhead: warnedAt && deadlineSeconds - warnedAt,
+    warnedAhead: warnedAt === undefined ? undefined : deadlineSeconds - warnedAt,
   };
 }
-
-const secondsIn = ({ clock }: CampaignLook): number => (clock.now().getTime() - Date.parse(AT)) / 1_000;
 
 async function isWarned({ stores, store, clock, runId }: CampaignLook): Promise<boolean> {
   await watchLimits({ ...stores, store, clock, notifier: memoryNotifier() }, runId);

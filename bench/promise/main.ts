@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
+import { HOUR } from '../placement/decided/decided-campaign.ts';
 import { type Kept, keptCampaign, TROUBLES, type Trouble } from './campaigns.ts';
 import { type Cell, cellsOf, wilson } from './score.ts';
 
@@ -78,15 +79,13 @@ const SHOWN: ReadonlySet<string> = new Set(['all', 'work: as before']);
 
 const HEAD = `${'slice'.padEnd(20)}${['at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'].map((head) => head.padStart(9)).join('')}`;
 
-const HOUR = 3_600;
-
 async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<string> {
   const late: Kept[] = [];
   for (const seed of seeds) {
     const kept = await keptCampaign(seed, trouble);
     if (kept.isLate) late.push(kept);
   }
-  const share = late.filter(({ warnedAhead = 0 }) => warnedAhead >= HOUR).length / Math.max(1, late.length);
+  const share = late.filter(({ warnedAhead = 0 }) => warnedAhead >= HOUR).length / late.length;
   return `${trouble}: ${late.length} of ${seeds.length} late, ${percent(share)} announced an hour ahead (${between(wilson(share, late.length))})`;
 }
 

@@ -215,11 +215,11 @@ async function launch(world: World): Promise<Attempt | undefined> {
   });
   await stores.attempts.create(record);
   const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
-  const comesAt = world.onDemandAt(secondsOf(requestedAt));
+  const comesAt = spotZone === undefined ? world.onDemandAt(secondsOf(requestedAt)) : 0;
   return { record, requestedAt, doneBefore: job.workDone, spotZone, comesAt, pace: world.pace() };
 }
 
-/** What a tick without capacity does to a Spot attempt: a running one is lost, a waiting one meets the stop rules. */
+/** What a tick without capacity does to an attempt: a running one is lost, a waiting one meets the stop rules. */
 async function starve(world: World, attempt: Attempt): Promise<void> {
   if (attempt.startedAt) return end(world, attempt, 'interrupted');
   const seen = { attempt: attempt.record, job: describe(attempt), now: world.clock.now(), others: [] };
@@ -349,7 +349,7 @@ export async function campaign(
   return { costUsd: nodes * costUsd, billedUsd, finishSeconds, starts, timeline };
 }
 
-const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;
+export const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;
 
 function letterOf(attempt: Attempt | undefined, runs: boolean): string {
   if (attempt === undefined) return '.';

@@ -22,6 +22,8 @@ export const ARCHIVE_BOUNDS: ArchiveBounds = {
   seconds: 780,
 };
 
+export const UNPACKED_KINDS = 'only .zip, .tar, .tar.gz and .tgz are unpacked';
+
 const SEND_THE_FILES = 'unpack it, and send the files with npx tidewheel drop DIR --bundle';
 
 /** By what is wrong. */

@@ -43,7 +43,7 @@ export class MemberNames {
     const refuse = (reason: ConstructorParameters<typeof ArchiveRefusedError>[0], what: string): never => {
       throw new ArchiveRefusedError(reason, `${JSON.stringify(name)} ${what}`);
     };
-    if (key.split('/').length > depth) refuse('name', `lies in more than ${depth} folders`);
+    if (key.split('/').length - 1 > depth) refuse('name', `lies in more than ${depth} folders`);
     if (!isAllowed(key, prefixBytes)) refuse('name', `in it is no name of a file below ${this.#folder}`);
     if (apart.includes(key)) refuse('apart', 'in it is read as an object of its own');
     if (size > LARGEST_MEMBER_BYTES) refuse('tooLarge', `in it has more than ${LARGEST_MEMBER_BYTES} bytes`);

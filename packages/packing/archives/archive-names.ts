@@ -2,8 +2,8 @@
 
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { BlobReader } from '../documents/blob-store.ts';
-import { unpackedKind } from '../documents/member-names.ts';
-import { ARCHIVE_BOUNDS } from './archive-bounds.ts';
+import { isArchive, unpackedKind } from '../documents/member-names.ts';
+import { ARCHIVE_BOUNDS, UNPACKED_KINDS } from './archive-bounds.ts';
 import { ArchiveBytes } from './archive-bytes.ts';
 import { archiveEntries } from './archive-entries.ts';
 import { MemberNames } from './archive-members.ts';
@@ -32,7 +32,8 @@ export async function unpackedFiles(store: BlobReader, files: readonly LocalFile
   for (const file of files) {
     const kind = unpackedKind(file.key);
     if (kind === undefined) {
-      all.push(file);
+      if (isArchive(file.key)) problems.push(`${JSON.stringify(file.key)} is refused: ${UNPACKED_KINDS}`);
+      else all.push(file);
       continue;
     }
     if (kind !== 'zip' && file.size > MOST_READ_BYTES) {

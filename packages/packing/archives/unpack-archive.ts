@@ -9,7 +9,13 @@ import { bundleKeys } from '../arrivals/bundle-place.ts';
 import { isRetractedSince, noteRetraction } from '../arrivals/retractions.ts';
 import { type BlobStore, listPages, UnreadableBlobError } from '../documents/blob-store.ts';
 import { unpackedKind } from '../documents/member-names.ts';
-import { ARCHIVE_BOUNDS, type ArchiveBounds, ArchiveMeter, ArchiveRefusedError } from './archive-bounds.ts';
+import {
+  ARCHIVE_BOUNDS,
+  type ArchiveBounds,
+  ArchiveMeter,
+  ArchiveRefusedError,
+  UNPACKED_KINDS,
+} from './archive-bounds.ts';
 import { ArchiveBytes, ArchiveChangedError } from './archive-bytes.ts';
 import { archiveEntries } from './archive-entries.ts';
 import { ArchiveMembers } from './archive-members.ts';
@@ -143,8 +149,7 @@ async function addAll(
   { members, meter }: { readonly members: ArchiveMembers; readonly meter: ArchiveMeter },
 ): Promise<void> {
   const kind = unpackedKind(archive.key);
-  if (kind === undefined)
-    throw new ArchiveRefusedError('method', 'only .zip, .tar, .tar.gz and .tgz are unpacked');
+  if (kind === undefined) throw new ArchiveRefusedError('method', UNPACKED_KINDS);
   for await (const entry of archiveEntries(new ArchiveBytes(store, archive), kind)) {
     meter.file();
     await members.add(entry);
@@ -166,6 +171,10 @@ async function refuse(
   const end: ArchiveNote = { ...EMPTY, key, etag, state, why };
   const written = await writeNote(store, keys.ended, end, isRetracted ? undefined : 'absent');
   const first = written === 'written' ? end : ((await readArchiveNote(store, keys.ended)) ?? end);
+  // What was wrong with a version before is not said again.
+  for (const one of await archiveNotes(store, pipeline, key))
+    if (one.etag !== etag && one.state === 'archiveRefused')
+      await store.delete(archiveNoteKeys(pipeline, one).ended);
   return finish(store, pipeline, begun ?? end, first);
 }
 

@@ -159,8 +159,8 @@ async function refusedArchives(
 ): Promise<Pick<QualityReport, 'refusedArchives'>> {
   const all: { readonly key: string; readonly why: string }[] = [];
   for (const { key } of archiveRefused)
-    for (const { why } of await archiveNotes(store, pipeline, key))
-      if (why !== undefined) all.push({ key, why });
+    for (const { state, why } of await archiveNotes(store, pipeline, key))
+      if (state === 'archiveRefused' && why !== undefined) all.push({ key, why });
   return all.length === 0 ? {} : { refusedArchives: all };
 }
 

@@ -15,7 +15,7 @@ import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';
 import { spotValue } from './spot-value.ts';
-import { costUsd, safeWorkOf, type WorkEstimate } from './work.ts';
+import { costUsd, safeWorkOf, type WorkEstimate, workOf } from './work.ts';
 
 /** A waiting run looks again once per tick of the policy. */
 export const LOOK_SECONDS = TICK_SECONDS;
@@ -65,7 +65,7 @@ export function cheaperPool(
     ...AHEAD,
     tickSeconds: TICK_SECONDS,
     restartSeconds: work.restartSeconds,
-    workLeft: work.workSeconds,
+    workLeft: workOf(atHand.candidate, work),
     // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
     lasting: lastingShare(pools),
@@ -73,11 +73,11 @@ export function cheaperPool(
   });
   if (span === undefined) return undefined;
   const reliability = reliabilityOf(trustOf(situation.observations));
-  const shortWork = { ...work, workSeconds: span.workSeconds };
-  const secondsLeft = safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds;
+  // Whole ticks of the pool at hand; work is counted at the pace that it was measured at.
+  const shortWork = { ...work, workSeconds: span.workSeconds / atHand.candidate.throughput.factor };
   const shortly = {
     work: shortWork,
-    secondsLeft,
+    secondsLeft: safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds,
     timeUsd,
     onDemandWaits: [],
   };

@@ -80,7 +80,7 @@ function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string
 }
 
 /** The shortest attempt: from its start to the end of a save requested at the first look. */
-const LEAST_ATTEMPT_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;
+const leastAttemptSeconds = (): number => NEXT_LOOK_SECONDS + assumed.saveSeconds;
 
 /** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
 const unbilledUsd = (
@@ -97,7 +97,7 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
   const left = budget - spentUsd;
   const restart =
     (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
-      Math.max(work.restartSeconds, LEAST_ATTEMPT_SECONDS)) /
+      Math.max(work.restartSeconds, leastAttemptSeconds())) /
     3_600;
   // An assumed length of the work is no reason to give up; failing to reach the first progress is.
   const needed =

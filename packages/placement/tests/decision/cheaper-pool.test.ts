@@ -169,6 +169,36 @@ describe('an attempt that runs in a dearer pool', () => {
   });
 });
 
+const anyLook = fc.record({
+  cheap: fc.integer({ min: 1, max: 10 }),
+  steps: fc.integer({ min: 5, max: 95 }),
+  price: evenly(0.1, 0.6),
+});
+const moves = ({ cheap, steps, price }: { cheap: number; steps: number; price: number }, times = 1) => {
+  const view = requested({ cheap }).market;
+  const prices = [spot('g6.xlarge', CHEAP, times * price), spot('g6.xlarge', DEAR, times * 0.6)];
+  const onDemandPrices = [onDemand('g6.xlarge', times * 1.125)];
+  const limits = { ...question().limits, valueOfTimeUsdPerHour: times * 0.02 };
+  const change = { market: { ...view, spotPrices: prices, onDemandPrices }, limits };
+  return look({ cheap, steps, change })?.cause === 'spot';
+};
+
+it('is decided alike in any currency', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(anyLook, (each) => moves(each) === moves(each, 2)),
+    { numRuns: 40 },
+  );
+});
+
+it('needs no better score for a lower price', { timeout: 60_000 }, () => {
+  fc.assert(
+    fc.property(anyLook, evenly(0.5, 1), (each, share) =>
+      moves(each) ? moves({ ...each, price: each.price * share }) : true,
+    ),
+    { numRuns: 40 },
+  );
+});
+
 it('never moves to a pool that `place` would refuse', {
   timeout: 60_000,
 }, () => {

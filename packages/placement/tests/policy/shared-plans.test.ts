@@ -33,7 +33,11 @@ describe('a table that several jobs share', () => {
     fc.assert(
       fc.property(terms, horizon, horizon, (on, one, more) => {
         const job = { ...on, ...one };
-        const wider = { ...job, deadlineSeconds: job.deadlineSeconds + more.deadlineSeconds };
+        const wider = {
+          ...job,
+          workSeconds: Math.min(job.workSeconds, more.workSeconds),
+          deadlineSeconds: job.deadlineSeconds + more.deadlineSeconds,
+        };
         const sharing = plans();
         sharing(wider);
         const [alone, shared] = [plans()(job), sharing(job)];

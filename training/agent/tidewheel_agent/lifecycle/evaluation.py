@@ -25,6 +25,7 @@ from tidewheel_contract.documents import (
 )
 from tidewheel_contract.reading import path_in
 
+from ..checkpoints.kept.generation import sha256_of
 from ..configuration.job import CURRENT_CHANNEL, MODEL_CHANNEL, Job
 from ..configuration.script_document import Evaluation, ScriptDocument
 from ..configuration.script_environment import ScriptFiles
@@ -33,7 +34,7 @@ from ..failure_file import LogTail, describe_signal, failure_text
 from ..files import write_document
 from ..log import log
 from ..series.point import metrics_in
-from ..source.start_model import REMEDY, archive_in, digest_of, place_model
+from ..source.start_model import REMEDY, archive_in, place_model
 from ..supervision.script import Script
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import attempt_of
@@ -72,13 +73,13 @@ def _evaluate(run: HostRun, prepared: Prepared, declared: Evaluation, folder: Pa
     assert checkpoints is not None
     kept = checkpoints / FINISHED_MODEL_FILE.format(attempt=attempt)
     _keep_model(job, folder / "model.tar.gz", kept)
-    note = FinishedNote(bytes=kept.stat().st_size, digest=digest_of(kept), evaluations=[])
+    note = FinishedNote(bytes=kept.stat().st_size, digest=sha256_of(kept), evaluations=[])
     note_file = path_in(checkpoints, FinishedNote, attempt=attempt)
     write_document(note_file, note)
     deadline = time.monotonic() + declared.maximum_seconds
     evaluator = _Evaluator(run, prepared, declared, folder, deadline)
     scores = checkpoints / SCORES_FILE.format(attempt=attempt)
-    candidate = evaluator.run("candidate", kept, note.digest, scores)
+    candidate = evaluator.run("candidate", kept, "unknown", scores)
     write_document(note_file, replace(note, evaluations=[candidate]))
     # One number has no pairs.
     if declared.current_digest is None or candidate.samples == 0:
@@ -107,7 +108,9 @@ def _keep_model(job: Job, packed: Path, kept: Path) -> None:
         for entry in sorted(model.iterdir()):
             archive.add(entry, arcname=entry.name)
     kept.parent.mkdir(exist_ok=True)
-    shutil.move(packed, kept)
+    part = kept.with_suffix(".part")
+    shutil.move(packed, part)
+    part.replace(kept)
 
 
 @dataclass(frozen=True)

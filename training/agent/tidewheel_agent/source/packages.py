@@ -16,6 +16,7 @@ from ..log import log
 
 _FILE = "requirements.txt"
 _BUILT = re.compile(r"^\s*\[(project|build-system|tool\.poetry)\]", re.MULTILINE)
+_FURTHER = re.compile(r"(?:-r|--requirement)[ =]*(?P<file>\S+)")
 _INCLUDE = re.compile(r"(?:-r|-c|--requirement|--constraint)[ =]*(?P<file>\S+)")
 _ITSELF = "the package of the source"
 
@@ -61,16 +62,20 @@ def _requirements(job: Job) -> Path | None:
 
 
 def _of_file(file: Path, source: Path) -> Installation:
-    return Installation(
-        _name(file, source), ("-r", str(file)), packages=len(requirement_lines(file))
-    )
+    return Installation(_name(file, source), ("-r", str(file)), packages=len(_required(file)))
 
 
 def _name(file: Path, source: Path) -> str:
     return file.relative_to(source).as_posix()
 
 
-def requirement_lines(file: Path, *, within: tuple[Path, ...] = ()) -> list[str]:
+def _required(file: Path) -> list[str]:
+    return [line for line in requirement_lines(file, including=_FURTHER) if line[0] != "-"]
+
+
+def requirement_lines(
+    file: Path, *, including: re.Pattern[str] = _INCLUDE, within: tuple[Path, ...] = ()
+) -> list[str]:
     """Those of the files that it includes too, without comments."""
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -78,10 +83,10 @@ def requirement_lines(file: Path, *, within: tuple[Path, ...] = ()) -> list[str]
         return []
     found: list[str] = []
     for line in (re.sub(r"(^|\s)#.*", "", each).strip() for each in lines):
-        include = _INCLUDE.match(line)
+        include = including.match(line)
         included = (file.parent / include["file"]).resolve() if include else file
         if included not in (file, *within):
-            found += requirement_lines(included, within=(file, *within))
+            found += requirement_lines(included, including=including, within=(file, *within))
         found += [line] if line else []
     return found
 

@@ -81,6 +81,8 @@ def install_requirements(
     deadline = time.monotonic() + limit_seconds
 
     def install(each: Installation) -> bool:
+        if stopped():
+            return False
         try:
             return _install(each, pip, limit_seconds, deadline, stopped)
         except (ConfigurationError, PlatformFailureError) as error:

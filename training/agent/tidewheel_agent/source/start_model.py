@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import shutil
 import tarfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from ..checkpoints.checkpoint import find_last_checkpoint
 from ..checkpoints.frameworks import look_before_start
+from ..checkpoints.kept.generation import sha256_of
 from ..configuration.job import MODEL_CHANNEL, Job
 from ..configuration.settings import ConfigurationError
 from ..log import log
@@ -46,7 +46,7 @@ def archive_in(job: Job, channel: str) -> Path:
 def place_model(archive: Path, digest: str, target: Path) -> None:
     """Raises ConfigurationError for an archive of another digest, or one that is no model."""
     try:
-        if digest not in ("unknown", found := digest_of(archive)):
+        if digest != "unknown" and (found := sha256_of(archive)) != digest:
             raise ConfigurationError(
                 f"{archive} has the SHA-256 {found}, and the model on record {digest}: "
                 f"restore that version of the object, or {REMEDY}"
@@ -68,14 +68,6 @@ def _has_checkpoint(job: Job) -> bool:
         log(f"cannot look for checkpoints: {error!r}")
         return False
     return any(not found.files.items() <= given.items() for found in checkpoints.whole)
-
-
-def digest_of(archive: Path) -> str:
-    with archive.open("rb") as file:
-        found = hashlib.sha256()
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
 
 
 def unpack_model(archive: Path, target: Path) -> None:

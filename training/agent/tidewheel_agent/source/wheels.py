@@ -42,7 +42,9 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9._+!-]+")
 _WHEEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\.whl")
 _INDEX = re.compile(r"\s*(-i|-f|--(extra-)?index-url|--find-links|--trusted-host|--\w+-binary)\b")
 _LOCAL = re.compile(
-    r"(-e\b|--editable|(--find-links|-f)[ =]+(?!https?:)|[./~]|file:)|.*@\s*file:", re.IGNORECASE
+    r"(-e\b|--editable|(--find-links|-f)[ =]+(?!https?:)|[./~]|file:)|.*@\s*file:"
+    r"|(?!-|\S*://)\S*(/|\.(whl|zip|tgz|tar\.\w+)(\s|\[|;|$))",
+    re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _REPORTS_SINCE = 23
@@ -136,7 +138,7 @@ def _install_from_index(
         arguments = (*wanted.arguments, "--constraint", str(file))
         if install(replace(wanted, arguments=arguments, may_fail=True)):
             return True
-        log(f"not all versions that an earlier attempt installed of {wanted.name} are available")
+        log(f"the versions that an earlier attempt had of {wanted.name} are not installed")
     return install(wanted)
 
 

@@ -103,7 +103,11 @@ def test_the_key_names_all_that_decides(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["./a", "-e .", "a @ file:///a", "--find-links wheels", "-f=wheels", "/a/b.whl"]
+    "line",
+    [
+        *("./a", "-e .", "a @ file:///a", "--find-links wheels", "-f=wheels", "/a/b.whl"),
+        *("a.whl", "wheels/a-1.0-py3-none-any.whl", "libs/mylib", "a-1.0.tar.gz"),
+    ],
 )
 def test_files_of_the_source_have_no_key(tmp_path: Path, line: str) -> None:
     file = tmp_path / "requirements.txt"
