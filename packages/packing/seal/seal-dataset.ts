@@ -58,7 +58,7 @@ export interface SealResult {
   readonly shards: number;
   readonly samples: number;
   readonly bytes: number;
-  /** Without unchanged, removed and ignored ones. */
+  /** Without unchanged, removed and ignored ones, and without archives whose files are arrivals. */
   readonly rejected: number;
   readonly rejections: Rejections;
   /** Arrivals whose bytes the dataset holds under another ETag. */
@@ -141,10 +141,10 @@ function rejectedOf({
   arrivals,
   rejections,
 }: Manifest): Pick<SealResult, 'rejected' | 'rejections' | 'unchanged' | 'removed' | 'ignored'> {
-  const { unchanged = 0, removed = 0, ignored = 0, ...byReason } = rejections.byReason;
+  const { unchanged = 0, removed = 0, ignored = 0, unpacked = 0, ...byReason } = rejections.byReason;
   const examples = rejections.examples.filter(({ reason }) => byReason[reason] !== undefined);
   return {
-    rejected: arrivals.rejected - unchanged - removed - ignored,
+    rejected: arrivals.rejected - unchanged - removed - ignored - unpacked,
     rejections: {
       byReason,
       examples: examples.slice(0, EXAMPLES_REPORTED).map(({ key, reason }) => ({ key, reason })),
