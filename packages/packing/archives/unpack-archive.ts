@@ -171,7 +171,7 @@ async function refuse(
   const end: ArchiveNote = { ...EMPTY, key, etag, state, why };
   const written = await writeNote(store, keys.ended, end, isRetracted ? undefined : 'absent');
   const first = written === 'written' ? end : ((await readArchiveNote(store, keys.ended)) ?? end);
-  // What was wrong with a version before is not said again.
+  // A fault of an earlier version is not said again.
   for (const one of await archiveNotes(store, pipeline, key))
     if (one.etag !== etag && one.state === 'archiveRefused')
       await store.delete(archiveNoteKeys(pipeline, one).ended);
