@@ -221,7 +221,7 @@ class Session {
       if (!dry.isWell) return dry;
       const code = randomBytes(6).toString('hex');
       this.#shownRuns.set(code, { called, would: dry.says });
-      const remark = `Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}".`;
+      const remark = `Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}". The API may refuse it all the same.`;
       return { isWell: true, says: dry.says, remark };
     }
     const shown = typeof confirm === 'string' ? this.#shownRuns.get(confirm) : undefined;

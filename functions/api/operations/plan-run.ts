@@ -60,7 +60,7 @@ export const planRun = {
           .describe('There are no shards: the number is that of the files.'),
       })
       .describe('All that the run would train on.'),
-    decision: placementDecisionSchema.optional().describe('Absent where there is nothing to train on.'),
+    decision: placementDecisionSchema.optional().describe('Absent where no attempt could start.'),
     training: z
       .object({
         basis: z.enum(['measured', 'declared']).describe('declared: as former runs took.'),

@@ -14,24 +14,28 @@ import { fieldsOf, readableVersion } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
 /** A part of a declaration that holds for this run alone, and what it is a part of. */
-const startBody = z.looseObject({
-  again: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]*-\d{6,}$/, 'name a run such as digits-000041')
-    .optional()
-    .describe(
-      'Train as this run did: its declaration, data and source. Absent: as the pipeline declares now.',
-    ),
-  source: z
-    .enum(['pinned', 'current'])
-    .optional()
-    .describe('With `again`, pinned (the usual): the source of that run; current: as it is now.'),
-  clientToken: z
-    .string()
-    .regex(/^[\w-]{1,64}$/, 'write up to 64 letters, digits, - and _')
-    .optional()
-    .describe('A repeated call with the same token is answered with the same run.'),
-});
+const startBody = z
+  .looseObject({
+    again: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9-]*-\d{6,}$/, 'name a run such as digits-000041')
+      .optional()
+      .describe(
+        'Train as this run did: its declaration, data and source. Absent: as the pipeline declares now.',
+      ),
+    source: z
+      .enum(['pinned', 'current'])
+      .optional()
+      .describe('With `again`, pinned (the usual): the source of that run; current: as it is now.'),
+    clientToken: z
+      .string()
+      .regex(/^[\w-]{1,64}$/, 'write up to 64 letters, digits, - and _')
+      .optional()
+      .describe('A repeated call with the same token is answered with the same run.'),
+  })
+  .describe(
+    'Besides, parts of a declaration for this run alone, such as { "training": { "startFrom": "none" }, "limits": { "budgetUsd": 6 } }. startFrom is none, last, current, a run or an archive (docs/pipeline.md).',
+  );
 
 /**
  * As the pipeline declares, with changes for this run alone, or as an earlier run did. Idempotent by `clientToken`. Without

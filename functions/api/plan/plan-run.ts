@@ -53,7 +53,7 @@ export interface RunPlan {
   readonly packing: PackingPreview & { readonly basis: 'counted' | 'given' };
   /** All that the run would train on. */
   readonly dataset: DatasetSize;
-  /** Absent where there is nothing to train on. */
+  /** Absent where no attempt could start. */
   readonly decision?: PlacementDecision | undefined;
   /** Absent where nothing could train, and where nothing is known of the pace. */
   readonly training?: (Forecast & { readonly finishAt: ReturnType<typeof finishAt> }) | undefined;
@@ -85,8 +85,6 @@ export async function planRun(
   const dataset = datasetAfter(pipeline, typeof before === 'string' ? undefined : before, packing);
   const common = { asOf: at, runId: run.runId, packing, dataset, findings };
   if (refusal !== undefined) return { ...common, notes: [`no attempt could start: ${refusal}`] };
-  if (dataset.shards === 0)
-    return { ...common, notes: ['there is nothing to train on: a run would end as empty'] };
   const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
   const known = { run, declaration: pipeline, attempts: [], now };
   const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
@@ -103,6 +101,7 @@ export async function planRun(
     // It counts from the close of the batch, which comes when the arrivals have settled.
     ...(hours !== undefined && { deadlineAt: later(start.closeAt, hours * 3_600) }),
     notes: [
+      ...(dataset.shards === 0 ? [WITHOUT_DATA] : []),
       ...readingHints(pipeline),
       ...start.notes,
       ...copiesNotes(pipeline, packing),
@@ -112,6 +111,10 @@ export async function planRun(
     ],
   };
 }
+
+/** As `trainAnyway` decides. */
+const WITHOUT_DATA =
+  'nothing is packed: a run that you start trains without a dataset, and any other ends as empty';
 
 const copiesNotes = ({ dataset }: Pipeline, { samples, bytes }: PackingPreview): readonly string[] =>
   dataset?.keep === undefined || samples === 0

@@ -172,10 +172,12 @@ it('pays the On-Demand price where Spot is refused', async () => {
   expect((training?.usd.expected ?? 0) / (training?.onDemandUsd ?? 0)).toBeCloseTo(1, 1);
 });
 
-it('has no decision without anything to train on', async () => {
+it('plans a run that is started without data', async () => {
   const { decision, notes } = await plan();
-  expect(decision).toBeUndefined();
-  expect(notes).toEqual(['there is nothing to train on: a run would end as empty']);
+  expect(decision).toMatchObject({ kind: 'launch' });
+  expect(notes).toContain(
+    'nothing is packed: a run that you start trains without a dataset, and any other ends as empty',
+  );
 });
 
 it('says that a pin is not there', async () => {
