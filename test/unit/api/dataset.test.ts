@@ -1,11 +1,13 @@
 /** What the API shows of datasets, the market, money, and decisions made again. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { storedPart } from '@tidewheel/placement/choose.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { getMoney } from '../../../functions/api/operations/get-money.ts';
 import type { ApiRequest } from '../../../functions/api/shared/answers.ts';
 import { makeReport, type ReportInput } from '../../../functions/run/attempts/make-report.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
+import { market, question, vpc } from '../../support/builders/placement.ts';
 import {
   AT,
   attemptOf,
@@ -19,6 +21,7 @@ import { askDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
+const COMPUTE = { instanceTypes: ['g6.xlarge'], nodes: 2, vpc };
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -205,4 +208,32 @@ it('refuses a what-if of nothing or of damage', async () => {
   await at.runs.update(RUN, { updatedAt: AT, declaration: declarationOf('digits') });
   expect((await ask(route, { parameters })).status).toBe(409);
   expect((await ask(route, { parameters, query: { deadlineHours: '-1' } })).status).toBe(400);
+});
+
+it('foresees other limits by what other runs met', async () => {
+  const declaration = declarationOf('digits', { compute: COMPUTE });
+  await at.runs.create(runOf('digits', 1, { status: 'training', declaration, closedAt: AT }));
+  await at.attempts.create(attemptOf(RUN, 1));
+  const asked = question({ compute: declaration.compute, now: AT, market: market({}) });
+  await at.placements.put(RUN, 1, { ...launchOf(), question: storedPart(asked) });
+  for (const number of [1, 2, 3])
+    await at.poolOutcomes.put({
+      runId: `letters-00000${number}`,
+      attempt: 1,
+      instanceType: 'g6.xlarge',
+      zoneId: 'use1-az1',
+      purchaseOption: 'spot',
+      launcher: 'sagemaker',
+      nodes: 2,
+      end: 'capacityError',
+      requestedAt: AT,
+      endedAt: AT,
+    });
+  const limits = { parameters: { runId: RUN }, body: '{"deadlineHours":30}' };
+  const { body } = await ask('PUT /runs/{runId}/limits', limits);
+  const query = { deadlineHours: '30' };
+  const whatIf = { parameters: { runId: RUN, attempt: '1' }, query };
+  const foreseen = await ask('GET /runs/{runId}/what-if/{attempt}', whatIf);
+  expect(foreseen.body).toMatchObject({ changed: Reflect.get(Object(body), 'placement') as object });
+  expect(JSON.stringify(body)).toContain('without capacity');
 });
