@@ -15,9 +15,12 @@ const attemptSchema = z.object({
   costUsd: usd,
 });
 
+/** Format of a report. */
+export const REPORT_VERSION = 1;
+
 /** Part of a report (functions/run/attempts/make-report.ts). */
 const endedSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(REPORT_VERSION),
   status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
   failure: z.string().optional(),
   modelUri: z.string().optional(),

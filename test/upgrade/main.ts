@@ -1,44 +1,39 @@
 /**
- * `npm run test:upgrade [-- --from 0.1.0]`: a region of that release with runs in several states is stopped, and continues
- * as one of this release; another is deployed into while it runs. All runs must end as they do in a region that was always of this release.
+ * `npm run test:upgrade`: a region of an earlier release with runs in several states is stopped, and continues as one of
+ * this release; another is deployed into while it runs. All runs must end as they do in a region that was always of this
+ * release. `--from this` goes up to a made release that has raised every version, down, and up again.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { type Outcomes, play, WAYS } from './play.ts';
+import { cloneOf, nextRelease, ROOT } from './clones.ts';
+import { NAMES, type Outcomes, play, WAYS } from './play.ts';
 
-const ROOT = path.join(import.meta.dirname, '../..');
 const USAGE = `npm run test:upgrade [-- OPTIONS]
-  --from RELEASE   of releases.json (the newest)
+  --from RELEASE   of releases.json (the newest), or this: up to a made release, down, and up again
   --by WAY         restart or deployment (default: each)
-  --clone FOLDER   a clone of that release that is set up (default: one is made below .tidewheel/releases)`;
+  --pipelines A,B  some of them (all)`;
 
 const releases = z
   .record(z.string(), z.string())
   .parse(JSON.parse(readFileSync(path.join(ROOT, 'releases.json'), 'utf8')));
-const KNOWN = Object.keys(releases);
+const KNOWN = [...Object.keys(releases), 'this'];
+const SOME = `write some of ${NAMES.join(',')}`;
 
 const schema = z.object({
   from: z
     .string()
     .refine((name) => KNOWN.includes(name), `write one of ${KNOWN.join(', ')}`)
-    .default(KNOWN.at(-1) ?? ''),
+    .default(KNOWN.at(-2) ?? ''),
   by: z.enum(WAYS, `write ${WAYS.join(' or ')}`).optional(),
-  clone: z.string().optional(),
+  pipelines: z
+    .string()
+    .default(NAMES.join(','))
+    .transform((text) => text.split(','))
+    .refine((names) => names.every((name) => NAMES.includes(name)), SOME),
 });
-
-/** Set up as its own `npm run setup` does it, once. */
-function cloneOf(release: string): string {
-  const folder = path.join(ROOT, '.tidewheel/releases', release);
-  const run = (cwd: string, command: string, ...args: readonly string[]) =>
-    execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (!existsSync(folder)) run(ROOT, 'git', 'worktree', 'add', '--detach', folder, releases[release] ?? '');
-  run(folder, process.execPath, 'cli/bootstrap.mjs', 'setup');
-  return folder;
-}
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -54,16 +49,18 @@ function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
-    options: { from: { type: 'string' }, by: { type: 'string' }, clone: { type: 'string' } },
+    options: { from: { type: 'string' }, by: { type: 'string' }, pipelines: { type: 'string' } },
     schema,
   });
-  const before = values.clone ?? cloneOf(values.from);
+  const { from, pipelines: names } = values;
+  const [before, after] =
+    from === 'this' ? bothWays(nextRelease()) : [cloneOf(from, releases[from] ?? ''), [ROOT]];
   print('undisturbed');
-  const undisturbed = await play({ before: ROOT, after: undefined, log: print });
+  const undisturbed = await play({ before: ROOT, after: [], by: 'restart', names, log: print });
   let isSame = true;
   for (const by of values.by === undefined ? WAYS : [values.by]) {
-    print(`from ${values.from} to this release, by ${by}`);
-    const upgraded = await play({ before, after: { clone: ROOT, by }, log: print });
+    print(`from ${from} by ${by}`);
+    const upgraded = await play({ before, after, by, names, log: print });
     const found = differences(undisturbed, upgraded);
     for (const difference of found) print(`✗ ${difference}`);
     if (found.length === 0)
@@ -72,5 +69,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   return isSame ? 0 : 1;
 }
+
+const bothWays = (next: string): [string, string[]] => [ROOT, [next, ROOT, next]];
 
 await runCommand(USAGE, main);

@@ -1,23 +1,25 @@
 /** Pipelines in several states of their runs, in a region that may continue as one of another release. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EC2Client } from '@aws-sdk/client-ec2';
+import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { localClients } from '@tidewheel/emulators/region/clients.ts';
+import { localClients, STACK_NAME } from '@tidewheel/emulators/region/clients.ts';
 import { deploy } from '@tidewheel/emulators/region/deploy.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
+import { zonesOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
 import { PYTHON } from '../support/region.ts';
 
 /** What each pipeline is at when the release changes; `passing`: at any state between its drop and its training. */
-type State = 'ended' | 'failed' | 'stopped' | 'training' | 'packing' | 'settling' | 'passing';
+type State = 'ended' | 'failed' | 'stopped' | 'training' | 'waiting' | 'packing' | 'settling' | 'passing';
 
 interface Pipeline {
   readonly state: State;
@@ -27,6 +29,8 @@ interface Pipeline {
   readonly extension: string;
   readonly folders?: readonly [string, string];
   readonly launcher?: 'ec2';
+  /** In the zone that has one Spot instance of each type: whoever comes second waits for capacity. */
+  readonly isScarce?: true;
 }
 
 const text = (state: State, packing: object, files = 24): Pipeline => ({
@@ -51,7 +55,8 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
     ...text('ended', { format: 'records', records: { kind: 'recordio' }, label: 'none' }),
     extension: '.rec',
   },
-  hosts: { ...text('training', {}), launcher: 'ec2' },
+  hosts: { ...text('training', {}), launcher: 'ec2', isScarce: true },
+  waits: { ...text('waiting', {}), launcher: 'ec2', isScarce: true },
   ended: { ...text('ended', {}), launcher: 'ec2' },
   ...Object.fromEntries(
     Array.from({ length: 5 }, (_, index) => [
@@ -63,46 +68,66 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
   settles: text('settling', {}),
 };
 
+export const NAMES = Object.keys(PIPELINES);
+
 export type Outcomes = Readonly<Record<string, unknown>>;
 
 /** How another release comes in: in place of the one that was stopped, or into the running region, as `osls deploy` does. */
 export const WAYS = ['restart', 'deployment'] as const;
 
 interface Play {
-  /** Clones: the release that the region begins with, and the one that continues it; undefined for none. */
+  /** Clones: the release that the region begins with, and those that continue it, one after the other. */
   readonly before: string;
-  readonly after: { readonly clone: string; readonly by: (typeof WAYS)[number] } | undefined;
+  readonly after: readonly string[];
+  readonly by: (typeof WAYS)[number];
+  /** Of the pipelines. */
+  readonly names: readonly string[];
   readonly log: (line: string) => void;
 }
 
-export async function play({ before, after, log }: Play): Promise<Outcomes> {
+export async function play({ before, after, by, names, log }: Play): Promise<Outcomes> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
   // A package takes minutes, in which the runs would end.
-  if (after !== undefined) await packaged(after.clone);
+  for (const clone of new Set(after)) await packaged(clone);
   let region = await startRegion(before, state);
+  // What is held goes on at a sweep, which comes once an hour.
+  const sweeping = setInterval(() => void region.sweep().catch(() => undefined), SWEEP_MILLISECONDS);
   try {
-    await prepare(region, log);
-    if (after !== undefined) {
-      region = await changed(region, after, state);
-      log('  the other release is there');
+    await prepare(region, names, log);
+    const isEnded = (name: string): boolean => PIPELINES[name]?.state === 'ended';
+    for (const [index, clone] of after.entries()) {
+      region = await changed(region, { clone, by, state });
+      log(`  release ${index + 2} is there`);
+      if (index === after.length - 1) break;
+      // A run that begins with one release meets the next.
+      if (index === 0) for (const name of names.filter(isEnded)) await dropAgain(region, name);
+      await sleep(MEETING_MILLISECONDS);
+      await logStates(region, names, log);
     }
-    for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 1), log);
-    for (const [name, { state }] of Object.entries(PIPELINES)) {
-      await drop(region, name, { from: 900, files: 6 });
-      if (state === 'ended') await drop(region, name, { from: 0, files: 3, word: 'corrected' });
-    }
-    for (const name of Object.keys(PIPELINES)) await ended(region, runIdOf(name, 2), log);
-    return await outcomesOf(region, after?.by);
+    for (const name of names) await ended(region, runIdOf(name, 1), log);
+    const waits = (name: string): boolean => PIPELINES[name]?.state === 'waiting';
+    const isDropped = (name: string): boolean => waits(name) || (after.length > 1 && isEnded(name));
+    for (const name of names.filter((each) => !isDropped(each))) await dropAgain(region, name);
+    for (const name of names.filter((each) => !waits(each))) await ended(region, runIdOf(name, 2), log);
+    return await outcomesOf(region, names);
   } finally {
+    clearInterval(sweeping);
     await region.stop();
     await rm(state, { recursive: true, force: true });
   }
 }
 
+const SWEEP_MILLISECONDS = 60_000;
+const MEETING_MILLISECONDS = 60_000;
+
+async function dropAgain(region: RunningRegion, name: string): Promise<void> {
+  await drop(region, name, { from: 900, files: 6 });
+  if (PIPELINES[name]?.state === 'ended') await drop(region, name, { from: 0, files: 3, word: 'corrected' });
+}
+
 async function changed(
   region: RunningRegion,
-  { clone, by }: NonNullable<Play['after']>,
-  state: string,
+  { clone, by, state }: { readonly clone: string; readonly by: Play['by']; readonly state: string },
 ): Promise<RunningRegion> {
   if (by === 'deployment') {
     await region.deploy(clone);
@@ -112,14 +137,12 @@ async function changed(
   return startRegion(clone, state);
 }
 
-async function outcomesOf(region: RunningRegion, by: (typeof WAYS)[number] | undefined): Promise<Outcomes> {
+async function outcomesOf(region: RunningRegion, names: readonly string[]): Promise<Outcomes> {
   const outcomes: Record<string, unknown> = {};
-  for (const [name, { launcher }] of Object.entries(PIPELINES)) {
+  for (const name of names) {
     const { runs, generations } = await outcomeOf(region, name);
     Object.assign(outcomes, { [`${name}, first run`]: runs[0], [`${name}, dataset`]: generations });
-    // A local EC2 reads the start script of its own release alone: new hosts do not start in an older region.
-    const isComparable = launcher === undefined || by !== 'deployment';
-    if (isComparable) outcomes[`${name}, second run`] = runs[1];
+    if (PIPELINES[name]?.state !== 'waiting') outcomes[`${name}, second run`] = runs[1];
   }
   return outcomes;
 }
@@ -150,13 +173,23 @@ interface RunningRegion {
   readonly s3: S3Client;
   readonly ec2: EC2Client;
   readonly call: (method: string, path: string, body?: string) => Promise<{ status: number; body: unknown }>;
+  /** The hourly look of `reconcile`, now. */
+  readonly sweep: () => Promise<void>;
   /** Deploys a clone into the region that runs. */
   readonly deploy: (clone: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 async function startRegion(clone: string, state: string): Promise<RunningRegion> {
-  const args = ['cli/start.ts', '--no-demo', '--json', '--market', 'calm', '--state', state];
+  const market = await mkdtemp(path.join(tmpdir(), 'tidewheel-market-'));
+  for (const { zoneId } of zonesOf('us-east-1')) {
+    const data = [zoneId === SCARCE_ZONE ? 1 : PLENTY];
+    await writeFile(
+      path.join(market, `${zoneId}.json`),
+      JSON.stringify({ metadata: { gap_seconds: 3_600 }, data }),
+    );
+  }
+  const args = ['cli/start.ts', '--no-demo', '--json', '--market', `trace:${market}`, '--state', state];
   const child = spawn(process.execPath, args, {
     cwd: clone,
     env: { ...process.env, TIDEWHEEL_PYTHON: PYTHON },
@@ -186,6 +219,10 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
       );
       return { status: reply.status, body: await reply.json() };
     },
+    sweep: async () => {
+      const Payload = JSON.stringify({ sweep: true });
+      await clients.lambda.send(new InvokeCommand({ FunctionName: `${STACK_NAME}-reconcile`, Payload }));
+    },
     deploy: async (projectFolder) => {
       await deploy({
         projectFolder,
@@ -196,9 +233,11 @@ async function startRegion(clone: string, state: string): Promise<RunningRegion>
       });
     },
     stop: async () => {
-      if (child.exitCode !== null) return;
-      child.kill('SIGINT');
-      await once(child, 'close');
+      if (child.exitCode === null) {
+        child.kill('SIGINT');
+        await once(child, 'close');
+      }
+      await rm(market, { recursive: true, force: true });
     },
   };
 }
@@ -250,11 +289,12 @@ function contentOf(extension: string, text: string): Buffer {
   return frame;
 }
 
-async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
+async function prepare(region: RunningRegion, names: readonly string[], log: Play['log']): Promise<void> {
   const counts = await readFile(path.join(import.meta.dirname, '../../bench/campaign/train.py'));
   const vpc = await defaultVpc(region.ec2);
+  const scarce = { ...vpc, subnets: vpc.subnets.filter(({ zoneId }) => zoneId === SCARCE_ZONE) };
   const declare = async (name: string) => {
-    const { state, packing, launcher } = PIPELINES[name] ?? {};
+    const { state, packing, launcher, isScarce } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
     await put(region, `${bucketKeys.source(name)}train.py`, source);
     const steps = state === 'training' || state === 'stopped' ? 120 : 3;
@@ -263,15 +303,19 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
       packing,
       training: { strategy: 'single', hyperparameters: { steps, start_seconds: 1, save_seconds: 5 } },
-      compute: { instanceTypes: ['g5.xlarge'], ...(launcher && { launcher, ec2: { image: IMAGE }, vpc }) },
+      compute: {
+        instanceTypes: [isScarce ? 'g4dn.xlarge' : 'g5.xlarge'],
+        ...(launcher && { launcher, ec2: { image: IMAGE }, vpc: isScarce ? scarce : vpc }),
+        ...(isScarce && { purchaseOption: 'spot' }),
+      },
     };
     // As 0.1.0 writes it. This release says where fields have moved to a person who puts it again.
     await put(region, bucketKeys.pipeline(name), JSON.stringify(declaration));
     await declared(region, name);
   };
   const of = (...states: readonly State[]) =>
-    Object.entries(PIPELINES).filter(([, { state }]) => states.includes(state));
-  for (const name of Object.keys(PIPELINES)) await declare(name);
+    Object.entries(PIPELINES).filter(([name, { state }]) => names.includes(name) && states.includes(state));
+  for (const name of names) await declare(name);
   for (const [name, { files }] of of('ended', 'failed')) await drop(region, name, { from: 0, files });
   for (const [name] of of('ended', 'failed')) await ended(region, runIdOf(name, 1), log);
   for (const [name, { files }] of of('stopped', 'training')) await drop(region, name, { from: 0, files });
@@ -281,25 +325,49 @@ async function prepare(region: RunningRegion, log: Play['log']): Promise<void> {
     await ended(region, runIdOf(name, 1), log);
   }
   for (const [name] of of('training')) await reached(region, runIdOf(name, 1), ['training']);
+  for (const [name, { files }] of of('waiting')) {
+    await drop(region, name, { from: 0, files });
+    await until(`${name} did not wait for capacity`, () => isWaiting(region, runIdOf(name, 1)));
+  }
   for (const [name, { files }] of of('packing', 'settling')) await drop(region, name, { from: 0, files });
   for (const [name] of of('packing')) await reached(region, runIdOf(name, 1), ['packing', 'placing']);
   for (const [name, { files }] of of('passing'))
     await drop(region, name, { from: 0, files }).then(() => sleep(1_500));
-  for (const name of Object.keys(PIPELINES)) log(`  ${name}: ${await statusOf(region, runIdOf(name, 1))}`);
+  await logStates(region, names, log);
+}
+
+async function logStates(region: RunningRegion, names: readonly string[], log: Play['log']): Promise<void> {
+  const states = names.map(async (name) => `${name}: ${await statusOf(region, runIdOf(name, 1))}`);
+  log(`  ${(await Promise.all(states)).join(', ')}`);
 }
 
 const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown().optional() });
 
-async function declared(region: RunningRegion, name: string): Promise<void> {
-  const until = Date.now() + LIMIT_MILLISECONDS;
-  for (; Date.now() < until; await sleep(500)) {
+const declared = (region: RunningRegion, name: string): Promise<true> =>
+  until(`${name} was not taken`, async () => {
     const { body } = await region.call('GET', `/pipelines/${name}`);
     const { valid, problems } = recordSchema.parse(body);
-    if (valid === true) return;
     // A new record is not valid until its declaration was read.
-    if (problems !== undefined) throw new Error(`${name} was refused: ${JSON.stringify(problems)}`);
+    if (valid !== true && problems !== undefined)
+      throw new Error(`${name} was refused: ${JSON.stringify(problems)}`);
+    return valid === true || undefined;
+  });
+
+const placementsSchema = z.object({ placements: z.array(z.object({ kind: z.string() })) });
+
+async function isWaiting(region: RunningRegion, runId: string): Promise<true | undefined> {
+  const { body } = await region.call('GET', `/runs/${runId}/placements`);
+  return placementsSchema.safeParse(body).data?.placements.at(-1)?.kind === 'wait' || undefined;
+}
+
+/** @throws Error with `otherwise` where it is undefined for too long */
+async function until<T>(otherwise: string, look: () => Promise<T | undefined>): Promise<T> {
+  const end = Date.now() + LIMIT_MILLISECONDS;
+  for (; Date.now() < end; await sleep(500)) {
+    const found = await look();
+    if (found !== undefined) return found;
   }
-  throw new Error(`${name} was not taken`);
+  throw new Error(otherwise);
 }
 
 const runSchema = z.object({ run: z.object({ status: z.string() }) });
@@ -315,16 +383,16 @@ const UPLOADS = 16;
 /** No such image exists: local hosts run on this machine's own Python. */
 const IMAGE = 'ami-00000000000000000';
 
-const LIMIT_MILLISECONDS = 900_000;
+/** A run that waits for capacity looks every ten minutes. */
+const LIMIT_MILLISECONDS = 1_800_000;
+const SCARCE_ZONE = 'use1-az1';
+const PLENTY = 1_000;
 
-async function reached(region: RunningRegion, runId: string, wanted: readonly string[]): Promise<string> {
-  const until = Date.now() + LIMIT_MILLISECONDS;
-  for (let status: string | undefined; Date.now() < until; await sleep(500)) {
-    status = await statusOf(region, runId).catch(() => undefined);
-    if (status !== undefined && [...wanted, ...ENDED].includes(status)) return status;
-  }
-  throw new Error(`${runId} did not become ${wanted.join(' or ')}`);
-}
+const reached = (region: RunningRegion, runId: string, wanted: readonly string[]): Promise<string> =>
+  until(`${runId} did not become ${wanted.join(' or ')}`, async () => {
+    const status = await statusOf(region, runId).catch(() => undefined);
+    return status !== undefined && [...wanted, ...ENDED].includes(status) ? status : undefined;
+  });
 
 async function ended(region: RunningRegion, runId: string, log: Play['log']): Promise<void> {
   log(`  ${runId}: ${await reached(region, runId, [])}`);

@@ -19,7 +19,7 @@ import {
   savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { readReportAs } from '../../records/ended.ts';
+import { REPORT_VERSION, readReportAs } from '../../records/ended.ts';
 import { archiveSchema } from '../../records/models.ts';
 import { advanced } from '../../records/progress.ts';
 import {
@@ -122,9 +122,6 @@ export const ownership = {
 };
 
 const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
-
-/** Format of the report. */
-const REPORT_VERSION = 1;
 
 export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),

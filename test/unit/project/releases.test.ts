@@ -5,6 +5,7 @@ import path from 'node:path';
 import { RELEASE } from '@tidewheel/kit/stored.ts';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
+import { RAISES_VERSIONS } from '../../upgrade/clones.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 const json = (file: string): unknown => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8'));
@@ -22,6 +23,13 @@ it('has a chapter of the changelog, the newest first', () => {
 
 it('says its name in what it stores', () => {
   expect(RELEASE).toBe(version);
+});
+
+it('has places where the next one raises versions', () => {
+  const without = RAISES_VERSIONS.filter(
+    ({ file, from }) => !readFileSync(path.join(ROOT, file), 'utf8').includes(from),
+  );
+  expect(without).toEqual([]);
 });
 
 const git = (...args: string[]): string =>
