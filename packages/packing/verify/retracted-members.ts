@@ -6,12 +6,13 @@
 import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
+import { keysRetracted, type Retraction, readRetractions } from '../arrivals/retractions.ts';
 import type { BlobStore } from '../documents/blob-store.ts';
 import { DocumentError, type MemberLine } from '../documents/documents.ts';
 import type { Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
-import { blobVersions, newestVersion } from '../documents/versions.ts';
+import { blobVersions, type DatasetVersion, newestVersion } from '../documents/versions.ts';
 import { DIGEST, kindOfSum, type Retracted, sumOfSource, sumsOfPieces } from '../formats/retracted-bytes.ts';
 
 /** A member that has a retracted object's bytes. */
@@ -45,7 +46,8 @@ interface Held {
 /** All that was retracted from a pipeline's dataset. */
 export class RetractedObjects {
   readonly #store: BlobStore;
-  readonly #replaced: ReadonlySet<string>;
+  readonly #version: DatasetVersion | undefined;
+  readonly #noted: readonly Retraction[];
   readonly #byKey: ReadonlyMap<string, readonly Retracted[]>;
   readonly #bySum = new Map<string, RetractedMember['retracted']>();
   /** Objects: a key may have been retracted with several bytes. */
@@ -55,9 +57,10 @@ export class RetractedObjects {
   /** Lists that may hold more retractions. */
   readonly unread: readonly string[];
 
-  constructor(store: BlobStore, found: Found, replaced: ReadonlySet<string>) {
+  constructor(store: BlobStore, found: Found, version: DatasetVersion | undefined) {
     this.#store = store;
-    this.#replaced = replaced;
+    this.#version = version;
+    this.#noted = found.noted;
     this.#byKey = found.byKey;
     this.unread = found.unread;
     const all = [...found.byKey].flatMap(([key, some]) => some.map((one) => ({ key, ...one })));
@@ -71,15 +74,23 @@ export class RetractedObjects {
     return new GenerationCheck(this.#store, manifest, {
       byKey: this.#byKey,
       bySum: this.#bySum,
-      isReplaced: this.#replaced.has(manifest.generation),
+      isReplaced: this.#version?.replaced.includes(manifest.generation) === true,
+      // One that waits enters the dataset by a compaction, which leaves them out.
+      since: this.#version?.generations.includes(manifest.generation)
+        ? keysRetracted(this.#noted, manifest.retractions)
+        : NO_KEYS,
     });
   }
 }
+
+const NO_KEYS: ReadonlySet<string> = new Set();
 
 interface Looked {
   readonly byKey: ReadonlyMap<string, readonly Retracted[]>;
   readonly bySum: ReadonlyMap<string, RetractedMember['retracted']>;
   readonly isReplaced: boolean;
+  /** Keys that were retracted after the generation was planned. */
+  readonly since: ReadonlySet<string>;
 }
 
 /** A label that a format converted has no digest. */
@@ -96,6 +107,7 @@ export class GenerationCheck {
   readonly #looked: Looked;
   readonly #same: RetractedMember[] = [];
   readonly #others: RetractedMember[] = [];
+  readonly #late = new Set<string>();
   /** Of a retracted key, and without a sum that could be compared. */
   readonly #open: Held[] = [];
 
@@ -108,7 +120,9 @@ export class GenerationCheck {
   /** Copies too: a copy may lie where its sample does not. */
   add(shard: Held['shard'], line: MemberLine): void {
     const { key, etag = '' } = line;
-    if (key === undefined || this.#looked.byKey.size === 0) return;
+    if (key === undefined) return;
+    if (this.#looked.since.has(key)) this.#late.add(key);
+    if (this.#looked.byKey.size === 0) return;
     const retracted = this.#looked.byKey.get(key) ?? [];
     const sum = knownSum(sumOfSource(line));
     const found = retracted.find(
@@ -143,7 +157,8 @@ export class GenerationCheck {
     }
     const [same, others] = [this.#same, this.#others];
     if (this.#looked.isReplaced) return { ...NOTHING, replaced: same };
-    return { ...NOTHING, problems: same.map((one) => this.#problem(one)), others, unknown };
+    const problems = [...same.map((one) => this.#problem(one)), ...this.#lateProblems()];
+    return { ...NOTHING, problems, others, unknown };
   }
 
   async #read({ shard, line }: Held): Promise<Retracted | 'unknown' | undefined> {
@@ -160,6 +175,16 @@ export class GenerationCheck {
     return retracted.find(({ sum }) => sum !== undefined && sums.includes(sum));
   }
 
+  /** What its compaction has left out until now, or never will. */
+  #lateProblems(): string[] {
+    const { pipeline, generation } = this.#manifest;
+    return Array.from(
+      this.#late,
+      (key) =>
+        `${generation} holds ${quoted(belowIncoming(pipeline, key))}, which was retracted since it was planned: run tidewheel data compact s3://${this.#store.bucket}/${pipeline}`,
+    );
+  }
+
   #problem({ key, shard, retracted }: RetractedMember): string {
     const { pipeline, generation } = this.#manifest;
     const below = quoted(belowIncoming(pipeline, key));
@@ -169,6 +194,7 @@ export class GenerationCheck {
 }
 
 interface Found {
+  readonly noted: readonly Retraction[];
   readonly byKey: ReadonlyMap<string, readonly Retracted[]>;
   readonly unread: readonly string[];
 }
@@ -190,7 +216,8 @@ export async function retractedObjects(
       unread.push(error.message);
     }
   await addSums(byKey, store, manifests);
-  return new RetractedObjects(store, { byKey, unread }, new Set(newest?.replaced));
+  const noted = await readRetractions(store, pipeline);
+  return new RetractedObjects(store, { noted, byKey, unread }, newest);
 }
 
 async function addRetracted(

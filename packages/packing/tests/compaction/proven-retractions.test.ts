@@ -14,6 +14,7 @@ import {
   settings,
 } from '../../../../test/support/builders/packing.ts';
 import { MemoryBlobStore } from '../../../../test/support/fakes/memory-blob-store.ts';
+import { noteRetraction } from '../../arrivals/retractions.ts';
 import { compact } from '../../compaction/compact.ts';
 import { compress, decompress } from '../../documents/compressed-lines.ts';
 import type { Manifest } from '../../documents/manifest.ts';
@@ -121,6 +122,20 @@ describe('bytes that were retracted under another ETag', () => {
     const packing = settings({ format: 'lines', shuffle: false });
     const store = await overtaken(packing, 'large\n'.repeat(2_000), { ...packing, reject: ['notText'] });
     expect((await verified(store)).text).toMatch(HELD);
+  });
+
+  it('are found where only the note says so', async () => {
+    const store = new MemoryBlobStore();
+    put(store, { 'a/1.txt': 'one', 'a/2.txt': 'two' });
+    await packAll(store, tar, runOf(1));
+    await noteRetraction(store, PIPELINE, [`${incoming}a/1.txt`]);
+    const { code, text } = await verified(store);
+    expect(code).toBe(1);
+    expect(text).toContain(
+      'digits-000001 holds "a/1.txt", which was retracted since it was planned: run tidewheel data compact s3://memory/digits',
+    );
+    await compact(store, { pipeline: PIPELINE, packing: tar, after: 'never', onChange: 'replace' });
+    expect((await verified(store)).code).toBe(0);
   });
 
   it('are found of retractions of earlier releases', async () => {
