@@ -84,13 +84,7 @@ export async function reconcile(
     ({ jobName }) => jobName,
     (attempt) => lookAt(deps, attempt),
   );
-  if (options.sweep)
-    await each(
-      Object.entries(deps.launchers),
-      ([name]) => `leftovers of ${name} jobs`,
-      ([, { leftovers }]) => (leftovers === undefined ? Promise.resolve() : release(deps, leftovers)),
-      LONG_SECONDS,
-    );
+  if (options.sweep) await releaseLeftovers(deps, each);
   await each(
     [deps.runs],
     () => 'runs of an earlier release',
@@ -182,9 +176,24 @@ async function isRunOver(
 }
 
 /** Releases the leftovers of ended attempts. Jobs of other installations have no record here. */
-async function release(deps: ReconcileDeps, leftovers: LeftoverPort): Promise<void> {
-  for (const jobName of await leftovers.list())
-    if (await hasEnded(deps, jobName)) await leftovers.release(jobName);
+async function releaseLeftovers(deps: ReconcileDeps, each: Each): Promise<void> {
+  const found: { readonly jobName: string; readonly leftovers: LeftoverPort }[] = [];
+  await each(
+    Object.entries(deps.launchers),
+    ([name]) => `leftovers of ${name} jobs`,
+    async ([, { leftovers }]) => {
+      if (leftovers === undefined) return;
+      for (const jobName of await leftovers.list()) found.push({ jobName, leftovers });
+    },
+    LONG_SECONDS,
+  );
+  await each(
+    found,
+    ({ jobName }) => `leftovers of ${jobName}`,
+    async ({ jobName, leftovers }) => {
+      if (await hasEnded(deps, jobName)) await leftovers.release(jobName);
+    },
+  );
 }
 
 async function hasEnded(deps: ReconcileDeps, jobName: string): Promise<boolean> {

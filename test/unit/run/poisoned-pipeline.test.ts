@@ -64,10 +64,19 @@ async function played(name: string | undefined, poison: Poison) {
     CreationTime: made.clock.now(),
     SecondaryStatusTransitions: [],
   });
+  const released = new Set<string>();
+  const leftovers = {
+    list: () => Promise.resolve(PIPELINES.map((each) => attemptOf(`${each}-000002`, 1).jobName)),
+    release: (jobName: string) => Promise.resolve(void released.add(jobName)),
+  };
   const described = { describe: ({ jobName }: { jobName: string }) => Promise.resolve(completed(jobName)) };
   const launchers: Launchers = {
     ...made.launchers,
-    sagemaker: { ...made.launchers.sagemaker, ...poisoned(described, name, poison) },
+    sagemaker: {
+      ...made.launchers.sagemaker,
+      ...poisoned(described, name, poison),
+      leftovers: poisoned(leftovers, name, poison),
+    },
   };
   const through = <Port extends object>(port: Port): Port => poisoned(port, name, poison);
   const at = {
@@ -104,6 +113,7 @@ async function played(name: string | undefined, poison: Poison) {
   );
   return {
     states,
+    released: [...released].toSorted(),
     failed: {
       failures,
       diagnosed: diagnosed.failures,
@@ -126,6 +136,7 @@ describe.each(['hangs', 'fails'] as const)('a pipeline of fifty that %s', (poiso
     const name = PIPELINES[0];
     const met = await played(name, poison);
     expect(met.states).toEqual(clean.states.slice(1));
+    expect([clean.released.length, met.released]).toEqual([50, clean.released.slice(1)]);
     for (const [what, failures] of Object.entries(met.failed))
       expect(`${what} ${failures.join()}`.replaceAll(name ?? '', '')).not.toMatch(/tide-/);
     expect(met.failed.failures).not.toEqual([]);

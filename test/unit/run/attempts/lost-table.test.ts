@@ -144,6 +144,17 @@ describe('a table that was lost while a run trained', () => {
     expect((await reconcile(at, { sweep: false })).failures).toEqual([]);
   });
 
+  it('does not stop the repair where it cannot be seen', async () => {
+    await close();
+    at.executions.end(`${RUN}-x1`);
+    const list = () => Promise.reject(new Error('DynamoDB is away'));
+    const pass = await reconcile({ ...at, pipelines: { ...at.pipelines, list } }, { sweep: false });
+    expect(pass).toMatchObject({
+      resumed: [RUN],
+      failures: ['lost pipelines are not looked for: DynamoDB is away'],
+    });
+  });
+
   it('continues behind a run that has a report', async () => {
     await close();
     await reportRun(at, RUN, { kind: 'failed', reason: 'tried' });
