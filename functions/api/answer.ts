@@ -30,12 +30,12 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
 }
 
 /** A caller that still has the answer gets no body. */
-function withETag({ route, ifNoneMatch }: ApiRequest, response: ApiResponse): ApiResponse {
+function withETag({ route, headers: asked }: ApiRequest, response: ApiResponse): ApiResponse {
   if (response.status !== 200 || !route.startsWith('GET ')) return response;
   const etag =
     response.headers?.['etag'] ?? `"${hash('sha256', JSON.stringify(response.body), 'base64url')}"`;
   // A proxy that compresses may have marked it as weak. https://www.rfc-editor.org/rfc/rfc9110#section-13.1.2
-  const known = (ifNoneMatch ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
+  const known = (asked?.['if-none-match'] ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''));
   const headers = { ...response.headers, etag, 'cache-control': 'private, no-cache' };
   return known.includes(etag) ? { status: 304, headers, body: null } : { ...response, headers };
 }

@@ -33,7 +33,6 @@ export function requestIn(event: HttpEvent): ApiRequest {
     parameters: event.pathParameters ?? {},
     query: event.queryStringParameters ?? {},
     ...callerIn(event),
-    ifNoneMatch: event.headers?.['if-none-match'],
     headers: event.headers ?? undefined,
     body: event.isBase64Encoded ? Buffer.from(body, 'base64').toString() : body,
   };

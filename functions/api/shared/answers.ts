@@ -15,8 +15,6 @@ export interface ApiRequest {
   readonly caller?: string | undefined;
   /** Of a person's token. Absent: IAM has let the caller pass. */
   readonly claims?: Claims | undefined;
-  /** ETags of answers that the caller still has, as `If-None-Match` gives them. */
-  readonly ifNoneMatch?: string | undefined;
   /** By their names in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }

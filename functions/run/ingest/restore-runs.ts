@@ -143,14 +143,14 @@ function newRecord(
   close: KeptClose,
   isOpen: boolean,
 ): RunRecord {
-  const { trigger, createdAt, closedAt, declaration, request, startedFrom } = close;
+  const { trigger, createdAt, request, ...closed } = ofClose(close);
   const updatedAt = clock.now().toISOString();
-  const common = { ...folder, trigger, execution: 1, createdAt, updatedAt, ...(request && { request }) };
+  const common = { ...folder, trigger, execution: 1, createdAt, updatedAt, request };
   if (isOpen) return { ...common, status: 'settling' };
-  const restored = { ...common, closedAt, declaration, startedFrom, notifiedSince: notifiedSinceOf(close) };
+  const restored = { ...common, ...closed, notifiedSince: notifiedSinceOf(close) };
   return close.retry === undefined
-    ? { ...restored, status: 'packing', ...(request?.source !== undefined && { source: request.source }) }
-    : { ...restored, status: 'placing', retry: close.retry };
+    ? { ...restored, status: 'packing', source: request?.source }
+    : { ...restored, status: 'placing' };
 }
 
 /** An execution that still runs goes on: it finds the run's record again. The names of ended ones are taken. */

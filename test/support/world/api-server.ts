@@ -32,7 +32,6 @@ export async function startApi(at: ApiDeps, caller: string): Promise<ApiServer> 
           address: request.url ?? '',
           body,
           caller,
-          ifNoneMatch: request.headers['if-none-match'],
           headers: headersOf(request.headers),
         }),
       )
@@ -65,7 +64,6 @@ interface Call {
   readonly address: string;
   readonly body: string;
   readonly caller: string;
-  readonly ifNoneMatch: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
