@@ -310,8 +310,12 @@ describe('a number', () => {
   });
 
   it('may be in scientific notation, another base or quotes', () => {
-    const text = 'rate: 1e30, small: 1e-9, a: 0xff, b: 0o755, c: 0x20000000000000, id: "9007199254740993"';
-    expect(withParameters(text)).toMatchObject({ valid: true });
+    const text =
+      'rate: 1e30, small: 1e-9, big: 1e200, a: 0xff, b: 0o755, c: 0x20000000000000, id: "9007199254740993"';
+    expect(withParameters(text)).toMatchObject({
+      valid: true,
+      pipeline: { training: { hyperparameters: { big: { number: '1e200' }, id: '9007199254740993' } } },
+    });
   });
 });
 

@@ -72,10 +72,13 @@ describe('buildTrainingJob', () => {
   });
 
   it('encodes hyperparameters as the SageMaker SDK does', () => {
-    const training = { hyperparameters: { epochs: 3, rate: 0.1, amp: true, tag: 'a "b" é\u2028' } };
+    const training = {
+      hyperparameters: { epochs: 3, rate: 0.1, big: { number: '1e200' }, amp: true, tag: 'a "b" é\u2028' },
+    };
     expect(request(launch({ declaration: declaration({ training }) })).HyperParameters).toMatchObject({
       epochs: '3',
       rate: '0.1',
+      big: '1e200',
       amp: 'true',
       tag: '"a \\"b\\" \\u00e9\\u2028"',
       sagemaker_program: '"train.py"',

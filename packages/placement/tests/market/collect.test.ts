@@ -177,8 +177,14 @@ describe('collect-scores', () => {
     await deps.attempts.create(attemptOf('one-000001', 1, { outcome, status: 'interrupted' }));
     await deps.attempts.create(attemptOf('one-000001', 2));
     deps.clock.advance(900);
+    const since: string[] = [];
+    const recentRuns: typeof deps.recentRuns = (from) => {
+      since.push(from);
+      return deps.recentRuns(from);
+    };
+    await collectScores({ ...deps, recentRuns });
     await collectScores(deps);
-    await collectScores(deps);
+    expect(since).toEqual([secondsAfter(900 - 6 * 3_600)]);
     const met = await deps.poolOutcomes.list('g5', AT);
     expect(met).toMatchObject([
       {
