@@ -3,6 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { problems } from '../../../test/support/builders/compaction.ts';
 import {
   incoming,
   manifestOf,
@@ -165,7 +166,11 @@ describe('a generation of files', () => {
     drop({ 'a.csv': 'one', 'b.csv': 'two' });
     await planAndSeal(1);
     await noteRetraction(store, PIPELINE, [`${incoming}b.csv`]);
+    expect(await problems(store)).toEqual([
+      `${runOf(1)} holds "b.csv", which was retracted since it was planned: run tidewheel run ${PIPELINE}`,
+    ]);
     await planAndSeal(2);
+    expect(await problems(store)).toEqual([]);
     expect(await sealedIn(2)).toEqual([
       ['a.csv', 0],
       ['b.csv', 'retracted'],

@@ -4,6 +4,7 @@
  */
 
 import { belowIncoming } from '@tidewheel/contract/bucket-keys.ts';
+import { isUnpacked } from '@tidewheel/declaration/packing-settings.ts';
 import { quoted } from '@tidewheel/kit/quoted.ts';
 import { contentEtag } from '../arrivals/bundle-place.ts';
 import { keysRetracted, type Retraction, readRetractions } from '../arrivals/retractions.ts';
@@ -121,7 +122,7 @@ export class GenerationCheck {
   add(shard: Held['shard'], line: MemberLine): void {
     const { key, etag = '' } = line;
     if (key === undefined) return;
-    if (this.#looked.since.has(key)) this.#late.add(key);
+    this.addKey(key);
     if (this.#looked.byKey.size === 0) return;
     const retracted = this.#looked.byKey.get(key) ?? [];
     const sum = knownSum(sumOfSource(line));
@@ -133,6 +134,11 @@ export class GenerationCheck {
       this.#open.push({ shard, line });
     // A CRC of another key says too little.
     else if (sum !== undefined && kindOfSum(sum) === DIGEST) this.#noteOther({ shard, line }, sum);
+  }
+
+  /** Of a member, or of a file that is in no shard. */
+  addKey(key: string): void {
+    if (this.#looked.since.has(key)) this.#late.add(key);
   }
 
   #noteOther(held: Held, sum: string): void {
@@ -175,13 +181,16 @@ export class GenerationCheck {
     return retracted.find(({ sum }) => sum !== undefined && sums.includes(sum));
   }
 
-  /** What its compaction has left out until now, or never will. */
+  /** What no compaction or no later run has left out yet. */
   #lateProblems(): string[] {
     const { pipeline, generation } = this.#manifest;
+    const remedy = isUnpacked(this.#manifest)
+      ? `tidewheel run ${pipeline}`
+      : `tidewheel data compact s3://${this.#store.bucket}/${pipeline}`;
     return Array.from(
       this.#late,
       (key) =>
-        `${generation} holds ${quoted(belowIncoming(pipeline, key))}, which was retracted since it was planned: run tidewheel data compact s3://${this.#store.bucket}/${pipeline}`,
+        `${generation} holds ${quoted(belowIncoming(pipeline, key))}, which was retracted since it was planned: run ${remedy}`,
     );
   }
 

@@ -128,6 +128,7 @@ async function verifyFiles(check: Verification): Promise<VerifyReport> {
     if (typeof fate !== 'number') continue;
     check.found.set(arrivalOf(key, etag), 1);
     gone.set(key, etag);
+    check.retracted?.addKey(key);
     check.members += 1;
     check.bytes += size;
   }
@@ -139,7 +140,8 @@ async function verifyFiles(check: Verification): Promise<VerifyReport> {
     if (kept?.has(bucketKeys.keptFile(pipeline, { key, etag })) !== true)
       problems.push(`${quoted(key)} changed or was deleted since the seal, and has no copy: drop it again`);
   const { members, bytes } = check;
-  return { shards: 0, members, bytes, classes: new Map(), problems };
+  const retractions = await check.retracted?.finish();
+  return { shards: 0, members, bytes, classes: new Map(), problems, retractions };
 }
 
 function verifyCounts(check: Verification): void {
