@@ -135,7 +135,8 @@ async function attemptKeys(
   const found: { key: string; attempt: number }[] = [];
   for await (const { key } of store.list(bucketKeys.attemptRecords(pipeline, runId))) {
     const attempt = Number(/(\d+)\.json$/.exec(key)?.[1]);
-    if (attempt > 0) found.push({ key, attempt });
+    // A job may write below any folder called checkpoints: IAM's "*" crosses slashes.
+    if (key === bucketKeys.attemptRecord(pipeline, runId, attempt)) found.push({ key, attempt });
   }
   return found.sort((a, b) => a.attempt - b.attempt);
 }

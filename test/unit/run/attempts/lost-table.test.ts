@@ -96,6 +96,17 @@ describe('a table that was lost while a run trained', () => {
     expect(at.training.jobs.size).toBe(2);
   });
 
+  it('takes no attempt from what its job may write', async () => {
+    await twoAttempts();
+    const folder = bucketKeys.attemptRecords('digits', RUN);
+    const written = await at.store.readText(`${folder}2.json`);
+    const forged = { ...(JSON.parse(written?.text ?? '') as object), attempt: 9, jobName: 'of-another' };
+    at.store.put(`${folder}checkpoints/9.json`, JSON.stringify(forged));
+    at.lose();
+    await reconcile(at, { sweep: true });
+    expect((await at.attempts.list(RUN)).map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+
   it('lets a waiting execution hear of the end', async () => {
     await twoAttempts();
     at.executions.wait(`${RUN}-x1`, 'token-2');
