@@ -10,6 +10,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 _MOST_BYTES = 64 * 1024
 """Of a head, or of what follows a body, with what has come beside it at once."""
 _HEAD_SECONDS = 30
+_MOST_WAITING = 16
+"""Requests that a client sends before it has the answer to the first. uvicorn reads on with each
+answer, however many wait."""
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -31,6 +34,9 @@ class BoundedHttp(HttpToolsProtocol):
             self.send_400_response("The head of the request is too long.")
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _MOST_WAITING:
+            # The parser stops, and uvicorn answers 400 and closes the connection.
+            raise ValueError("too many requests wait for their answers")
         super().on_message_begin()
         self._await_head()
 

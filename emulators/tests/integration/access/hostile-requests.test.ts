@@ -249,6 +249,15 @@ it.each([
   expect((await peakOf(emulator.pid)) - before).toBeLessThan(8 * MEGABYTE);
 });
 
+it('the emulator ends a client that waits for no answer', async () => {
+  const before = await peakOf(emulator.pid);
+  const socket = connect(emulator.port, '127.0.0.1').on('error', () => undefined);
+  socket.resume().write('GET /x HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(100_000));
+  await new Promise((ended) => void socket.on('close', ended));
+  expect((await peakOf(emulator.pid)) - before).toBeLessThan(16 * MEGABYTE);
+  expect((await ask(emulator.url)).status).toBe(403);
+});
+
 describe('what S3 takes in signed chunks', () => {
   const STREAM = 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD';
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
