@@ -47,8 +47,9 @@ describe('a planned sample that is retracted', () => {
     world.put({ 'a/4.jpg': 'four' }, 'another');
     await world.run();
     expect(await world.keys()).not.toContain('a/4.jpg');
-    world.put({ 'a/4.jpg': 'corrected' });
-    await world.run();
+    world.put({ 'a/4.jpg': 'corrected', 'a/4.json': '5' });
+    // As a change it waits for a compaction, and as a new object it does not.
+    expect(await world.run()).toMatchObject({ waiting: onChange === 'keep' ? 0 : 1 });
     expect(await world.keys()).toContain('a/4.jpg');
   });
 
@@ -143,6 +144,14 @@ describe('a retraction', () => {
       'superseded',
     );
     expect(await world.keys()).toEqual(['a/2.jpg', 'a/4.jpg', 'b/3.jpg']);
+  });
+
+  it('asks nothing of a run without shards', async () => {
+    const world = await based();
+    world.put({ 'a/2.jpg': 'two' }, 'another');
+    await packed(world);
+    await world.retract('b/3.jpg');
+    expect(await world.seal()).toMatchObject({ status: 'unchanged', shards: 0, waiting: 0 });
   });
 
   it('that was only noted spares later objects', async () => {
