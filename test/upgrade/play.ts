@@ -140,9 +140,10 @@ async function changed(
 async function outcomesOf(region: RunningRegion, names: readonly string[]): Promise<Outcomes> {
   const outcomes: Record<string, unknown> = {};
   for (const name of names) {
-    const { runs, generations } = await outcomeOf(region, name);
-    Object.assign(outcomes, { [`${name}, first run`]: runs[0], [`${name}, dataset`]: generations });
-    if (PIPELINES[name]?.state !== 'waiting') outcomes[`${name}, second run`] = runs[1];
+    outcomes[`${name}, first run`] = await statusOf(region, runIdOf(name, 1));
+    // Undefined for one that was not dropped into again.
+    outcomes[`${name}, second run`] = await statusOf(region, runIdOf(name, 2));
+    outcomes[`${name}, dataset`] = await generationsOf(region, name);
   }
   return outcomes;
 }
@@ -405,16 +406,8 @@ const manifestSchema = z.object({
   arrivals: z.looseObject({ packed: z.number(), rejected: z.number() }),
 });
 
-/** Its runs' ends, and what is in its dataset. */
-async function outcomeOf(
-  region: RunningRegion,
-  name: string,
-): Promise<{ runs: readonly unknown[]; generations: readonly unknown[] }> {
-  const runs: unknown[] = [];
-  for (const batch of [1, 2]) {
-    const { body } = await region.call('GET', `/runs/${runIdOf(name, batch)}`);
-    runs.push(runSchema.parse(body).run);
-  }
+/** What is in its dataset. */
+async function generationsOf(region: RunningRegion, name: string): Promise<readonly unknown[]> {
   const { Contents = [] } = await region.s3.send(
     new ListObjectsV2Command({ Bucket: region.bucket, Prefix: bucketKeys.dataset(name) }),
   );
@@ -424,5 +417,5 @@ async function outcomeOf(
     const { shards, ...rest } = manifestSchema.parse(JSON.parse((await Body?.transformToString()) ?? ''));
     generations.push({ Key, ...rest, shards: shards.map((shard) => Object.values(shard).join(' ')).sort() });
   }
-  return { runs, generations };
+  return generations;
 }
