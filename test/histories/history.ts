@@ -8,10 +8,12 @@ import { compareKeys } from '@tidewheel/packing/bundles.ts';
 import { type CompactionInput, compact, readCompactionPlan } from '@tidewheel/packing/compact.ts';
 import {
   blobVersions,
+  manifestsOf,
   newestVersion,
   packingKeys,
   parseArrival,
   planSchema,
+  sealedLines,
 } from '@tidewheel/packing/dataset.ts';
 import { deletePacked, pruneGenerations } from '@tidewheel/packing/maintain.ts';
 import { planShards } from '@tidewheel/packing/plan.ts';
@@ -36,18 +38,22 @@ const STEPS = 30;
 /** Between two steps. S3 tells seconds. */
 const STEP_MS = 10_000;
 const MOST_TRIES = 400;
-/** A run writes them behind its plan: shards, members, lists, reports and the manifest. */
-const MOST_WRITES = 14;
+/** Of a run, most of the time: ranges, plan, shards, members, lists, manifest, version, and its compaction. */
+const MOST_WRITES = 24;
 
-/** A retraction that meets a run in progress. */
+/** A retraction or a correction that meets a run in progress. */
 interface Race {
   readonly runId: string;
+  readonly isRetraction: boolean;
   isOver: boolean;
   writes: number;
-  /** The seal had read what was retracted before it. */
-  isSealed?: boolean;
   /** What was retracted. */
   key?: string | undefined;
+  when?: Step['when'];
+  /** The number of retractions after it. */
+  noted?: number;
+  /** What was put. */
+  put?: { readonly key: string; readonly body: string; readonly etag: string };
 }
 
 export interface History {
@@ -84,15 +90,22 @@ export async function historyOf(seed: number): Promise<History> {
   };
 }
 
-/** Keys of the run's planned samples. */
-function plannedKeys(store: MemoryBlobStore, runId: string): string[] {
+/** Undefined until the run has committed it. */
+function planOf(store: MemoryBlobStore, runId: string) {
+  const { planCommit } = packingKeys(PIPELINE, runId);
+  return store.objects.has(planCommit)
+    ? planSchema.parse(JSON.parse(store.body(planCommit).toString()))
+    : undefined;
+}
+
+/** What the run has planned of its arrivals. */
+function plannedLines(store: MemoryBlobStore, runId: string) {
+  const { digest = '', arrivalParts = 0 } = planOf(store, runId) ?? {};
   const keys = packingKeys(PIPELINE, runId);
-  const { digest, arrivalParts } = planSchema.parse(JSON.parse(store.body(keys.planCommit).toString()));
   const parts = Array.from({ length: arrivalParts }, (_, part) =>
     decompress(store.body(keys.planArrivals(digest, part))),
   );
-  const lines = parts.flatMap((text) => [...linesOf(text)]).map(parseArrival);
-  return lines.flatMap(([key, , , sample]) => (typeof sample === 'number' ? [key] : []));
+  return parts.flatMap((text) => [...linesOf(text)]).map(parseArrival);
 }
 
 const stemOf = (number: number): string => `${number % 2}/s${number}`;
@@ -117,6 +130,8 @@ class World {
   #deleted: { readonly key: string; readonly body: string; readonly etag: string } | undefined;
   /** The files of each bundle, by the key of its index. */
   readonly #bundles = new Map<string, Readonly<Record<string, string>>>();
+  /** Runs that packed less than they had balanced. */
+  readonly #incomplete: string[] = [];
   #onDelete: OnDelete;
   #isCleaning = false;
   readonly #store = new MemoryBlobStore();
@@ -263,32 +278,52 @@ class World {
     };
     const race: Race = {
       runId,
-      isOver: this.#randomOfRaces() % 4 > 0,
+      // The model knows no correction of one of two samples with the same stem.
+      isRetraction: this.#randomOfRaces() % 2 === 0 || this.#options.cases,
+      isOver: this.#randomOfRaces() % 2 > 0,
       writes: this.#randomOfRaces() % MOST_WRITES,
     };
+    const racing = (store: BlobStore): BlobStore => this.#racing(store, race);
     await this.#persist(async (store) => {
-      const racing = this.#racing(store, race);
-      await pack(racing);
-      await sealDataset({ store: racing }, run);
+      await pack(racing(store));
+      await sealDataset({ store: racing(store) }, run);
     });
-    await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' });
+    const missed = await this.#missed(race);
+    if (missed.length > 0) this.#incomplete.push(runId);
+    await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' }, racing);
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
-    const { key, isSealed = false } = race;
-    await this.#observe({ kind: 'run', ...(key !== undefined && { key, isSealed }) });
+    const { put, key, noted = 0 } = race;
+    const { retractions = 0 } = planOf(this.#store, runId) ?? {};
+    const when = retractions >= noted ? 'before' : race.when;
+    const isListed = plannedLines(this.#store, runId).some(([, , etag]) => etag === put?.etag);
+    if (put !== undefined && isListed) this.steps.push({ kind: 'put', ...put });
+    await this.#observe({ kind: 'run', missed, ...(key !== undefined && { key, when }) });
+    if (put !== undefined && !isListed) this.steps.push({ kind: 'put', ...put });
     if (this.#isCleaning) await this.#clean(runId);
   }
 
-  /** A retraction comes before any write behind the plan, that of the manifest at the latest. */
+  /** The planned object that a correction replaced before it was packed. */
+  async #missed({ runId, put }: Race): Promise<string[]> {
+    const planned = plannedLines(this.#store, runId).find(
+      ([key, , etag, sample]) =>
+        key === `${incoming}${put?.key}` && etag !== put?.etag && typeof sample === 'number',
+    );
+    if (put === undefined || planned === undefined) return [];
+    for (const manifest of await manifestsOf(this.#store, PIPELINE, [runId]))
+      for await (const [key, etag] of sealedLines(this.#store, manifest))
+        if (key === planned[0] && etag === planned[2]) return [];
+    return [put.key];
+  }
+
+  /** Something comes before any write of a run. */
   #racing(store: BlobStore, race: Race): BlobStore {
-    const planned = packingKeys(PIPELINE, race.runId).planCommit;
-    const last = bucketKeys.manifest(PIPELINE, race.runId);
     const meet = async (key: string): Promise<void> => {
-      if (race.isOver || !this.#store.objects.has(planned)) return;
+      if (race.isOver) return;
       race.writes -= 1;
-      if (race.writes > 0 && key !== last) return;
+      if (race.writes > 0) return;
       race.isOver = true;
-      race.isSealed = key === last;
-      race.key = await this.#retractPlanned(race.runId);
+      if (race.isRetraction) await this.#retractPlanned(race, key);
+      else await this.#correctPlanned(race);
     };
     return {
       ...store,
@@ -341,24 +376,54 @@ class World {
     await this.#observe({ kind: 'retract', key: chosen.key.slice(incoming.length) });
   }
 
-  /** While a run is in progress, any object that it or the dataset holds. @returns its key */
-  async #retractPlanned(runId: string): Promise<string | undefined> {
+  /** While a run is in progress, any object that it or the dataset holds. */
+  async #chosenOf(runId: string): Promise<{ readonly chosen?: string; readonly held: readonly string[] }> {
     const newest = await newestVersion(blobVersions(this.#store), PIPELINE);
-    const held = await versionContents(this.#store, PIPELINE, newest ?? { generations: [] });
-    const planned = plannedKeys(this.#store, runId);
-    const keys = [...new Set([...held.map(({ key }) => key), ...planned])].sort(compareKeys);
+    const contents = await versionContents(this.#store, PIPELINE, newest ?? { generations: [] });
+    const held = contents.map(({ key }) => key);
+    const planned = plannedLines(this.#store, runId).filter(([, , , sample]) => typeof sample === 'number');
+    const keys = [...new Set([...held, ...planned.map(([key]) => key)])].sort(compareKeys);
     const chosen = keys[this.#randomOfRaces() % Math.max(1, keys.length)];
+    return { ...(chosen !== undefined && { chosen }), held };
+  }
+
+  async #retractPlanned(race: Race, writing: string): Promise<void> {
+    const { chosen, held } = await this.#chosenOf(race.runId);
     // A compaction that would leave no sample waits, and the model does not.
     const stem = chosen?.replace(/\.\w+$/, '.');
-    if (chosen === undefined || held.every(({ key }) => key.startsWith(stem ?? ''))) return undefined;
+    if (chosen === undefined || held.every((key) => key.startsWith(stem ?? ''))) return;
+    race.when = await this.#momentOf(race.runId, writing);
     await this.#compactUnlessLast({ after: 'never', retracted: new Set([chosen]) });
-    return chosen.slice(incoming.length);
+    race.key = chosen.slice(incoming.length);
+    race.noted = this.#store.keys(bucketKeys.retractions(PIPELINE)).length;
+  }
+
+  async #momentOf(runId: string, writing: string): Promise<Step['when']> {
+    const manifest = bucketKeys.manifest(PIPELINE, runId);
+    if (!this.#store.objects.has(manifest)) return writing === manifest ? 'sealed' : 'planned';
+    const newest = await newestVersion(blobVersions(this.#store), PIPELINE);
+    // One that replaces samples waits for its compaction.
+    return newest?.added[runId] === undefined ? 'sealed' : 'after';
+  }
+
+  async #correctPlanned(race: Race): Promise<void> {
+    const { chosen } = await this.#chosenOf(race.runId);
+    if (chosen === undefined) return;
+    const body = bodyOf(this.#randomOfRaces() % BODIES);
+    race.put = { key: chosen.slice(incoming.length), body, etag: `race${this.#batch}` };
+    // S3 tells seconds.
+    this.#ticks += 1;
+    this.#store.seed(chosen, body, race.put.etag);
+    this.#ticks += 1;
   }
 
   /** A dataset has a sample: a compaction that would leave none is refused. */
-  async #compactUnlessLast(how: Pick<CompactionInput, 'after' | 'everything' | 'retracted'>): Promise<void> {
+  async #compactUnlessLast(
+    how: Pick<CompactionInput, 'after' | 'everything' | 'retracted'>,
+    through = (store: BlobStore): BlobStore => store,
+  ): Promise<void> {
     try {
-      await this.#persist((store) => compact(store, { ...this.#compaction, ...how }));
+      await this.#persist((store) => compact(through(store), { ...this.#compaction, ...how }));
     } catch (error: unknown) {
       if (!(error instanceof ConfigurationError)) throw error;
     }
@@ -408,7 +473,7 @@ class World {
         return [name, body, manifest.generation] as const;
       }),
     );
-    this.steps.push({ ...step, shards, thinned: await this.#thinned() });
+    this.steps.push({ ...step, shards, thinned: await this.#thinned(), incomplete: [...this.#incomplete] });
   }
 
   /** Generations of the newest version whose compaction left samples out. */

@@ -75,6 +75,7 @@ class Model:
         self.packed: dict[str, tuple[Version, str]] = {}  # by the last run, and the packed ETag
         self.taken: set[tuple[str, str]] = set()  # by runs that delete: key and packed ETag
         self.either: set[str] = set()  # the last run may delete these, or not
+        self.missed: set[str] = set()  # stems
         self.cleans = False  # some run has
         self.wrong: list[str] = []
         self.junk: set[str] = set()  # is no data, and no run deletes it
@@ -95,7 +96,7 @@ class Model:
         elif kind == "clean":
             self.clean(step["cleaned"])
         elif kind == "run":
-            self.run(step.get("key"), is_sealed=step.get("isSealed", False))
+            self.run_beside(step)
         # A dataset has a sample: the version before stays where none is left.
         self.version = self.samples or self.version
 
@@ -202,6 +203,18 @@ class Model:
                 samples.setdefault(stem_of(key), {})[key] = (body, etag)
         return samples.values()
 
+    def run_beside(self, step: dict[str, Any]) -> None:
+        """Run, and retract what was retracted before, meanwhile or after."""
+        key, when = step.get("key"), step.get("when")
+        if when == "before":
+            self.retract(key)
+            self.version = self.samples or self.version
+        self.missed = {stem_of(each) for each in step["missed"]}
+        self.run(key if when in ("planned", "sealed") else None, is_sealed=when == "sealed")
+        if when == "after":
+            self.version = self.samples or self.version
+            self.retract(key)
+
     def run(self, overtaking: str | None, *, is_sealed: bool) -> None:
         """
         Leave out what was packed or held of a key that is retracted between plan and manifest.
@@ -210,7 +223,8 @@ class Model:
         """
         incoming = self.incoming()
         self.packed = {}
-        listed = self.listed(incoming)
+        # What had changed when it was packed comes in the next run, with its sample.
+        listed = [one for one in self.listed(incoming) if stem_of(next(iter(one))) not in self.missed]
         withdrawn = self.keys_with(overtaking)
         stems = {stem_of(key) for key in withdrawn if is_sealed}
         self.either = {key for key in incoming if stem_of(key) in stems}
@@ -287,7 +301,7 @@ class Model:
             # What is packed now has the ETag that it came with.
             self.same.pop((key, etag), None)
 
-    def retract(self, key: str) -> None:
+    def retract(self, key: str | None) -> None:
         self.withdraw(self.keys_with(key))
 
     def keys_with(self, key: str | None) -> set[str]:
@@ -374,7 +388,7 @@ def main() -> int:
             notes = {
                 "in two splits": parts.moved(found),
                 "uneven": history["even"] and uneven(shards),
-                "unbalanced": history["balanced"] and unbalanced(shards, step["thinned"]),
+                "unbalanced": history["balanced"] and unbalanced(shards, step),
                 "lacks": dict(expected - found),
                 "has besides": dict(found - expected),
             }

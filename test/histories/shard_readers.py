@@ -119,17 +119,17 @@ def uneven(shards: dict[str, Held]) -> list[str]:
     return [folder for folder, some in counts.items() if len(some) > 1]
 
 
-def unbalanced(shards: dict[str, Held], thinned: list[str]) -> list[str]:
+def unbalanced(shards: dict[str, Held], step: dict[str, list[str]]) -> list[str]:
     """Folders to train on where classes have unequal numbers of samples.
 
-    A run packed them, or a compaction left samples out. Other compactions join what is balanced.
+    A run packed all of its plan, or a compaction left samples out. Others join what is balanced.
     """
     classes: dict[str, Counter[str]] = {}
     for name, held in shards.items():
         folder = name.rpartition("/")[0]
         generation, _, split = folder.partition("/")
-        is_balanced = generation in thinned or re.search(r"-\d{6}$", generation)
-        if not is_balanced or split not in ("", "train"):
+        is_run = re.search(r"-\d{6}$", generation) and generation not in step["incomplete"]
+        if not (is_run or generation in step["thinned"]) or split not in ("", "train"):
             continue
         for (_, key, label), count in held.items():
             if key.endswith(".cls"):

@@ -19,8 +19,10 @@ export interface Step {
     | 'giveUp'
     | 'annotate';
   readonly key?: string;
-  /** The key of a run was retracted when its seal had looked. */
-  readonly isSealed?: boolean;
+  /** The key of a run was retracted before its plan, behind it, when its seal had looked, or after all. */
+  readonly when?: 'before' | 'planned' | 'sealed' | 'after' | undefined;
+  /** Keys that a run planned, and that had changed when it packed. */
+  readonly missed?: readonly string[];
   readonly body?: string;
   /** None where S3's is the MD5 of the body. */
   readonly etag?: string | undefined;
@@ -39,6 +41,8 @@ export interface Step {
   shards?: readonly (readonly [name: string, body: string, generation: string])[];
   /** Generations of it whose compaction left samples out. */
   thinned?: readonly string[];
+  /** Generations for which something had changed after it was planned. */
+  incomplete?: readonly string[];
 }
 
 export type Row = readonly [stem: string, label: string];
