@@ -29,7 +29,7 @@ interface Pipeline {
   readonly extension: string;
   readonly folders?: readonly [string, string];
   readonly launcher?: 'ec2';
-  /** In the zone that has one Spot instance of each type: whoever comes second waits for capacity. */
+  /** In the zone that has one Spot instance of each type: the second run waits for capacity. */
   readonly isScarce?: true;
 }
 
@@ -90,7 +90,7 @@ export async function play({ before, after, by, names, log }: Play): Promise<Out
   // A package takes minutes, in which the runs would end.
   for (const clone of new Set(after)) await packaged(clone);
   let region = await startRegion(before, state);
-  // What is held goes on at a sweep, which comes once an hour.
+  // A sweep, once an hour, has held runs go on.
   const sweeping = setInterval(() => void region.sweep().catch(() => undefined), SWEEP_MILLISECONDS);
   try {
     await prepare(region, names, log);

@@ -249,7 +249,7 @@ it.each([
   expect((await peakOf(emulator.pid)) - before).toBeLessThan(8 * MEGABYTE);
 });
 
-it('the emulator ends a client that waits for no answer', async () => {
+it('the emulator ends clients that wait for no answer', async () => {
   const before = await peakOf(emulator.pid);
   const socket = connect(emulator.port, '127.0.0.1').on('error', () => undefined);
   socket.resume().write('GET /x HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'.repeat(100_000));

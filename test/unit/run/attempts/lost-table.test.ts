@@ -155,7 +155,7 @@ describe('a table that was lost while a run trained', () => {
     expect((await reconcile(at, { sweep: false })).failures).toEqual([]);
   });
 
-  it('does not stop the repair where it cannot be seen', async () => {
+  it('stops no repair where it cannot be seen', async () => {
     await close();
     at.executions.end(`${RUN}-x1`);
     const list = () => Promise.reject(new Error('DynamoDB is away'));
