@@ -7,9 +7,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { cloneOf, nextRelease, ROOT } from './clones.ts';
-import { NAMES, type Outcomes, play, WAYS } from './play.ts';
+import { NAMES, type Outcomes, packaged, play, WAYS } from './play.ts';
 
 const USAGE = `npm run test:upgrade [-- OPTIONS]
   --from RELEASE   of releases.json (the newest), or this: up to a made release, down, and up again
@@ -57,20 +58,24 @@ async function main(args: readonly string[]): Promise<number> {
     from === 'this' ? bothWays(nextRelease()) : [cloneOf(from, releases[from] ?? ''), [ROOT]];
   const said = (who: string) => (line: string) => print(`${who}: ${line}`);
   const ways = values.by === undefined ? WAYS : [values.by];
+  for (const clone of new Set([ROOT, before, ...after])) await packaged(clone);
   // Beside each other: each waits ten minutes for capacity.
-  const [undisturbed = {}, ...plays] = await Promise.all([
+  const [undisturbed, ...plays] = await Promise.allSettled([
     play({ before: ROOT, after: [], by: 'restart', names, log: said('undisturbed') }),
     ...ways.map((by) => play({ before, after, by, names, log: said(by) })),
   ]);
-  let isSame = true;
-  for (const [index, upgraded] of plays.entries()) {
-    const found = differences(undisturbed, upgraded);
+  if (undisturbed?.status !== 'fulfilled') throw undisturbed?.reason;
+  const problems = plays.map((upgraded) =>
+    upgraded.status === 'fulfilled'
+      ? differences(undisturbed.value, upgraded.value)
+      : [messageOf(upgraded.reason)],
+  );
+  for (const [index, found] of problems.entries()) {
     const by = `from ${from} by ${ways[index]}`;
-    for (const difference of found) print(`✗ ${by}: ${difference}`);
-    if (found.length === 0) print(`✓ ${by}: ${Object.keys(upgraded).length} outcomes as undisturbed`);
-    isSame &&= found.length === 0;
+    for (const problem of found) print(`✗ ${by}: ${problem}`);
+    if (found.length === 0) print(`✓ ${by}: ${3 * names.length} outcomes as undisturbed`);
   }
-  return isSame ? 0 : 1;
+  return problems.every(({ length }) => length === 0) ? 0 : 1;
 }
 
 const bothWays = (next: string): [string, string[]] => [ROOT, [next, ROOT, next]];

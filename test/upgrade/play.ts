@@ -87,8 +87,6 @@ interface Play {
 
 export async function play({ before, after, by, names, log }: Play): Promise<Outcomes> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
-  // A package takes minutes, in which the runs would end.
-  for (const clone of new Set(after)) await packaged(clone);
   let region = await startRegion(before, state);
   // A sweep, once an hour, has held runs go on.
   const sweeping = setInterval(() => void region.sweep().catch(() => undefined), SWEEP_MILLISECONDS);
@@ -148,7 +146,8 @@ async function outcomesOf(region: RunningRegion, names: readonly string[]): Prom
   return outcomes;
 }
 
-async function packaged(clone: string): Promise<void> {
+/** A package takes minutes, in which the runs of a play would end. */
+export async function packaged(clone: string): Promise<void> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
   try {
     await (await startRegion(clone, state)).stop();
