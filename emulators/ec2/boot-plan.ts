@@ -5,7 +5,7 @@ export interface BootPlan {
   readonly environment: Readonly<Record<string, string>>;
   /** s3://… of job.json. */
   readonly jobUri: string;
-  /** s3://… of the agent's files, the folder below /opt/ml that gets them, and the one that runs. */
+  /** s3://… of the agent's files, the folder below /opt/ml that gets them, and the one that runs: 0.1.0 fetches it alone. */
   readonly agentUri: string;
   readonly agentFolder: string;
   readonly agentPath: string;
@@ -14,12 +14,12 @@ export interface BootPlan {
 /** As shellQuote writes: in single quotes, one of them as '\''. */
 const QUOTED = String.raw`('(?:[^']|'\\'')*')`;
 const EXPORT = new RegExp(`^export (\\w+)=${QUOTED}$`, 'gm');
-const FETCH = new RegExp(`^ *aws s3 cp --only-show-errors --recursive ${QUOTED} ${QUOTED}`, 'm');
+const FETCH = new RegExp(`^ *aws s3 cp --only-show-errors (?:--recursive )?${QUOTED} ${QUOTED}`, 'm');
 const RUN = new RegExp(`^${QUOTED} ${QUOTED} --host$`, 'm');
 
 const unquote = (text = ''): string => text.slice(1, -1).replaceAll(String.raw`'\''`, "'");
 
-/** undefined for a script that functions/launch/ec2/user-data.ts has not made. */
+/** Undefined for a script that functions/launch/ec2/user-data.ts of this release or 0.1.0 has not made. */
 export function readUserData(base64: string): BootPlan | undefined {
   const script = Buffer.from(base64, 'base64').toString('utf8');
   const [, agentUri, agentFolder] = FETCH.exec(script) ?? [];

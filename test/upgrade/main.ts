@@ -10,7 +10,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { cloneOf, nextRelease, ROOT } from './clones.ts';
-import { NAMES, type Outcomes, packaged, play, WAYS } from './play.ts';
+import { NAMES, type Outcomes, type Play, packaged, play, WAYS } from './play.ts';
 
 const USAGE = `npm run test:upgrade [-- OPTIONS]
   --from RELEASE   of releases.json (the newest), or this: up to a made release, down, and up again
@@ -56,19 +56,21 @@ async function main(args: readonly string[]): Promise<number> {
   const { from, pipelines: names } = values;
   const [before, after] =
     from === 'this' ? bothWays(nextRelease()) : [cloneOf(from, releases[from] ?? ''), [ROOT]];
-  const said = (who: string) => (line: string) => print(`${who}: ${line}`);
+  const played = (who: string, way: Pick<Play, 'before' | 'after' | 'by'>): Promise<Outcomes> =>
+    play({ ...way, names, log: (line) => print(`${who}: ${line}`) }).catch((error: unknown) => {
+      print(`✗ ${who}: ${messageOf(error)}`);
+      throw error;
+    });
   const ways = values.by === undefined ? WAYS : [values.by];
   for (const clone of new Set([ROOT, before, ...after])) await packaged(clone);
   // Beside each other: each waits ten minutes for capacity.
   const [undisturbed, ...plays] = await Promise.allSettled([
-    play({ before: ROOT, after: [], by: 'restart', names, log: said('undisturbed') }),
-    ...ways.map((by) => play({ before, after, by, names, log: said(by) })),
+    played('undisturbed', { before: ROOT, after: [], by: 'restart' }),
+    ...ways.map((by) => played(by, { before, after, by })),
   ]);
   if (undisturbed?.status !== 'fulfilled') throw undisturbed?.reason;
   const problems = plays.map((upgraded) =>
-    upgraded.status === 'fulfilled'
-      ? differences(undisturbed.value, upgraded.value)
-      : [messageOf(upgraded.reason)],
+    upgraded.status === 'fulfilled' ? differences(undisturbed.value, upgraded.value) : ['it failed'],
   );
   for (const [index, found] of problems.entries()) {
     const by = `from ${from} by ${ways[index]}`;

@@ -42,6 +42,18 @@ describe('the boot plan of a local instance', () => {
     );
   });
 
+  it('is read from the script of 0.1.0, of one file', () => {
+    const script = userData(host)
+      .replace(' --recursive', '')
+      .replace(`'${host.agentUri}'`, `'${host.agentUri}tidewheel.pyz'`)
+      .replace(`'${path.posix.dirname(AGENT_PATH)}/'`, `'${AGENT_PATH}'`);
+    expect(readUserData(encodeUserData(script))).toMatchObject({
+      agentUri: `${host.agentUri}tidewheel.pyz`,
+      agentFolder: AGENT_PATH,
+      agentPath: AGENT_PATH,
+    });
+  });
+
   it('is none for a foreign script', () => {
     for (const script of [
       '',
