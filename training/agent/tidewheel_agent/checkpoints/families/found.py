@@ -56,6 +56,19 @@ Family = Callable[[Folder, FileReader], "Claim | None"]
 """None: the folder holds nothing of this family. Raises OSError and ValueError."""
 
 
+def found_in(
+    folder: Folder, family: str, problem: str = "", position: Position | None = None
+) -> Found:
+    """All of the folder's files. Without a `position` the folder's name tells it."""
+    return Found(
+        family,
+        folder.name or ".",
+        dict(folder.all_files()),
+        position or position_of_folder(folder),
+        f"{folder.name or folder.path.name}: {problem}" if problem else "",
+    )
+
+
 def whole_folder(folder: Folder, found: Found) -> Claim:
     """Everything in the folder belongs to one checkpoint."""
     return Claim((found,), frozenset({*folder.files, *folder.folders}))
