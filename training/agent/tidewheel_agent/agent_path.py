@@ -27,6 +27,15 @@ def program(name: str) -> list[str]:
     return [sys.executable, "-u", str(AGENT), "--run", name]
 
 
+SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
+"""Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
+
+
+def shell_code(code: int) -> int:
+    """128 + n for signal n."""
+    return 128 - code if code < 0 else code
+
+
 OWN_CHILDREN: set[int] = set()
 """Children of this process that belong to no script."""
 

@@ -17,13 +17,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..agent_path import OWN_CHILDREN
+from ..agent_path import OWN_CHILDREN, SERVICE_VARIABLE
 from ..configuration.script_environment import STACK_SIGNAL
 from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
-SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
-"""Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
 _MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 _PR_SET_CHILD_SUBREAPER = 36
