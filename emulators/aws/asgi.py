@@ -11,6 +11,15 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
+async def whole_body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    message: Message = {"type": "http.request", "more_body": True}
+    while message["type"] == "http.request" and message.get("more_body"):
+        message = await receive()
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
+
+
 async def drop_rest(receive: Receive) -> None:
     """Reads the request to its end, so that the answer reaches a client that is still sending."""
     message = await receive()
