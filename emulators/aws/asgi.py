@@ -1,7 +1,5 @@
 """What the parts in front of MiniStack receive and send, in the words of ASGI."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 

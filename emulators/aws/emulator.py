@@ -8,8 +8,6 @@ start. With --with-parent the end of standard input, which also a killed parent 
 emulator in good order: state saved, Lambda workers ended, folders removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib

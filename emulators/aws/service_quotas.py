@@ -4,8 +4,6 @@ The operations, members and errors are those of AWS's service model of 2019-06-2
 there are, and their values, come from emulators/region/account-quotas.ts.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

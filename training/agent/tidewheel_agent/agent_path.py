@@ -1,7 +1,5 @@
 """Where the agent's own files are, and how it starts one of them as a process."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

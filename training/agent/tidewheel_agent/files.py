@@ -1,7 +1,5 @@
 """Small files that other processes write and read."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The host's entry point: reads the job, trains, uploads the model, reports."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The host's report: written as soon as the host knows its job, renewed while it works."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ upload, meet the new ones and resume from the newest checkpoint in the bucket. W
 promises is in functions/launch/ec2/host-requests.ts.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The state of the whole machine from /proc, beside the counters of metrics/."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 `tidewheel-evidence/<attempt>-<host>.jsonl` only grows; the doctor reads it.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -4,8 +4,6 @@
 folder: one JSON object a line, with the sample's `key` and a number for each metric.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -5,8 +5,6 @@ A host with a machine of its own counts the whole machine. Where several hosts s
 time of all others.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ Each host offers its CPUs, its GPUs and a resource named as its instance group, 
 say where a task runs: `ray.remote(resources={"helpers": 0.01})`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -6,8 +6,6 @@ Ray's daemons overwrite what /proc shows of them. When their parent has ended to
 adopted them, which is the only sign that they belong to the script.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """A child program of the agent: its output, its processes, its end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,8 +1,6 @@
 """W&B's files before a resumed script starts: rows that come again go, rows that would be lacking
 are handed to the script, whose side is for_scripts/tidewheel/_wandb_rows.py."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """What a family of frameworks finds in a folder."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import zipfile

@@ -6,8 +6,6 @@ transformers/trainer.py, `_save_checkpoint`. `save_only_model` leaves the middle
 accelerate/checkpointing.py, `save_accelerator_state`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fnmatch import fnmatchcase
 

@@ -3,8 +3,6 @@
 Source: orbax/checkpoint `_CHECKPOINT_METADATA` and `_METADATA`.
 """
 
-from __future__ import annotations
-
 from ..formats.files import FileReader
 from ..tree import Folder
 from .found import Claim, found_in, read_json_object, whole_folder

@@ -3,8 +3,6 @@
 It writes the vocabulary's lookups last. Source: spacy/language.py, `Language.to_disk`.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -9,8 +9,6 @@ writes its part of a ZeRO optimizer; the model's file says how many ranks there 
 deepspeed/runtime/engine.py, `save_checkpoint`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fnmatch import fnmatchcase
 

@@ -1,7 +1,5 @@
 """The weights of Hugging Face's libraries: one file, or shards that an index lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ in no order, so the newer generation never overwrites what the older one names. 
 when every part has the size and the hash that its manifest lists.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import shutil
