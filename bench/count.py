@@ -1,7 +1,5 @@
 """Counts a step a second, and saves every `--save_steps` and at SIGTERM."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

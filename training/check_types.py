@@ -4,8 +4,6 @@ Each recipe is checked by itself: recipes are folders to copy, so their files sh
 from other environments (Ray, TensorFlow, timm, Horovod) have no types here.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ counted is saved and resumed as a training script does it.
 On a virtual clock (emulators/clock) it sleeps there; anywhere else it really waits.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

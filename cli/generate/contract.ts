@@ -10,6 +10,7 @@ import { completionMarker, keptManifest, progressNote } from '@tidewheel/contrac
 import { resumeNote } from '@tidewheel/contract/resume.ts';
 import { seriesPoint, seriesStart } from '@tidewheel/contract/series.ts';
 import * as z from 'zod';
+import { hostReportSchema } from '../../functions/launch/job/job-document.ts';
 
 /** By the names of their classes in Python. */
 export const DOCUMENTS: Readonly<Record<string, HostDocument>> = {
@@ -41,6 +42,8 @@ export function contractModule(): string {
     ];
     return classesOf(`${name}(Document)`, inputSchema(document), `${constants.join('\n')}\n\n`);
   });
+  // Without a version: a host and the service that launched it are of one release.
+  written.push(classesOf('HostReport', z.toJSONSchema(hostReportSchema, { io: 'input' })));
   const names = new Map(written.flatMap(({ names }) => names));
   return `${HEADER}Fault = Literal[${HOST_FAULTS.map(quoted).join(', ')}]
 PLATFORM_FAILURE = ${quoted(PLATFORM_FAILURE)}

@@ -85,6 +85,13 @@ const RESUMES =
   /get_last_checkpoint|resume_from_checkpoint|find_latest_checkpoint|latest_checkpoint\(|start_epoch|resum(e|ing)\b|BackupAndRestore/i;
 const LOADS = /\bload\w*\(|\brestore\w*\(|get_last_checkpoint|BackupAndRestore/;
 
+/** What saves a model, wherever it stands. */
+const SAVES =
+  /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|write_bytes\(|safetensors|\bTrainer\b|Checkpoint|\.to_(csv|parquet|pickle)\(/;
+/** What may write any file, also a model's where the script names the folder for it. */
+const WRITES =
+  /\.write_text\(|\bexport\w*\(|\bcopy(file|fileobj|tree|2)\(|\bshutil\.\w+\(|\bos\.(rename|replace)\(|\bopen\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*?(?<=[(,]\s*)(?:mode\s*=\s*)?["'][wax][bt+]*["']/;
+
 /** Without a folder for checkpoints, the one for what it makes has to outlive the host. */
 function keptWhereReadBack(args: readonly Argument[], text: string): readonly Argument[] {
   const readsBack = RESUMES.test(text) && LOADS.test(text);
@@ -102,6 +109,7 @@ export function readScript(text: string, required = ''): ScriptFacts {
   const isTabular = framework === 'sklearn' || framework === 'xgboost';
   const command = COMMAND.exec(text);
   const args = keptWhereReadBack(onePlaceForData(argumentsIn(text, command)), text);
+  const namesModelFolder = /\bSM_MODEL_DIR\b|\/opt\/ml\/model\b/.test(text);
   return {
     framework: framework ?? 'pytorch',
     isForCpus: framework !== undefined && !ON_GPUS.some((name) => imported.has(name)),
@@ -119,16 +127,13 @@ export function readScript(text: string, required = ''): ScriptFacts {
     required: args.flatMap(({ argument, what, isRequired }) =>
       isRequired && (what === undefined || what === 'resume') ? [argument] : [],
     ),
-    namesModelFolder: /\bSM_MODEL_DIR\b|\/opt\/ml\/model\b/.test(text),
+    namesModelFolder,
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
     numbersLabels: /WebDataset\b[^]*\.decode\((?![^)]*handle_extension)|load_dataset\(\s*["']webdataset/.test(
       text,
     ),
-    saves:
-      /\bsave\w*\(|\bto_disk\(|\b(ultralytics|mmengine|spacy|detectron2)\b|\bdump\(|write_bytes\(|safetensors|\bTrainer\b|Checkpoint|\.to_(csv|parquet|pickle)\(/.test(
-        text,
-      ),
+    saves: SAVES.test(text) || (namesModelFolder && WRITES.test(text)),
   };
 }
 

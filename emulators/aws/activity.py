@@ -1,8 +1,6 @@
 """Whether anything is at work in MiniStack: requests, and the threads that it starts for what it
 does by itself. A thread is at work from the moment it is started, so nothing falls between."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import weakref

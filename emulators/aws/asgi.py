@@ -1,7 +1,5 @@
 """What the parts in front of MiniStack receive and send, in the words of ASGI."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -9,6 +7,15 @@ Scope = dict[str, Any]
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+
+async def whole_body(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    message: Message = {"type": "http.request", "more_body": True}
+    while message["type"] == "http.request" and message.get("more_body"):
+        message = await receive()
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
 
 
 async def drop_rest(receive: Receive) -> None:

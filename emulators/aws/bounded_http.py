@@ -1,8 +1,6 @@
 """HTTP as uvicorn reads it, with what it does not bound: the length and the time of what a client
 sends around bodies."""
 
-from __future__ import annotations
-
 import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol

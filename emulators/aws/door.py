@@ -6,8 +6,6 @@ answers under every host name, so any page open in a browser of this machine cou
 or run code. emulators/access does the same for the servers beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

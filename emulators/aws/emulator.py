@@ -8,8 +8,6 @@ start. With --with-parent the end of standard input, which also a killed parent 
 emulator in good order: state saved, Lambda workers ended, folders removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import contextlib
@@ -232,8 +230,7 @@ async def serve(listening: socket.socket, options: argparse.Namespace, lock_fd: 
 
     served: Any = CountRequests(app, snapshots)
     if options.service_quotas is not None:
-        catalogue = service_quotas.Catalogue.read(options.service_quotas)
-        served = service_quotas.ServiceQuotas(served, catalogue)
+        served = service_quotas.ServiceQuotas(served, options.service_quotas)
     if options.limits is not None:
         served = limits.Pace(served, options.limits)
     if options.clock is not None:

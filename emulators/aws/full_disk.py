@@ -5,8 +5,6 @@ S3 answers InternalError to what it cannot store, and clients try again:
 https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 """
 
-from __future__ import annotations
-
 import contextvars
 import shutil
 from pathlib import Path

@@ -4,8 +4,6 @@ MiniStack's instances have no StateReason, and it forgets them a minute after th
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_StateReason.html
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -9,8 +9,6 @@ The machine has a limit of its own: few workers run at once, and a function that
 account waits for one of them.
 """
 
-from __future__ import annotations
-
 import contextvars
 import json
 import threading

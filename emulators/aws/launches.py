@@ -5,8 +5,6 @@ https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
 https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
 """
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 from typing import Any

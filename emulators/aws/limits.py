@@ -2,8 +2,6 @@
 and latency of S3 and DynamoDB, a function's memory, and what an execution may hold. The figures and
 their sources are in emulators/limits/profiles.ts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """What comes due in MiniStack by the date: schedules, and messages that wait for a function."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@ When requirements.lock names another MiniStack, leave out one patch after the ot
 emulators/tests/integration/aws: one whose tests pass without it can go.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from typing import Any

@@ -2,8 +2,6 @@
 a condition on the request, such as one on a permissions boundary, always looks denied. And it
 answers for a role that does not exist."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import count

@@ -6,8 +6,6 @@ A state machine that waits before its first Tasks would else start one cold func
 other.
 """
 
-from __future__ import annotations
-
 import contextvars
 import logging
 import threading

@@ -4,8 +4,6 @@ batching window.
 MiniStack hands a function ten messages at most, so a flood costs a hundred times the invocations.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

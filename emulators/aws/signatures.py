@@ -6,8 +6,6 @@ MiniStack itself takes any key, and verifies presigned S3 requests only. The sig
 here, the time of signing is not: clients on a virtual clock sign with that clock's time.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import math

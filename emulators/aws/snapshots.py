@@ -8,8 +8,6 @@ only. S3 objects are written through by MiniStack at once and are therefore up t
 newer than everything else. Written for kill -9, not for a power cut.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import filecmp

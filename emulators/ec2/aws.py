@@ -6,8 +6,6 @@ Only what the host program calls: s3 cp (also - and --recursive) and s3 sync, --
 alone, because a host calls it every second or two and boto3 takes half a second to start.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -4,8 +4,6 @@ Two hosts that require the same wait for each other. An environment counts once 
 written, so one that was cut short is made again. The least recently used go first.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib

@@ -6,8 +6,6 @@ requirements once, under ENVIRONMENTS, for all hosts and attempts (pip_layer). D
 Python 3.10 or newer.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

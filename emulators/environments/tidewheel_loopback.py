@@ -5,8 +5,6 @@ the local network could write into it. On AWS a security group keeps them out.
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.TCPStore
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.machinery
 import socket

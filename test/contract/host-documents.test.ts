@@ -101,28 +101,18 @@ print(json.dumps({"stop": seen.stop, "saves": sorted(seen.saves), "newest": seen
 describe("a host's report", () => {
   const report = (more: string): unknown =>
     python(`
-from tidewheel_host.report import Report, now as _now
-report = Report("i-0a")
-${more}
-print(report.text())`);
+from tidewheel_host.report import Reporter
+reporter = Reporter(None, "s3://b/", "i-0a", None, 60)
+reporter.change(${more})
+print(reporter.text)`);
+
+  const ended = 'ended_at=reporter.report.seen_at';
 
   it.each([
     ['at the start', '', { instanceId: 'i-0a' }],
-    [
-      'at a good end',
-      'report.ended_at, report.exit_code, report.model_uri = _now(), 0, "s3://b/m"',
-      { exitCode: 0, modelUri: 's3://b/m' },
-    ],
-    [
-      'after a notice',
-      'report.ended_at, report.exit_code, report.stopped_by = _now(), 143, "spot"',
-      { stoppedBy: 'spot' },
-    ],
-    [
-      'after a failure',
-      'report.ended_at, report.exit_code, report.failure = _now(), 1, "ValueError"',
-      { failure: 'ValueError' },
-    ],
+    ['at a good end', `${ended}, exit_code=0, model_uri="s3://b/m"`, { exitCode: 0, modelUri: 's3://b/m' }],
+    ['after a notice', `${ended}, exit_code=143, stopped_by="spot"`, { stoppedBy: 'spot' }],
+    ['after a failure', `${ended}, exit_code=1, failure="ValueError"`, { failure: 'ValueError' }],
   ])('is read by the service %s', (_, program, expected) => {
     expect(hostReportSchema.parse(report(program))).toMatchObject(expected);
   });

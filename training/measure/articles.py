@@ -1,8 +1,6 @@
 """`articles.py NAME --python INTERPRETER [--steps 30] [--side 56]`: one workload of an article,
 small or as large as there, for some steps on this machine; prints one JSON line."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

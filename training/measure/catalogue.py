@@ -1,7 +1,5 @@
 """The recipes to measure, each just large enough to show its strategy."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

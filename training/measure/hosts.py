@@ -1,7 +1,5 @@
 """Several hosts of one job on this machine; each has a base folder, an agent and an address."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import itertools

@@ -1,7 +1,5 @@
 """Runs a recipe undisturbed and with one seeded interruption, and compares the results."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

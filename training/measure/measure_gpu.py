@@ -6,8 +6,6 @@ after a warning, and started again. At the end its weights are compared, bit for
 unless each is restored, or refused, as expected.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """`measure_recipe.py NAME --python INTERPRETER [--seed 7]`: prints one JSON line about a recipe."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import ctypes

@@ -3,8 +3,6 @@
 Everything else is the pip of the environment below.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import PathFinder
 from importlib.metadata import version

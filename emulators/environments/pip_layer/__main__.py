@@ -1,8 +1,6 @@
 """What the agent names (TIDEWHEEL_REQUIREMENTS) comes from an environment that an earlier attempt
 has filled, or a new one. Any other command changes the host's own, which ends with the host."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -10,8 +10,6 @@ Dependency-free; Python 3.10 or newer. Linux for the full promise; elsewhere the
 group is what is killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -4,8 +4,6 @@ Linux only, without root: a user and a mount namespace of the process's own. For
 the container's paths written into them.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

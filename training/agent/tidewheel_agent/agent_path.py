@@ -1,7 +1,5 @@
 """Where the agent's own files are, and how it starts one of them as a process."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -25,6 +23,15 @@ INSTRUMENT = AGENT.with_name(_HOOKS_ARE_IN.format("instrument"))
 def program(name: str) -> list[str]:
     """The command line of a module in strategies/programs/; its arguments follow."""
     return [sys.executable, "-u", str(AGENT), "--run", name]
+
+
+SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
+"""Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
+
+
+def shell_code(code: int) -> int:
+    """128 + n for signal n."""
+    return 128 - code if code < 0 else code
 
 
 OWN_CHILDREN: set[int] = set()

@@ -4,8 +4,6 @@ A search in Python's `re` may take years, stops every thread of its process mean
 be interrupted. Here the kernel ends the process whose searches take too long.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

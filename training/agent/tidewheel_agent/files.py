@@ -1,10 +1,10 @@
 """Small files that other processes write and read."""
 
-from __future__ import annotations
-
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from tidewheel_contract.documents import Document
 from tidewheel_contract.reading import D, NewerVersionError, changed, parse, text_of
@@ -54,22 +54,31 @@ def write_document(path: Path, document: Document) -> None:
     write_atomically(path, text_of(document))
 
 
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Yields a file that takes the place of `path` once it is whole. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
 def write_atomically(path: Path, text: str) -> None:
     """A reader sees the old file or the new one, never a part of it, even after the host crashes.
 
     Logs a failure instead of raising it: no such file is worth ending the training.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with replacing(path) as file:
+            file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
         log(f"cannot write {path.name}: {error}")
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def append_line(path: Path, line: str) -> int:

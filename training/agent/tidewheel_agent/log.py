@@ -1,7 +1,5 @@
 """The agent's own lines on standard output, where the platform's log collector finds them."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Tells an EC2 host when the script begins. On SageMaker no host asks."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

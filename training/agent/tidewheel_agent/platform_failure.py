@@ -1,7 +1,5 @@
 """Failures of the platform before or beside the script: the run goes on elsewhere."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 

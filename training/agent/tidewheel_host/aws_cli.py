@@ -33,10 +33,8 @@ _ATTEMPTS_IF_REFUSED = 4
 """The credentials of a role can be some seconds late."""
 _REFUSED = re.compile(r"\((AccessDenied|403|NoSuchBucket|NoSuchKey|404)\)")
 _DISK_FULL = ("No space left on device", "[Errno 28]")
-_KEYS_PER_COMMAND = 200
-"""Keys of shards are short, and a command line holds about 2 MB."""
-
-
+_FEW_KEYS = 200
+"""So many names cost no time beside the objects that a command compares with them."""
 _MOST_ARGUMENT_BYTES = 1_000_000
 """Linux takes 2 MB, the environment included."""
 _POINTER_BYTES = 9
@@ -151,17 +149,16 @@ class AwsCli:
         """Copies only these keys below the prefix."""
         folder.mkdir(parents=True, exist_ok=True)
         wanted = {folder / key for key in keys}
-        # Each command lists the whole prefix.
-        others = self.keys(uri) if len(keys) > _KEYS_PER_COMMAND else []
+        # Each command lists the whole prefix, and compares each object with each name.
+        others = self.keys(uri) if len(keys) > _FEW_KEYS else []
         others = [key for key in others if folder / key not in wanted]
-        if len(keys) > max(_KEYS_PER_COMMAND, len(others)):
-            self._copy_some(uri, folder, _filters("--exclude", others[:_KEYS_PER_COMMAND]))
+        if len(keys) > max(_FEW_KEYS, len(others)):
+            self._copy_some(uri, folder, _filters("--exclude", others[:_FEW_KEYS]))
             for path in folder.rglob("*"):
                 if path.is_file() and path not in wanted:
                     path.unlink()
             return
-        for start in range(0, len(keys), _KEYS_PER_COMMAND):
-            some = _filters("--include", keys[start : start + _KEYS_PER_COMMAND])
+        for some in _by_bytes(_filters("--include", keys)):
             self._copy_some(uri, folder, ["--exclude", "*", *some])
 
     def _copy_some(self, uri: str, folder: Path, filters: list[str]) -> None:

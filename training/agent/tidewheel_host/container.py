@@ -1,7 +1,5 @@
 """Makes the host look like a training container, from the job document job.json."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

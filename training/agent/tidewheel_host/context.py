@@ -1,7 +1,5 @@
 """Where this host finds its job, its folders and AWS: on EC2 from the instance metadata service."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.error

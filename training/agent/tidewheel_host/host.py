@@ -1,7 +1,5 @@
 """The host's entry point: reads the job, trains, uploads the model, reports."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path
@@ -14,7 +12,7 @@ from .container import parse_job
 from .context import HostContext, host_context
 from .logs import HostLog
 from .rendezvous import HostsMissingError
-from .report import Report, Reporter
+from .report import Reporter
 from .requests import Requests
 from .rounds import STOPPED, Rounds
 from .uploads import upload_model
@@ -28,19 +26,21 @@ def main() -> int:
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     context = host_context(os.environ)
     instance_id = context.metadata.get("instance-id") or "unknown"
-    report = Report(instance_id, launched_at=context.metadata.launched_at())
-    uri = f"{context.hosts_uri}{instance_id}.json"
-    reporter = Reporter(context.aws, uri, report, context.renew_seconds)
+    launched_at = context.metadata.launched_at()
+    reporter = Reporter(
+        context.aws, context.hosts_uri, instance_id, launched_at, context.renew_seconds
+    )
     try:
-        report.exit_code = _train(context, reporter)
+        code = _train(context, reporter)
     except HostsMissingError as error:  # The script is not at fault: the run goes on elsewhere.
-        report.exit_code = STOPPED
-        report.failure = f"Interrupted: host missing: {error}"
+        code = STOPPED
+        reporter.change(failure=f"Interrupted: host missing: {error}")
     except Exception as error:  # Any other failure of this host goes into its report.
-        report.exit_code = 1
-        report.failure = _failure_text(error)[:_FAILURE_CHARACTERS]
+        code = 1
+        reporter.change(failure=_failure_text(error)[:_FAILURE_CHARACTERS])
+    reporter.change(exit_code=code)
     reporter.end()
-    return report.exit_code
+    return code
 
 
 def _failure_text(error: Exception) -> str:
@@ -55,17 +55,16 @@ def _failure_text(error: Exception) -> str:
 def _train(context: HostContext, reporter: Reporter) -> int:
     job = parse_job(context.aws.read(context.job_uri))
     reporter.start()
-    report = reporter.report
-    log = HostLog(context.aws, job.log_group, f"{job.name}/{report.instance_id}")
+    log = HostLog(context.aws, job.log_group, f"{job.name}/{reporter.report.instance_id}")
     try:
         address = context.metadata.get("local-ipv4") or "127.0.0.1"
         requests = Requests(context.aws, f"{context.attempt_uri}requests/", log.write)
         rounds = Rounds(context, job, reporter, requests, log, address)
         code = rounds.train()
-        if code == 0 and rounds.is_first and report.stopped_by is None:
-            report.model_uri = upload_model(context.aws, context.base, job)
+        if code == 0 and rounds.is_first and rounds.report.stopped_by is None:
+            reporter.change(model_uri=upload_model(context.aws, context.base, job))
         if code != 0:
-            report.failure = read_failure(context.base, code)
+            reporter.change(failure=read_failure(context.base, code))
         return code
     except (HostsMissingError, AwsCliError) as error:
         log.write(f"[tidewheel] {error}")

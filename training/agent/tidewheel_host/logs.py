@@ -4,8 +4,6 @@ Without a log the host trains on and prints that once.
 Limits of a call: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 import threading

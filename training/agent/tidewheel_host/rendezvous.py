@@ -1,7 +1,5 @@
 """How hosts find each other: each writes its address to the bucket and waits for all others."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 One listing shows all of them, so a look costs one call however many there are.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

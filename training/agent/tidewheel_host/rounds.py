@@ -5,8 +5,6 @@ upload, meet the new ones and resume from the newest checkpoint in the bucket. W
 promises is in functions/launch/ec2/host-requests.ts.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -21,13 +19,14 @@ from pathlib import Path
 
 from tidewheel_agent.agent_path import AGENT
 from tidewheel_agent.phase import PHASE_FILE
+from tidewheel_contract.documents import HostReport
 
 from .aws_cli import DownloadStoppedError
 from .container import HostJob, fetch_channels, write_config
 from .context import HostContext
 from .logs import HostLog
 from .rendezvous import HostsMissingError, interface_for, meet
-from .report import Report, Reporter
+from .report import Reporter
 from .requests import Requests
 from .uploads import CheckpointSync, upload_all, upload_periodically
 
@@ -49,7 +48,6 @@ class Rounds:
     requests: Requests
     log: HostLog
     address: str
-    report: Report = field(init=False)
     deadline: float = field(init=False)
     _rank: int | None = None
     """In the last round. S3 deals some channels out by rank: a new rank means another fetch."""
@@ -57,8 +55,11 @@ class Rounds:
     _download_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.report = self.reporter.report
         self.deadline = time.monotonic() + self.job.maximum_run_seconds
+
+    @property
+    def report(self) -> HostReport:
+        return self.reporter.report
 
     @property
     def is_first(self) -> bool:
@@ -107,11 +108,11 @@ class Rounds:
             self.log.write("[tidewheel] this host has to leave: its download ends here")
             return STOPPED
         self._download_seconds = time.monotonic() - began
-        self.report.round = number
-        self.report.failure = None
+        self.reporter.change(round=number, failure=None)
         self.reporter.write()
         code = self._run_agent(number, checkpoints)
-        self.report.missing_files = upload_all(checkpoints, self.log.write)
+        missing = upload_all(checkpoints, self.log.write)
+        self.reporter.change(unsaved_files=len(missing))
         return code
 
     def _meet(self, number: int) -> list[str] | None:
@@ -121,7 +122,7 @@ class Rounds:
             members = self._wait_for_members(number)
             if members is not None and self.report.instance_id not in members:
                 # This host was launched for a round that never began.
-                self.report.stopped_by = "spot"
+                self.reporter.change(stopped_by="spot")
             if members is None or self.report.stopped_by is not None:
                 return None
         return meet(
@@ -160,7 +161,8 @@ class Rounds:
             ("spot", lambda: self._is_left_out(number)),
         ]
         if self.report.stopped_by is None:
-            self.report.stopped_by = next((name for name, holds in reasons if holds()), None)
+            reason = next((name for name, holds in reasons if holds()), None)
+            self.reporter.change(stopped_by=reason)
 
     def _is_left_out(self, number: int) -> bool:
         """Whether a newer round goes on without this host, because the service learned before it

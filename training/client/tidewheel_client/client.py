@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -140,14 +141,7 @@ class Tidewheel:
 
     def pipelines(self) -> list[Pipeline]:
         """All of them, by name."""
-        found: list[Pipeline] = []
-        token: str | None = None
-        while True:
-            page = self._api.call("listPipelines", {"limit": 200, "nextToken": token})
-            found.extend(page["pipelines"])
-            token = page.get("nextToken")
-            if token is None:
-                return found
+        return self._pages("listPipelines", "pipelines", {}, sys.maxsize)
 
     def call(self, operation: str, **parameters: Any) -> Any:
         """Any operation of docs/openapi.json by its operationId; `body` is its body."""

@@ -1,7 +1,5 @@
 """Finds the deployment to talk to: a stack in the account, or the local region of a folder."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The model that a run has made."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 from urllib.parse import urlsplit

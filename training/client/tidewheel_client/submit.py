@@ -1,7 +1,5 @@
 """Sends a folder of code and its data, as `tidewheel drop` does."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -76,10 +76,7 @@ def write_observed(meter: Meter, sums: Mapping[int, float], line: str | None) ->
         return
     for kind, operations in sums.items():
         meter.values[kind] = operations
-    if line:
-        path = os.path.join(meter.folder, f"{os.getpid()}.forward")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(line[:200])
+    meter.call_sites.note("forward", line or None)
 
 
 def kind_of(module: nn.Module, dtype: torch.dtype, *, is_cuda: bool) -> int | None:

@@ -67,7 +67,7 @@ class CallSites:
             return None
 
     def note(self, call: str, line: str | None) -> None:
-        """`call`: loader, save, exchange, shard, fit, pyDataset or map."""
+        """`call`: loader, save, exchange, shard, fit, pyDataset, map; forward or lines of looks."""
         if line is None or self._written.get(call) == line:
             return
         with contextlib.suppress(Exception):

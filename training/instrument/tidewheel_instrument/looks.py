@@ -29,7 +29,6 @@ class Looker:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._path = os.path.join(meter.folder, f"{os.getpid()}.lines")
         self._lines: Counter[str] = Counter()
         self._places = Places()
         self._written_at = monotonic()
@@ -70,14 +69,7 @@ class Looker:
                     self._lines[line] += 1
         if self._lines and monotonic() - self._written_at > _WRITE_SECONDS:
             self._written_at = monotonic()
-            self._write()
-
-    def _write(self) -> None:
-        ((line, _),) = self._lines.most_common(1)
-        draft = f"{self._path}.draft"
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(line[:200])
-        os.replace(draft, self._path)
+            self._meter.call_sites.note("lines", self._lines.most_common(1)[0][0])
 
 
 class _Pinning:

@@ -3,8 +3,6 @@
 Trains a linear model on the bytes of each sample, so reading is nearly all of the work.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tarfile

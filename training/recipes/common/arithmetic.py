@@ -1,7 +1,5 @@
 """Which arithmetic gains on which GPU. It needs no framework."""
 
-from __future__ import annotations
-
 _FLOAT16_SINCE = (7, 0)
 """Compute capability of the first tensor cores: V100. T4 has 7.5."""
 _BFLOAT16_SINCE = (8, 0)

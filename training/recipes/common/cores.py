@@ -1,7 +1,5 @@
 """The physical cores of a host, divided among the ranks that it runs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path

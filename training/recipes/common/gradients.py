@@ -1,7 +1,5 @@
 """Gradients of 16 bits between ranks: half of the bytes, where the exchange holds steps back."""
 
-from __future__ import annotations
-
 import torch
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel

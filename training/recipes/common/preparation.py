@@ -4,8 +4,6 @@ By default nothing. With `side` and `blurs` it is work: on CPUs the case for hel
 accelerator a matter of milliseconds a batch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Runs a training from the command line to the model, in every rank."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

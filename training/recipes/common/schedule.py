@@ -1,7 +1,5 @@
 """The learning rate of each step, and the set-up that makes every run round alike."""
 
-from __future__ import annotations
-
 import math
 
 import torch

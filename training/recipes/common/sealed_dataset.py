@@ -12,8 +12,6 @@ to a worker process.
 docs/datasets.md describes the layout.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import importlib

@@ -5,8 +5,6 @@ ranks can load it. With several hosts each host's folder holds the parts of its 
 bucket holds all of them, and a resumed host gets them all from there.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

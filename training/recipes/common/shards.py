@@ -4,8 +4,6 @@
 positions of the images, which are read when they are needed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The state of a PyTorch training as bytes, and what makes training deterministic."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

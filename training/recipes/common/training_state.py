@@ -1,7 +1,5 @@
 """What a checkpoint of the training loop holds, and how one of whole state is stored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol

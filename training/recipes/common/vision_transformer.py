@@ -1,7 +1,5 @@
 """A vision transformer (https://arxiv.org/abs/2010.11929) from the library timm."""
 
-from __future__ import annotations
-
 import timm
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn

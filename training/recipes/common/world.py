@@ -1,7 +1,5 @@
 """The ranks of a training: how they start, connect and agree, and what each computes of a batch."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

@@ -4,8 +4,6 @@ It uses group normalisation: the statistics of batch normalisation would depend 
 share a batch.
 """
 
-from __future__ import annotations
-
 import math
 
 from torch import nn

@@ -1,7 +1,5 @@
 """Trains a convolutional network on packed images, with torchrun or on one host's GPUs."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from common.images import ImageTask

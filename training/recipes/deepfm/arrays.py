@@ -3,8 +3,6 @@
 Another number of hosts, or another partition of the embeddings, can load them.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from typing import Any

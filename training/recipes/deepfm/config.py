@@ -1,7 +1,5 @@
 """The recipe's settings."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ first 13); a number that a line leaves out is 0. Each other index is a feature t
 every line has as many of them. Labels are 0 and 1, or -1 and 1.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The loss is scaled up under float16, which would lose small gradients. It needs no framework."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from arrays import Arrays

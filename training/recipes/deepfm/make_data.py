@@ -3,8 +3,6 @@
 A hidden factorization machine decides the clicks, so that a DeepFM can learn them.
 """
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import dataclass
 from pathlib import Path

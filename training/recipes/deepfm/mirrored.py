@@ -1,7 +1,5 @@
 """The strategies whose devices hold the same variables, and how they sum gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import tensorflow as tf

@@ -6,8 +6,6 @@ record of its channel on n hosts. Records are read ahead, and shuffled: their or
 the stream and the seed, so a resumed training that reads the stream again meets the same records.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -1,7 +1,5 @@
 """Which processes of a cluster share a host."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ Each epoch has its own order of batches. The number of batches done is the whole
 data, on any number of hosts.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

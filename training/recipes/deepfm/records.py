@@ -5,8 +5,6 @@ the bytes and their masked CRC-32C, all little-endian. The bytes are a tf.train.
 (int64), `ids` (int64, one per field) and `values` (float).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A step takes its batch from memory. Reading ahead needs no position of its own: 
 records a step has, and the run where each of them begins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ The model (https://arxiv.org/abs/1703.04247) adds first-order terms, pairs by fa
 deep part over the same embeddings. Adagrad is sparse for the embeddings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DeepFM in PyTorch, as a function of its weights (https://arxiv.org/abs/1703.04247)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

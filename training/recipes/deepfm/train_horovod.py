@@ -6,8 +6,6 @@ threshold is 0: fused tensors, and so the rounding of sums, would depend on when
 ready. An interrupted run therefore ends with the bits of an uninterrupted one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

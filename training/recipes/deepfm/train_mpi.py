@@ -6,8 +6,6 @@ batches and applies the same sums in the same order, so the ranks' weights stay 
 number of ranks an interrupted run ends with the bits of an uninterrupted one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable

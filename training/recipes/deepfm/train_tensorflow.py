@@ -10,8 +10,6 @@ ends with the bits of an uninterrupted one. Asynchronous workers apply their bat
 which they finish, so the model differs slightly each time, interrupted or not.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

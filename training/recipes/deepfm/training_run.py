@@ -1,7 +1,5 @@
 """What all strategies share in training this model: data, position, saving, reporting."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -4,8 +4,6 @@ The program combines the words below; its text is in the public domain. A small 
 words, the grammar, and that a story keeps to one thing and one place.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from pathlib import Path

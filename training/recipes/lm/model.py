@@ -4,8 +4,6 @@ It normalises before each sublayer, learns its position embeddings, and shares o
 input and output.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

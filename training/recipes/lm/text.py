@@ -10,8 +10,6 @@ digits or other signs with the space before it. Every text can be encoded and de
 bytes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Trains a small language model on packed text, with torchrun or on one host's GPUs."""
 
-from __future__ import annotations
-
 from common.program import run
 from config import Config
 from language import LanguageTask

@@ -1,7 +1,5 @@
 """How training and preparing share the CPUs of the cluster."""
 
-from __future__ import annotations
-
 _UNITS = 10_000
 """Ray rounds CPU shares to this many parts of a CPU."""
 

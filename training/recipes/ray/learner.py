@@ -1,7 +1,5 @@
 """The training of one worker: the model, the loop and the checkpoints."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

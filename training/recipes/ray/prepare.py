@@ -5,8 +5,6 @@ epochs, and each worker's share of each batch, are functions of the seed: the nu
 is the whole position in the data, with any number of workers.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The recipe's settings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from common.settings import ImageSettings, TransformerSettings

@@ -1,7 +1,5 @@
 """Trains a vision transformer on packed images, with torchrun or on one host's GPUs."""
 
-from __future__ import annotations
-
 from torch import nn
 
 from common.images import ImageTask

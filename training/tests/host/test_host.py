@@ -368,7 +368,8 @@ def test_every_shard_goes_to_one_host(tmp_path: Path, bucket: Path, manifest: bo
 def test_a_list_names_files_and_no_patterns(
     tmp_path: Path, bucket: Path, monkeypatch: pytest.MonkeyPatch, others: int, listed: int
 ) -> None:
-    monkeypatch.setattr(aws_cli, "_KEYS_PER_COMMAND", 4)
+    monkeypatch.setattr(aws_cli, "_FEW_KEYS", 4)
+    monkeypatch.setattr(aws_cli, "_MOST_ARGUMENT_BYTES", 90)
     names = ["a [1].png", "b*.png", "d/c?.png", *(f"d/{n}.png" for n in range(listed))]
     for name in [
         *names,

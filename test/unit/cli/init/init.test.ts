@@ -53,6 +53,25 @@ describe('a script', () => {
   });
 });
 
+const FOLDER = "os.environ['SM_MODEL_DIR']";
+
+it.each([
+  ['open by a joined path', `with open(os.path.join(${FOLDER}, 'model.json'), 'w') as file:`, true],
+  ['open by a bound name', `folder = ${FOLDER}\nwith open(f'{folder}/m.bin', mode="wb") as file:`, true],
+  ['open over lines', `with open(\n    os.path.join(str(${FOLDER}), name()),\n    "w",\n) as file:`, true],
+  ['a default of argparse', `add_argument('--m', default=${FOLDER})\nopen(Path(args.m) / 'm', 'xb')`, true],
+  ['open of a path', `(Path(${FOLDER}) / 'model.json').open("wt")`, true],
+  ['write_text', `folder = Path(${FOLDER})\n(folder / 'model.json').write_text(text)`, true],
+  ['a copy', `shutil.copy('best.pt', '/opt/ml/model/best.pt')`, true],
+  ['a move', `os.replace('best.pt', os.path.join(${FOLDER}, 'best.pt'))`, true],
+  ['an export', `model.export(${FOLDER})`, true],
+  ['a log elsewhere', `with open('log.txt', 'w') as file:`, false],
+  ['a file that it reads', `open(os.path.join(${FOLDER}, 'model.json'))\nchoices = ['w']`, false],
+  ['a file that it reads as text', `open(os.path.join(${FOLDER}, 'w'), 'r')`, false],
+])('a script is known to save, or not, by %s', (_, text, saves) => {
+  expect(readScript(text).saves).toBe(saves);
+});
+
 it.each([
   [20, 2e9, 'none'],
   [20, 1e9, { format: 'webdataset' }],

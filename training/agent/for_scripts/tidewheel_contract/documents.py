@@ -446,6 +446,25 @@ class StepBlocks(Document):
     block_steps: list[int]
 
 
+@dataclass(frozen=True, kw_only=True)
+class HostReport:
+    instance_id: str
+    launched_at: str | None = None
+    started_at: str
+    seen_at: str
+    phase: Literal["started", "downloading", "installing", "script"]
+    script_started_at: str | None = None
+    downloaded_bytes: int | None = None
+    download_bytes: int | None = None
+    round: int | None = None
+    ended_at: str | None = None
+    exit_code: int | None = None
+    stopped_by: Literal["spot", "timeLimit", "stop"] | None = None
+    failure: str | None = None
+    model_uri: str | None = None
+    unsaved_files: int | None = None
+
+
 NAMES = {
     "for_good": "forGood",
     "total_steps": "totalSteps",
@@ -492,5 +511,16 @@ NAMES = {
     "samples_per_step": "samplesPerStep",
     "block_seconds": "blockSeconds",
     "block_steps": "blockSteps",
+    "instance_id": "instanceId",
+    "launched_at": "launchedAt",
+    "seen_at": "seenAt",
+    "script_started_at": "scriptStartedAt",
+    "downloaded_bytes": "downloadedBytes",
+    "download_bytes": "downloadBytes",
+    "ended_at": "endedAt",
+    "exit_code": "exitCode",
+    "stopped_by": "stoppedBy",
+    "model_uri": "modelUri",
+    "unsaved_files": "unsavedFiles",
 }
 """In the documents, of each field whose name is another there."""

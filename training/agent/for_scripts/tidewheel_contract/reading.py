@@ -85,7 +85,7 @@ def changed(text: str, document: Document) -> str:
 
 
 def plain(document: Document) -> dict[str, Any]:
-    return {"version": document.VERSION, **_plain(document)}
+    return {"version": document.VERSION, **unversioned(document)}
 
 
 def _content(kind: type[Document], text: str) -> dict[str, Any]:
@@ -105,15 +105,15 @@ def _json_name(field: dataclasses.Field[Any]) -> str:
     return NAMES.get(field.name, field.name)
 
 
-def _plain(value: Any) -> Any:
+def unversioned(value: Any) -> Any:
     """Without fields that may be left out and have no value."""
     if dataclasses.is_dataclass(value):
         fields = ((each, getattr(value, each.name)) for each in dataclasses.fields(value))
         written = (pair for pair in fields if pair[1] is not None or pair[0].default is not None)
-        return {_json_name(each): _plain(own) for each, own in written}
+        return {_json_name(each): unversioned(own) for each, own in written}
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+        return {name: unversioned(each) for name, each in value.items()}
+    return [unversioned(each) for each in value] if isinstance(value, list) else value
 
 
 @functools.cache

@@ -1,7 +1,5 @@
 """What the service has to know of automatic checkpoints, in a file beside the checkpoints."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folders for the trial's second process, which must not touch the training's own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -16,7 +16,7 @@ from tidewheel_contract.trial import after_file, outcome_file, read_exchanged
 from ..agent_path import AUTOMATIC
 from ..configuration.script_environment import INSTRUMENT_FOLDER
 from ..failure_file import describe_signal
-from ..metrics.counters import meminfo
+from ..metrics.counters import meminfo, process_cpu_and_memory
 from ..metrics.nvml import open_gpus
 from ..supervision.process_tree import Process
 from ..supervision.script import Script
@@ -212,11 +212,10 @@ def _differing(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]])
 
 def _memory_problem(processes: Iterable[Process]) -> str | None:
     """A sentence where a second copy could make the system kill the training."""
-    page = os.sysconf("SC_PAGE_SIZE")
     used = 0
     for process in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            used += page * int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+            used += process_cpu_and_memory(process.pid)[1]
     available = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         available = meminfo().get("MemAvailable", 0)

@@ -5,8 +5,6 @@ files with their sizes. S3 copies files in no order, so a folder counts only whe
 is there with all its bytes.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ that came in one part; else the MD5 of its parts' MD5s and their number. A file 
 overwrites with as many bytes looks the same by its size, before and after its upload.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Iterable

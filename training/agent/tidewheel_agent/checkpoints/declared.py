@@ -1,7 +1,5 @@
 """Checkpoints as the pipeline declares them (`training.checkpoint`), in place of every guess."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

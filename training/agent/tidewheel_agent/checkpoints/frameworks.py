@@ -4,8 +4,6 @@ Content decides which one is whole: each family knows its files, each format its
 an unknown format count, as a weak proof, once a set of new ones has been quiet.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import time

@@ -4,8 +4,6 @@ S3 holds none: in a copy of the folder they are gone, or a copy of what they led
 place. So a note beside the checkpoints lists them, and they are made again before a script starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The progress that the script prints: `tidewheel step=120 total=480 loss=0.1234`."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -4,8 +4,6 @@ The list names the files that lay there before the run's first script started. T
 source or from an earlier run, so they prove no work of this one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The progress note: work that a checkpoint proves done. The service judges attempts by it."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Mapping

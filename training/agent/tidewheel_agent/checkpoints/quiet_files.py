@@ -4,8 +4,6 @@ Some are not the script's: they came with its source, or are downloads. Those of
 have a weak proof: a set of new files that no longer changes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -4,8 +4,6 @@ A save lasts from the creation of its first file to the end of its last, whateve
 them. Linux records when a file was created; os.stat does not return it, statx(2) does.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

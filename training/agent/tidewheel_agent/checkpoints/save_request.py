@@ -1,7 +1,5 @@
 """Requests for a checkpoint while training goes on: EC2 has warned that it may reclaim a host."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

@@ -3,8 +3,6 @@
 Pure: the caller passes the time and what it has seen, and prints the lines that come back.
 """
 
-from __future__ import annotations
-
 from .checkpoint import Checkpoint
 
 _REPORT_SECONDS = 60.0

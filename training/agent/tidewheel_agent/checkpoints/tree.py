@@ -52,8 +52,7 @@ class Tree:
 def look(path: Path) -> Tree:
     """Skips temporary folders, the agent's own, and links to folders and within the folder."""
     walk = _Walk(path)
-    root = walk.folder(path, "", 0)
-    return Tree(root, walk.left_out)
+    return Tree(walk.folder(path, "", 0), walk.left_out)
 
 
 class _Walk:

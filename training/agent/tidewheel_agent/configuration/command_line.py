@@ -1,7 +1,5 @@
 """The command line of a rank. Arguments are a list, never shell text."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 

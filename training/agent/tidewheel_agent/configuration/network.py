@@ -3,8 +3,6 @@
 These variables are defaults: one of the same name in the job's Environment wins.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import re

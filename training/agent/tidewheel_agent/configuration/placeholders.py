@@ -3,8 +3,6 @@
 The service checks their names (packages/declaration/script/placeholders.ts); here are the paths.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads and checks the job that the platform describes in `input/config`."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -4,8 +4,6 @@ Contract: SageMaker training toolkit, `environment.py` and `mapping.py`
 (https://github.com/aws/sagemaker-training-toolkit).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The agent's settings, and the CPUs and GPUs of this host."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 Every process has a file of its own, which outlives it until the agent has counted it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

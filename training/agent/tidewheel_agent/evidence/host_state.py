@@ -1,16 +1,13 @@
 """The state of the whole machine from /proc, beside the counters of metrics/."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..metrics.counters import meminfo
+from ..metrics.counters import meminfo, process_cpu_and_memory
 
 _PROC = Path("/proc")
-_TICK = os.sysconf("SC_CLK_TCK")
 _MOST_THREADS = 64
 
 
@@ -56,7 +53,5 @@ def waits_for_cores(pid: int) -> dict[int, float]:
 def cpu_seconds(pid: int) -> float | None:
     """Of all threads of a process; None when it has ended."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        # The name in parentheses may itself hold spaces and parentheses.
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICK
+        return process_cpu_and_memory(pid)[0]
     return None

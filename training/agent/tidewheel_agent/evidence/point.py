@@ -1,7 +1,5 @@
 """Turns two looks at a host into an `EvidencePoint`. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 

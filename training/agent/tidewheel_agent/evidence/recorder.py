@@ -3,11 +3,9 @@
 `tidewheel-evidence/<attempt>-<host>.jsonl` only grows; the doctor reads it.
 """
 
-from __future__ import annotations
-
-import contextlib
 import re
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,9 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from tidewheel_contract import documents
-from tidewheel_contract.reading import line_of, parse, path_in, read
+from tidewheel_contract.reading import line_of, path_in, read
 
-from ..files import append_line, write_document
+from ..configuration.job import Job
+from ..files import append_line, read_document, write_document
 from ..log import iso, log
 from ..metrics.counters import Reading
 from .cells import (
@@ -66,6 +65,29 @@ class Start:
 def evidence_file(folder: Path, kind: type[documents.Document], attempt: int, host: str) -> Path:
     name = re.sub(r"[^A-Za-z0-9._-]", "_", host)[:100]
     return path_in(folder, kind, attempt=attempt, host=name)
+
+
+def tell_installation(job: Job, attempt: int, what: str, packages: int) -> None:
+    """Tells the service what pip is at, in the document that the first step completes.
+
+    A host without a checkpoint folder reports nothing.
+    """
+    if job.checkpoint_dir is None:
+        return
+    file = evidence_file(job.checkpoint_dir, documents.HostStart, attempt, job.current_host)
+    document = documents.HostStart(
+        started_at=iso(time.time()),
+        phases=documents.HostStartPhases(
+            download=None, install=None, script_start=None, first_batch=None, first_step=None
+        ),
+        hooks=documents.HostStartHooks(kind="on" if job.script.instrument else "declined"),
+        installing=documents.HostStartInstalling(what=what, packages=packages),
+    )
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_document(file, document)
+    except OSError as error:
+        log(f"cannot tell what is installed: {error}")
 
 
 class EvidenceRecorder:
@@ -208,17 +230,12 @@ def _batches_of_first_start(folder: Path, attempt: int) -> float:
         found = [
             start.batches_before_step
             for path in folder.glob(documents.HostStart.FILE.format(attempt=earlier, host="*"))
-            if (start := _read_start(path)) is not None and start.batches_before_step is not None
+            if (start := read_document(documents.HostStart, path)) is not None
+            and start.batches_before_step is not None
         ]
         if found:
             return max(found)
     return 0.0
-
-
-def _read_start(path: Path) -> documents.HostStart | None:
-    with contextlib.suppress(OSError, ValueError):
-        return parse(documents.HostStart, path.read_text(encoding="utf-8"))
-    return None
 
 
 def _phases(start: Start, processes: Sequence[ProcessCounts]) -> documents.HostStartPhases:

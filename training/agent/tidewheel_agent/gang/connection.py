@@ -1,7 +1,5 @@
 """One connection between two agents: messages are lines of JSON."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

@@ -6,8 +6,6 @@ agent, which repeats to all what one of them reports. Training does not depend o
 no connection can be made, it goes on without.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import selectors

@@ -1,7 +1,5 @@
 """What a host knows of the other hosts of its job."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ..checkpoints.checkpoint import Checkpoint, finite_numbers

@@ -1,7 +1,5 @@
 """The last step: the exit code and the failure text that tell the truth about the end."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

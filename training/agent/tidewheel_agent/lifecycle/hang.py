@@ -1,7 +1,5 @@
 """Reports that this host's script hangs: in the log, and to the service by a file in the bucket."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Hashable, Sequence

@@ -1,7 +1,5 @@
 """What all four steps share: the job on this host, and what it returns to the platform."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..checkpoints.save_request import SaveRequest

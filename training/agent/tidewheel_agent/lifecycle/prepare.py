@@ -17,7 +17,7 @@ from ..configuration.job import Job
 from ..configuration.placeholders import checkpoint_patterns
 from ..configuration.script_environment import ScriptFiles, script_environment
 from ..configuration.settings import ConfigurationError, Hardware, Settings, find_hardware
-from ..evidence.installing import tell_installation
+from ..evidence.recorder import tell_installation
 from ..failure_file import LogTail
 from ..log import log
 from ..source.place import place_source

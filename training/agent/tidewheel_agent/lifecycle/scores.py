@@ -4,15 +4,13 @@
 folder: one JSON object a line, with the sample's `key` and a number for each metric.
 """
 
-from __future__ import annotations
-
-import os
 import shutil
 from pathlib import Path
 
 from tidewheel_contract.documents import SCORES_FILE
 
 from ..configuration.job import Job
+from ..files import replacing
 from ..log import log
 from ..trackers.identity import run_identity
 
@@ -46,9 +44,8 @@ def keep_scores(written: Path, path: Path) -> bool:
         log(f"{IN_MODEL} has {size} bytes, more than {_MOST_BYTES}: the model is not judged by it")
         return False
     path.parent.mkdir(exist_ok=True)
-    part = path.with_suffix(".part")
-    shutil.copyfile(written, part)
-    os.replace(part, path)
+    with written.open("rb") as read, replacing(path) as write:
+        shutil.copyfileobj(read, write)
     return True
 
 

@@ -1,7 +1,5 @@
 """The second step: the strategy's program on this host, and what watches it."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

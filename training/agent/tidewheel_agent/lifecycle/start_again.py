@@ -3,8 +3,6 @@
 The hosts of a gang would have to agree, so this holds for a script on one host.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ On a host that shares its machine with others, its own clock tells what time it 
 had the CPUs of its type. The local region writes it (emulators/sagemaker/hosts/host_clocks.py).
 """
 
-from __future__ import annotations
-
 import itertools
 import struct
 import time

@@ -1,7 +1,5 @@
 """The third step: the script runs until it ends, and the other hosts report what ended it."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from operator import or_

@@ -5,8 +5,6 @@ A host with a machine of its own counts the whole machine. Where several hosts s
 time of all others.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -108,7 +106,7 @@ class ProcessCounters:
         memory = 0
         for pid in self._pids:
             with contextlib.suppress(OSError, ValueError, IndexError):
-                cpu, resident = _process_cpu_and_memory(pid)
+                cpu, resident = process_cpu_and_memory(pid)
                 memory += resident
                 self._last[pid] = (cpu, *_process_io(pid))
         # The last counts of ended processes stay in the sums, which therefore never fall.
@@ -179,7 +177,8 @@ def _network_bytes() -> tuple[float, float] | None:
     return None
 
 
-def _process_cpu_and_memory(pid: int) -> tuple[float, int]:
+def process_cpu_and_memory(pid: int) -> tuple[float, int]:
+    """Seconds, and bytes. Raises OSError once it has ended."""
     # The name in parentheses may itself hold spaces and parentheses.
     fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICK, int(fields[21]) * _PAGE

@@ -3,8 +3,6 @@
 Interface: https://docs.nvidia.com/deploy/nvml-api/
 """
 
-from __future__ import annotations
-
 import ctypes
 from dataclasses import dataclass
 from typing import Any

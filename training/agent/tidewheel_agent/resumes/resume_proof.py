@@ -4,8 +4,6 @@
 may start several times; the last start counts.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import threading

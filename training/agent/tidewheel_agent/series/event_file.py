@@ -4,8 +4,6 @@ Sources: tensorboard/compat/proto/event.proto and summary.proto. Both PyTorch's 
 writers are read.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

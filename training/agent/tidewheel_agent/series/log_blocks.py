@@ -6,8 +6,6 @@ tutorials. A table has a head with `epoch` first (fastai, skorch, Ultralytics), 
 of tqdm is the only position of some scripts.
 """
 
-from __future__ import annotations
-
 import re
 
 from .point import MOST_VALUES, Point, Unit, is_metric, metrics_in, number

@@ -1,7 +1,5 @@
 """Points in the files that loggers write while the script runs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

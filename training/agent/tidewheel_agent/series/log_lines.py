@@ -6,8 +6,6 @@ the scripts of pytorch/examples, and any line that names a position (epoch 3, it
 and a metric (loss 0.12). What takes several lines is in log_blocks.py.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math

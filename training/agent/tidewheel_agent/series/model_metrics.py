@@ -1,7 +1,5 @@
 """The numbers of a `metrics.json` that the script left beside its model."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """What a reader of a script's output returns, and which numbers of a line are metrics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

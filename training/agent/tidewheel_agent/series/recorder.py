@@ -4,8 +4,6 @@
 point that is recorded. The service joins the files (functions/records/series.ts).
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -5,8 +5,6 @@ Framing: LevelDB's log format behind a header of seven bytes
 wandb/proto/wandb_internal.proto, of which field 2 is a row of the history.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -2,8 +2,6 @@
 AWS SDK: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -4,8 +4,6 @@ As SageMaker's toolkit does with requirements.txt and setup.py; pyproject.toml, 
 that lie beside the script, come to it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Brings the user's source to the folder that the script runs in."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Installs the requirements of the user's source."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,8 +1,6 @@
 """Reads the credentials of a private package index: from AWS Secrets Manager, or as a token of
 CodeArtifact. They are the only secret."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Unpacks the model that a run begins from: the channel `model`, as the service adds it."""
 
-from __future__ import annotations
-
 import posixpath
 import shutil
 import tarfile

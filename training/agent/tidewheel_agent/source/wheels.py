@@ -4,8 +4,6 @@ They install the same packages, build nothing again, and need no index. A tar by
 decides over the packages: S3 has all of it or nothing, and the first one stays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import importlib.metadata

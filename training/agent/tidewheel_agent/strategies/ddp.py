@@ -1,7 +1,5 @@
 """Strategy `ddp`: torchrun on every host that trains."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ A strategy is a module in this folder, whose function `launch` is a `Launcher`. 
 module is imported, because the agent compiles its modules at each start.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Callable

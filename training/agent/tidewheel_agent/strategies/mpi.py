@@ -7,8 +7,6 @@ options and numbers from it, and its own address of the leader.
 https://github.com/pmodels/mpich/blob/main/doc/wiki/how_to/Using_the_Hydra_Process_Manager.md
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,19 +4,16 @@ Each host offers its CPUs, its GPUs and a resource named as its instance group, 
 say where a task runs: `ray.remote(resources={"helpers": 0.01})`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
 import zlib
 from pathlib import Path
 
-from ..agent_path import program
+from ..agent_path import SERVICE_VARIABLE, program
 from ..configuration.command_line import script_command
 from ..configuration.job import Job
 from ..configuration.settings import Hardware, Settings
-from ..supervision.process_tree import SERVICE_VARIABLE
 from ..supervision.script_source import read_source
 from .launch import FIRST_PORT_OFFSET, Launch, with_services
 from .programs.ray_node import DRAIN_VARIABLE

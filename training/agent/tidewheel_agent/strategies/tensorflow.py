@@ -4,8 +4,6 @@ https://www.tensorflow.org/guide/distributed_training#TF_CONFIG. TensorFlow's se
 every address of the machine, so each task has its own port for hosts that share one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 

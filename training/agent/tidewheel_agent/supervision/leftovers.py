@@ -5,8 +5,6 @@ them. A name is the script's if it was not there before the script, a process of
 and no process holds it now. Of a host that shares its machine, others make names meanwhile.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

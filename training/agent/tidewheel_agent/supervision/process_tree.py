@@ -6,8 +6,6 @@ Ray's daemons overwrite what /proc shows of them. When their parent has ended to
 adopted them, which is the only sign that they belong to the script.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
@@ -17,13 +15,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..agent_path import OWN_CHILDREN
+from ..agent_path import OWN_CHILDREN, SERVICE_VARIABLE
 from ..configuration.script_environment import STACK_SIGNAL
 from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
-SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
-"""Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
 _MPI_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra", "hydra_pmi_proxy")
 _PROC = Path("/proc")
 _PR_SET_CHILD_SUBREAPER = 36

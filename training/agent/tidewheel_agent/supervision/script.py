@@ -1,7 +1,5 @@
 """A child program of the agent: its output, its processes, its end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -11,6 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ..agent_path import shell_code
 from ..log import write_line
 from .leftovers import Leftovers
 from .process_tree import TOKEN_VARIABLE, Process, kill_all, script_processes, send, sigterm_targets
@@ -92,7 +91,7 @@ class Script:
     def poll(self) -> int | None:
         """The exit code as a shell shows it (128 + n for signal n); None while the program runs."""
         code = self._process.poll()
-        return code if code is None else (128 - code if code < 0 else code)
+        return None if code is None else shell_code(code)
 
     def wait(self, seconds: float) -> int | None:
         try:

@@ -1,7 +1,5 @@
 """How the script hears of a stop: by its source, and by what an earlier attempt has shown."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Watches the script until it ends, keeps the Spot contract on the way, and says how it ended."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

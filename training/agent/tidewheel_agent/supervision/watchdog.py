@@ -5,8 +5,6 @@ The watchdog holds the reading end of a pipe whose writing end only the agent ha
 without a farewell means that the agent is gone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

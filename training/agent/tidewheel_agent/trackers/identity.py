@@ -10,8 +10,6 @@ The names and the characters that each tracker allows:
   TENSORBOARD_LOGGING_DIR.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Layout: mlflow/store/tracking/file_store.py. `<experiment>/<run>/` holds `meta.y
 and `metrics/<name>`, whose lines are `<milliseconds> <value> <step>`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

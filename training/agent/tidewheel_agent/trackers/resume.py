@@ -4,8 +4,6 @@ A tracker's server does this by itself or not at all; this is about files under 
 folder, which a lost attempt left behind.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Mapping

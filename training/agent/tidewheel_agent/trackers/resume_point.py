@@ -1,7 +1,5 @@
 """From where a resumed script goes on, and which logged points it will log again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The series of the run, from the leader's lines and files to the file beside the checkpoints."""
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -1,9 +1,6 @@
 """W&B's files before a resumed script starts: rows that come again go, rows that would be lacking
 are handed to the script, whose side is for_scripts/tidewheel/_wandb_rows.py."""
 
-from __future__ import annotations
-
-import contextlib
 import os
 import re
 from collections.abc import Iterable
@@ -11,6 +8,7 @@ from pathlib import Path
 
 from tidewheel_contract.wandb_rows import Row, file_name, read_rows
 
+from ..files import replacing
 from ..log import log
 from ..series.wandb_file import WandbFile
 from .identity import wandb_rows_folder
@@ -65,18 +63,9 @@ def _prepare_run(
         log(f"W&B's process had not written {len(lacking)} rows up to step {lacking[-1].step}")
     count_on = int(max([end, *(row.step for row in lacking)])) + 1
     if count_on > 0:
-        _write(again, [*lacking, Row(count_on, 0.0, b"")])
+        with replacing(again) as file:
+            file.writelines(row.frame() for row in (*lacking, Row(count_on, 0.0, b"")))
     else:
         again.unlink(missing_ok=True)
     gone = {row.position for _, _, row in stored} | {float(row.step) for row in logged}
     return sum(position > last for position in gone)
-
-
-def _write(path: Path, rows: Iterable[Row]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(b"".join(row.frame() for row in rows))
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

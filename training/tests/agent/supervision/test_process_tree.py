@@ -10,9 +10,9 @@ import time
 import pytest
 
 from hosts import TRAINING
+from tidewheel_agent.agent_path import SERVICE_VARIABLE
 from tidewheel_agent.supervision.leftovers import Leftovers
 from tidewheel_agent.supervision.process_tree import (
-    SERVICE_VARIABLE,
     TOKEN_VARIABLE,
     Process,
     kill_all,

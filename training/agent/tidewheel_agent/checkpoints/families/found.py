@@ -1,7 +1,5 @@
 """What a family of frameworks finds in a folder."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import zipfile
@@ -54,6 +52,19 @@ class Claim:
 
 Family = Callable[[Folder, FileReader], "Claim | None"]
 """None: the folder holds nothing of this family. Raises OSError and ValueError."""
+
+
+def found_in(
+    folder: Folder, family: str, problem: str = "", position: Position | None = None
+) -> Found:
+    """All of the folder's files. Without a `position` the folder's name tells it."""
+    return Found(
+        family,
+        folder.name or ".",
+        dict(folder.all_files()),
+        position or position_of_folder(folder),
+        f"{folder.name or folder.path.name}: {problem}" if problem else "",
+    )
 
 
 def whole_folder(folder: Folder, found: Found) -> Claim:

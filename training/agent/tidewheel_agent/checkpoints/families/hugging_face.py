@@ -6,8 +6,7 @@ transformers/trainer.py, `_save_checkpoint`. `save_only_model` leaves the middle
 accelerate/checkpointing.py, `save_accelerator_state`.
 """
 
-from __future__ import annotations
-
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..checkpoint import finite_numbers
@@ -17,14 +16,13 @@ from ..formats.step_names import Position
 from ..tree import Folder
 from .found import (
     Claim,
-    Found,
-    position_of_folder,
+    found_in,
     problem_of_files,
     read_json_object,
     read_saved,
     whole_folder,
 )
-from .weights import has_weights, missing_shards
+from .weights import problem_of_weights
 
 _STATE = "trainer_state.json"
 _ARGUMENTS = "training_args.bin"
@@ -36,21 +34,15 @@ def find(folder: Folder, reader: FileReader) -> Claim | None:
     # The folder above holds the finished model, with the same files except the optimizer's.
     if not is_of_trainer or not folder.base_name.startswith("checkpoint-"):
         return None
-    files, position = dict(folder.all_files()), position_of_folder(folder)
     try:
         state = read_json_object(folder, _STATE) if _STATE in folder.files else {}
         problem = _problem(folder, reader)
     except ValueError as error:
         state, problem = {}, f"{_STATE} or an index is cut off: {error}"
     step, total = state.get("global_step"), state.get("max_steps")
-    if isinstance(step, int):
-        position = Position(step, "step")
-    found = Found(
-        "Hugging Face Trainer",
-        folder.name,
-        files,
-        position,
-        f"{folder.name}: {problem}" if problem else "",
+    position = Position(step, "step") if isinstance(step, int) else None
+    found = replace(
+        found_in(folder, "Hugging Face Trainer", problem, position),
         total_steps=total if isinstance(total, int) and total > 0 else None,
         metrics=_metrics(state),
     )
@@ -60,11 +52,8 @@ def find(folder: Folder, reader: FileReader) -> Claim | None:
 def _problem(folder: Folder, reader: FileReader) -> str:
     if _STATE not in folder.files:
         return f"{_STATE}, which is written last, is missing"
-    if not has_weights(folder):
-        return "the weights are missing"
-    missing = missing_shards(folder)
-    if missing:
-        return missing
+    if problem := problem_of_weights(folder):
+        return problem
     if not _saves_only_the_model(folder):
         present = {*folder.files, *folder.folders}
         is_deepspeed = any(name.startswith("global_step") for name in folder.folders)
@@ -104,23 +93,13 @@ def find_accelerate(folder: Folder, reader: FileReader) -> Claim | None:
         problem = _accelerate_problem(folder, reader)
     except ValueError as error:
         problem = f"an index is cut off: {error}"
-    found = Found(
-        "Accelerate",
-        folder.name,
-        dict(folder.all_files()),
-        position_of_folder(folder),
-        f"{folder.name or folder.path.name}: {problem}" if problem else "",
-    )
-    return whole_folder(folder, found)
+    return whole_folder(folder, found_in(folder, "Accelerate", problem))
 
 
 def _accelerate_problem(folder: Folder, reader: FileReader) -> str:
     present = {*folder.files, *folder.folders}
-    if not has_weights(folder):
-        return "the weights are missing"
-    missing = missing_shards(folder)
-    if missing:
-        return missing
+    if problem := problem_of_weights(folder):
+        return problem
     if not any(
         fnmatchcase(name, pattern) for name in present for pattern in _ACCELERATE_OPTIMIZERS
     ):

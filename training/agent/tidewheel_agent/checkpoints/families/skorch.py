@@ -4,8 +4,6 @@ It writes the history last, and all files again after each epoch. Source: skorch
 training.py, `Checkpoint.save_model`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,14 +3,13 @@
 It writes the vocabulary's lookups last. Source: spacy/language.py, `Language.to_disk`.
 """
 
-from __future__ import annotations
-
 import json
+from dataclasses import replace
 
 from ..formats.files import FileReader
 from ..formats.msgpack import read_msgpack
 from ..tree import Folder
-from .found import Claim, Found, position_of_folder, whole_folder
+from .found import Claim, found_in, whole_folder
 
 _META, _CONFIG, _STRINGS = "meta.json", "config.cfg", "strings.json"
 _PACKED = ("model", "tokenizer", "key2row", "lookups.bin")
@@ -19,9 +18,8 @@ _PACKED = ("model", "tokenizer", "key2row", "lookups.bin")
 def find(folder: Folder, reader: FileReader) -> Claim | None:
     if _CONFIG not in folder.files or not {_META, "tokenizer"} & folder.files.keys():
         return None
-    files, position = dict(folder.all_files()), position_of_folder(folder)
-    problem = _problem(folder, reader)
-    return whole_folder(folder, Found("spaCy", folder.name or ".", files, position, problem))
+    found = replace(found_in(folder, "spaCy"), problem=_problem(folder, reader))
+    return whole_folder(folder, found)
 
 
 def _problem(folder: Folder, reader: FileReader) -> str:

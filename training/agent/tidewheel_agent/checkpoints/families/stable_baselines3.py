@@ -3,8 +3,6 @@
 Source: stable_baselines3/common/callbacks.py, `CheckpointCallback._on_step`.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..formats.files import FileReader

@@ -8,8 +8,6 @@ Keras' BackupAndRestore writes weights, and the epoch beside them in training_me
 backup_and_restore.py.
 """
 
-from __future__ import annotations
-
 import re
 
 from ..formats.files import FileReader

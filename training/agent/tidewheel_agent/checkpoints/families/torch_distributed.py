@@ -9,16 +9,14 @@ writes its part of a ZeRO optimizer; the model's file says how many ranks there 
 deepspeed/runtime/engine.py, `save_checkpoint`.
 """
 
-from __future__ import annotations
-
-import dataclasses
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..formats.files import FileReader
 from ..formats.inert_pickle import Inert, read_pickle
 from ..formats.step_names import position_in_name
 from ..tree import Folder
-from .found import Claim, Found, position_of_folder, problem_of_files, read_saved, whole_folder
+from .found import Claim, Found, found_in, problem_of_files, read_saved, whole_folder
 
 _METADATA = ".metadata"
 _LIGHTNING = "meta.pt"
@@ -29,44 +27,36 @@ def find(folder: Folder, reader: FileReader) -> Claim | None:
     has_shards = any(name.endswith(".distcp") for name in folder.files)
     if _METADATA not in folder.files and not has_shards:
         return None
-    position = position_of_folder(folder)
+    position = None
     if _LIGHTNING in folder.files:
         reading = reader.read(folder.path / _LIGHTNING, folder.files[_LIGHTNING])
-        position = (reading.position if reading else None) or position
-    files = dict(folder.all_files())
+        position = reading.position if reading else None
     needed: dict[str, int] | None = {}
     if _METADATA in folder.files and folder.files[_METADATA].size_bytes <= _LARGEST_METADATA:
         needed = _needed_bytes((folder.path / _METADATA).read_bytes())
-    found = Found(
-        "torch.distributed.checkpoint",
-        folder.name or ".",
-        files,
-        position,
-        _problem(folder, reader, needed),
-        elsewhere={
-            folder.child(name): size
-            for name, size in sorted((needed or {}).items())
-            if name not in folder.files
-        },
-    )
-    return whole_folder(folder, found)
+    elsewhere = {
+        folder.child(name): size
+        for name, size in sorted((needed or {}).items())
+        if name not in folder.files
+    }
+    problem = _problem(folder, reader, needed)
+    found = found_in(folder, "torch.distributed.checkpoint", problem, position)
+    return whole_folder(folder, replace(found, elsewhere=elsewhere))
 
 
 def _problem(folder: Folder, reader: FileReader, needed: dict[str, int] | None) -> str:
     """`needed`: None if the metadata cannot be read. Missing files are no problem yet."""
-    where = folder.name or folder.path.name
     if _METADATA not in folder.files:
-        return f"{where}: {_METADATA}, which is written last, is missing"
+        return f"{_METADATA}, which is written last, is missing"
     if needed is None:
-        return f"{where}: {_METADATA} is cut off"
+        return f"{_METADATA} is cut off"
     for name, end in sorted(needed.items()):
         state = folder.files.get(name)
         if state is not None and state.size_bytes < end:
-            return f"{where}: {name} has {state.size_bytes} of {end} bytes"
+            return f"{name} has {state.size_bytes} of {end} bytes"
     if folder.base_name.endswith(".ckpt") and _LIGHTNING not in folder.files:
-        return f"{where}: {_LIGHTNING} is missing"
-    problem = problem_of_files(dataclasses.replace(folder, folders={}), reader)
-    return f"{where}: {problem}" if problem else ""
+        return f"{_LIGHTNING} is missing"
+    return problem_of_files(replace(folder, folders={}), reader)
 
 
 def _needed_bytes(content: bytes) -> dict[str, int] | None:

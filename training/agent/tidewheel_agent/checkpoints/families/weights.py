@@ -1,14 +1,21 @@
 """The weights of Hugging Face's libraries: one file, or shards that an index lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..formats.files import FileReader
 from ..tree import Folder
-from .found import Claim, Found, first_problem, position_of_folder, read_json_object, whole_folder
+from .found import (
+    Claim,
+    Found,
+    first_problem,
+    found_in,
+    position_of_folder,
+    read_json_object,
+    whole_folder,
+)
 
 SINGLE_WEIGHTS = (
     "model.safetensors",
@@ -39,8 +46,10 @@ def has_weights(folder: Folder) -> bool:
     return any(has_weights(below) for below in folder.folders.values())
 
 
-def missing_shards(folder: Folder) -> str:
-    """Why the shards that the folder's indexes list are not all there; empty when they are."""
+def problem_of_weights(folder: Folder) -> str:
+    """Why the weights, or the shards that the folder's indexes list, are not all there."""
+    if not has_weights(folder):
+        return "the weights are missing"
     for name in folder.files:
         if name.endswith(INDEX_SUFFIX):
             missing = sorted(shards_of(folder, name) - folder.files.keys())
@@ -123,6 +132,5 @@ def find_lone_weights(folder: Folder, reader: FileReader) -> Claim | None:
     if not lone or not folder.name or position is None:
         return None
     problem = first_problem(folder, reader, lone)
-    files = dict(folder.all_files())
-    found = Found("weights", folder.name, files, position, problem, needs_quiet=True)
-    return whole_folder(folder, found)
+    found = found_in(folder, "weights", problem, position)
+    return whole_folder(folder, replace(found, needs_quiet=True))

@@ -1,7 +1,5 @@
 """Reads any single file that may be a checkpoint; remembers what it has read."""
 
-from __future__ import annotations
-
 import json
 import struct
 import time

@@ -4,8 +4,6 @@ It only grows, and its readers leave out a line that a kill has cut off. So it i
 Source: optuna/storages/journal/_storage.py, `JournalOperation`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Format: https://github.com/msgpack/msgpack/blob/master/spec.md
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .step_names import Reading

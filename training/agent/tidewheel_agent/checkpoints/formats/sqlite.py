@@ -4,8 +4,6 @@ The header holds the page size, the number of pages, and a counter of changes. A
 has begun leaves a journal with what was there before. Source: https://sqlite.org/fileformat2.html
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

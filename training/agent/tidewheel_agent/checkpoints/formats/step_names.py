@@ -4,8 +4,6 @@ A number in a name is a step only behind a word for it, or where the name has no
 it: `resnet50-v2.pth` and `model_1e-4_bs32.pt` give none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

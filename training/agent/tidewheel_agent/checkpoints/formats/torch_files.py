@@ -5,8 +5,6 @@ is a sequence of pickles with the tensors' bytes behind them, whose lengths the 
 Source: torch/serialization.py, `_save` and `_legacy_save`.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import zipfile

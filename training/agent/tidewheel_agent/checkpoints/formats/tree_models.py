@@ -4,8 +4,6 @@ Formats: https://xgboost.readthedocs.io/en/stable/tutorials/saving_model.html, h
 LightGBM's `gbdt_model_text.cpp`. The step is the number of rounds.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import struct

@@ -1,7 +1,5 @@
 """Keeps the last whole generation while the script trains, in a thread of its own."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import threading

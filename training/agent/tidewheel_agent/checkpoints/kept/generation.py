@@ -5,12 +5,8 @@ in no order, so the newer generation never overwrites what the older one names. 
 when every part has the size and the hash that its manifest lists.
 """
 
-from __future__ import annotations
-
-import contextlib
 import fcntl
 import hashlib
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from tidewheel_contract.documents import KeptManifest, KeptManifestFile
 from tidewheel_contract.reading import path_in
 
-from ...files import read_document, write_document
+from ...files import read_document, replacing, write_document
 
 KEPT_FOLDER = KeptManifest.FILE.partition("/")[0]
 SLOTS = ("a", "b")
@@ -99,16 +95,9 @@ def copy_file(source: Path, target: Path) -> None:
     `target` appears with all its bytes or not at all. Raises OSError.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with source.open("rb") as read, temporary.open("wb") as write:
-            if not _clone(read.fileno(), write.fileno()):
-                shutil.copyfileobj(read, write, _BLOCK_BYTES)
-        temporary.replace(target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
+    with source.open("rb") as read, replacing(target) as write:
+        if not _clone(read.fileno(), write.fileno()):
+            shutil.copyfileobj(read, write, _BLOCK_BYTES)
 
 
 def _clone(source: int, target: int) -> bool:

@@ -4,8 +4,6 @@ MMEngine's and Detectron2's `last_checkpoint` hold a path, DeepSpeed's `latest` 
 `latest_checkpointed_iteration.txt` a number, TensorFlow's `checkpoint` names.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

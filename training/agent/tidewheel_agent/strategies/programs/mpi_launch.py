@@ -8,6 +8,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from tidewheel_agent.agent_path import shell_code
+
 
 def run(proxy: str, argv: list[str]) -> int:
     mpiexec = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -22,7 +24,7 @@ def run(proxy: str, argv: list[str]) -> int:
     code = mpiexec.wait()
     if own is not None:
         own.wait()
-    return 128 - code if code < 0 else code
+    return shell_code(code)
 
 
 if __name__ == "__main__":

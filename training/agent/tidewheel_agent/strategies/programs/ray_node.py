@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tidewheel_agent.agent_path import program
+from tidewheel_agent.agent_path import program, shell_code
 
 _STARTED = b"Ray runtime started"
 """`ray start` prints this once the node has joined."""
@@ -32,7 +32,7 @@ def run(argv: list[str], seconds: float, is_drained: Callable[[], bool] = lambda
         while is_drained():
             time.sleep(_PAUSE_SECONDS)
         if was_up or code == 0 or time.monotonic() >= deadline:
-            return 128 - code if code < 0 else code
+            return shell_code(code)
         print("this host has not joined the Ray cluster: trying again", flush=True)
         time.sleep(_PAUSE_SECONDS)
 

@@ -14,8 +14,9 @@ import sys
 import time
 from typing import TypedDict
 
+from tidewheel_agent.agent_path import SERVICE_VARIABLE, shell_code
+
 _TICK_SECONDS = 0.1
-_SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
 
 
 class Program(TypedDict):
@@ -24,7 +25,7 @@ class Program(TypedDict):
 
 
 def start(program: Program, *, is_service: bool) -> subprocess.Popen[bytes]:
-    mark = {_SERVICE_VARIABLE: "1"} if is_service else {}
+    mark = {SERVICE_VARIABLE: "1"} if is_service else {}
     return subprocess.Popen(
         program["argv"],
         env={**os.environ, **program["environment"], **mark},
@@ -54,11 +55,6 @@ def _report_service_end(service: subprocess.Popen[bytes]) -> int:
     command = " ".join(map(str, service.args)) if isinstance(service.args, list) else ""
     print(f"a service of the script ended with exit code {code}: {command[:200]}", flush=True)
     return code or 1
-
-
-def shell_code(code: int) -> int:
-    """128 + n for signal n."""
-    return 128 - code if code < 0 else code
 
 
 if __name__ == "__main__":
