@@ -1,10 +1,13 @@
 /** Models that a script of the pipeline scores beside the one in use. */
 
-import { bucketKeys, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, probeIdOf, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Promote } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
+import type { RunRecord } from '../../../../functions/records/run-records.ts';
+import { decideAsAsked } from '../../../../functions/run/models/choose-model.ts';
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
+import { evaluateWhatIsLeft, recordEvaluation } from '../../../../functions/run/models/evaluate-alone.ts';
 import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
 import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
@@ -44,7 +47,7 @@ interface Ended {
 }
 
 async function ended(batch: number, given: Ended) {
-  const { generations = batch, candidate, current, evaluated, script = 'one', words = [] } = given;
+  const { generations = batch, script = 'one', words = [] } = given;
   const runId = runIdOf(PIPELINE, batch);
   const declaration = declarationOf(PIPELINE, {
     evaluation: { entryPoint: 'evaluate.py', arguments: [...words] },
@@ -57,6 +60,18 @@ async function ended(batch: number, given: Ended) {
   const run = { ...open, evaluation };
   const key = `${bucketKeys.models(PIPELINE, runId)}job/output/model.tar.gz`;
   at.store.put(key, `model ${batch}`);
+  scored(runId, given);
+  const kept = await keepScores(at.store, run, 1);
+  await recordModel(at, run, s3Uri(at.store.bucket, key), kept);
+  await evaluateWhatIsLeft(at, run, kept);
+  return { evaluation, model: await modelOf(batch) };
+}
+
+const modelOf = async (batch: number) =>
+  (await modelsOf(at, PIPELINE)).known.models.find(({ runId }) => runId === runIdOf(PIPELINE, batch));
+
+/** What the host of the run has left. */
+function scored(runId: string, { candidate, current, evaluated }: Ended): void {
   const usual = { result: 'ended', seconds: 1, samples: 1 };
   const evaluations = [
     ...(evaluated === 'lost' ? [] : [{ of: 'candidate', ...usual, ...evaluated }]),
@@ -67,10 +82,23 @@ async function ended(batch: number, given: Ended) {
   if (candidate !== undefined) at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1), candidate);
   if (current !== undefined)
     at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1, 'currentScores'), current);
-  await recordModel(at, run, s3Uri(at.store.bucket, key), await keepScores(at.store, run, 1));
-  const { known } = await modelsOf(at, PIPELINE);
-  return { evaluation, model: known.models.find((each) => each.runId === runId) };
 }
+
+/** The evaluation alone of this number, from its launch to its report, which comes twice. */
+async function alone(number: number, given: Ended): Promise<RunRecord> {
+  const runId = probeIdOf(PIPELINE, number);
+  const open = await at.runs.get(runId);
+  if (open === undefined) throw new Error(`there is no ${runId}`);
+  const evaluation = await evaluationOf(at, open, shardsOf(given.generations ?? 2));
+  const run = await at.runs.update(runId, { evaluation, updatedAt: open.createdAt });
+  scored(runId, given);
+  for (let time = 0; time < 2; time += 1) await recordEvaluation(at, run, 1);
+  await at.runs.finish(run, { status: 'succeeded', updatedAt: open.createdAt });
+  return (await at.runs.get(runId)) ?? run;
+}
+
+const probes = async (): Promise<readonly string[]> =>
+  (await at.runs.listProbes(PIPELINE, 100)).map(({ runId }) => runId);
 
 it('a model is judged on samples that came since', async () => {
   const first = await ended(1, { candidate: scores(100, 100) });
@@ -97,11 +125,71 @@ it('samples, script and model are scored together once', async () => {
 
 it('without new scores those of its run count', async () => {
   await ended(1, { candidate: scores(80, 100) });
-  const { model } = await ended(2, { candidate: scores(140, 150) });
-  expect(model).toMatchObject({
+  await ended(2, { candidate: scores(140, 150) });
+  await alone(1, { evaluated: 'lost' });
+  expect(await modelOf(2)).toMatchObject({
     state: 'current',
     judged: { pairs: 100, fresh: { samples: 50, mean: 0.8 } },
   });
+});
+
+it('a lost evaluation runs again alone', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, { evaluated: 'lost' });
+  expect(model).toMatchObject({ state: 'candidate', by: 'digits-000002' });
+  const run = await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  expect(run).toMatchObject({
+    status: 'succeeded',
+    source: 'one',
+    probe: { evaluates: { runId: 'digits-000002', decides: true, after: 'digits-000002' } },
+    startedFrom: { digest: model?.digest },
+    declaration: {
+      training: { strategy: 'single', entryPoint: 'evaluate.py', model: 'none' },
+      compute: { nodes: 1 },
+    },
+    evaluation: { candidate: { runId: 'digits-000002' }, current: { runId: 'digits-000001' } },
+    judged: { verdict: 'better', pairs: 150 },
+  });
+  expect(await modelOf(2)).toMatchObject({
+    state: 'current',
+    by: 'digits-probe-000001',
+    judged: { pairs: 150, fresh: { samples: 50 } },
+  });
+  const third = await ended(3, { generations: 2, candidate: scores(150, 150) });
+  expect(third.evaluation).not.toHaveProperty('current');
+  expect(third.model?.judged).toMatchObject({ against: 'digits-000002', pairs: 150 });
+  expect(await probes()).toEqual(['digits-probe-000001']);
+});
+
+it('the model in use is scored alone where time was short', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, { candidate: scores(150, 150) });
+  expect(model).toMatchObject({ state: 'candidate', reason: expect.stringContaining('still to be scored') });
+  const run = await alone(1, { evaluated: 'lost', current: scores(80, 150) });
+  expect(run.evaluation).not.toHaveProperty('candidate');
+  expect(await modelOf(2)).toMatchObject({ state: 'current', judged: { pairs: 150 } });
+});
+
+it('an evaluation alone leaves at most one more', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  await alone(1, { candidate: scores(150, 150) });
+  expect(await modelOf(2)).toMatchObject({
+    state: 'candidate',
+    reason: expect.stringContaining('still to be scored'),
+  });
+  await alone(2, { evaluated: 'lost' });
+  expect(await modelOf(2)).toMatchObject({ state: 'current', judged: { pairs: 100 } });
+  expect(await probes()).toEqual(['digits-probe-000002', 'digits-probe-000001']);
+});
+
+it('a person who has decided meanwhile is not overruled', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  const choice = { pipeline: PIPELINE, runId: 'digits-000002', by: 'ada', reason: 'broken labels' };
+  await decideAsAsked(at, { ...choice, decision: 'reject' });
+  await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  expect(await modelOf(2)).toMatchObject({ state: 'rejected', by: 'ada' });
 });
 
 it.each<[string, Ended, string, string]>([
