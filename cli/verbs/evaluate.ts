@@ -8,8 +8,8 @@ export const verb = defineVerb({
   name: 'evaluate',
   summary: 'score a model by the declared script, and compare it with the one in use',
   about: `
-The script of "evaluation" scores the model of RUN, or the one in use, on the dataset as it is now. A candidate that waits
-for its comparison is decided by it (docs/models.md). What was scored before is not scored again.`,
+The script of "evaluation" scores the model of RUN, or the one in use, on the dataset as it is now. It decides on a
+candidate that has no comparison yet (docs/models.md). No model is scored twice on the same samples.`,
   positionals: ['RUN or PIPELINE?'],
   options: {
     on: {

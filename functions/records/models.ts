@@ -211,7 +211,8 @@ export function withComparison(
 ): ModelChange {
   const model = modelIn(before, runId);
   if (model === undefined) return unknown(runId);
-  if (!isUncompared(model) || model.by === decision.by) return SAME;
+  const isRepeated = model.by === decision.by && model.reason === decision.reason.slice(0, LONGEST_REASON);
+  if (!isUncompared(model) || isRepeated) return SAME;
   const models = before.models.map((each) => (each === model ? { ...model, judged } : each));
   return decided({ ...before, models }, runId, decision);
 }

@@ -20,8 +20,8 @@ import {
 } from '../../records/run-records.ts';
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
-import { evaluateWhatIsLeft, recordEvaluation } from '../models/evaluate-alone.ts';
 import { keepScores } from '../models/kept-scores.ts';
+import { evaluateWhatIsLeft, recordEvaluation } from './evaluate-alone.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 

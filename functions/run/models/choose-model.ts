@@ -94,7 +94,7 @@ export async function modelToScore(
   const archive = model ?? (await archiveOf(deps, pipeline, runId));
   if (typeof archive === 'string') return archive;
   return archive.digest === undefined
-    ? `${archive.uri} is too large to be told from others by its digest: its scores cannot be kept`
+    ? `${archive.uri} is too large to have a digest, by which scores are kept: evaluate another model`
     : { ...archive, runId };
 }
 

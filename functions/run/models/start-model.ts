@@ -104,7 +104,7 @@ export async function modelToStartFrom(
   const what =
     found === undefined
       ? 'is gone'
-      : `was replaced since ${isEvaluation ? 'it was asked for' : 'the batch was closed'}`;
+      : `was replaced since ${isEvaluation ? 'the request' : 'the batch was closed'}`;
   const use = isEvaluation ? `which ${runId} scores` : `from which ${runId} begins`;
   const remedy = isEvaluation ? 'evaluate another model' : 'start a run with another training.startFrom';
   throw new LaunchRefusedError(

@@ -5,9 +5,9 @@ import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Promote } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
 import type { RunRecord } from '../../../../functions/records/run-records.ts';
+import { evaluateWhatIsLeft, recordEvaluation } from '../../../../functions/run/attempts/evaluate-alone.ts';
 import { decideAsAsked } from '../../../../functions/run/models/choose-model.ts';
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
-import { evaluateWhatIsLeft, recordEvaluation } from '../../../../functions/run/models/evaluate-alone.ts';
 import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
 import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
 import { declarationOf, runOf } from '../../../support/builders/records.ts';
@@ -161,7 +161,7 @@ it('a lost evaluation runs again alone', async () => {
   expect(await probes()).toEqual(['digits-probe-000001']);
 });
 
-it('the model in use is scored alone where time was short', async () => {
+it('the current model may be scored alone later', async () => {
   await ended(1, { candidate: scores(80, 100) });
   const { model } = await ended(2, { candidate: scores(150, 150) });
   expect(model).toMatchObject({ state: 'candidate', reason: expect.stringContaining('still to be scored') });

@@ -82,7 +82,7 @@ def _evaluate(run: HostRun, prepared: Prepared, declared: Evaluation, folder: Pa
 
 
 def evaluate_alone(run: HostRun, prepared: Prepared, declared: Evaluation) -> Outcome:
-    """Scores the models of the channels, where nothing trains."""
+    """Score the models of the channels, where nothing trains."""
     job, folder = run.job, run.job.base / "evaluation"
     models = _current(job, declared)
     if job.model_digest is not None:
@@ -147,7 +147,7 @@ class _Evaluator:
     deadline: float
 
     def score(self, models: list[_Model], note: FinishedNote) -> None:
-        """One after the other while there is time; the note tells of each that has ended."""
+        """Score one after the other while there is time; the note lists each that has ended."""
         checkpoints, attempt = self.host.job.checkpoint_dir, attempt_of(self.host.job)
         assert checkpoints is not None
         file = path_in(checkpoints, FinishedNote, attempt=attempt)
@@ -167,7 +167,7 @@ class _Evaluator:
     def _scored_before(
         self, model: _Model, checkpoints: Path, attempt: int
     ) -> FinishedNoteEvaluation | None:
-        """An attempt that was lost before it had scored all has left its scores."""
+        """Take the scores of an attempt that was lost before it had scored all."""
         for number in range(attempt - 1, 0, -1) if self.declared.is_alone else ():
             path = path_in(checkpoints, FinishedNote, attempt=number)
             note = read_document(FinishedNote, path)

@@ -8,9 +8,9 @@ import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { type Archive, currentOf, decideModel, isUncompared, withComparison } from '../../records/models.ts';
 import { FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { beginProbe, type ProbeDeps, type ProbeQuestion } from '../ingest/start-probe.ts';
-import { changeModels, type ModelDeps, modelsOf } from './decide-models.ts';
-import { judgeModel } from './judge-model.ts';
-import { isLeftToScore, type KeptScores, keepByDigest, keepScores } from './kept-scores.ts';
+import { changeModels, type ModelDeps, modelsOf } from '../models/decide-models.ts';
+import { judgeModel } from '../models/judge-model.ts';
+import { isLeftToScore, type KeptScores, keepByDigest, keepScores } from '../models/kept-scores.ts';
 
 export type AloneDeps = ModelDeps & ProbeDeps;
 
@@ -144,7 +144,7 @@ export async function recordEvaluation(
   await changeModels(deps, pipeline, async (before) => {
     const candidate = before.models.find(({ runId }) => runId === evaluates.runId);
     // This report is repeated: against itself the model would be the first one.
-    if (candidate?.by === by) return { kind: 'same' };
+    if (candidate?.by === by && !isUncompared(candidate)) return { kind: 'same' };
     const scored = await judgeModel(deps.store, run, before, evaluated);
     if (scored?.judged !== undefined) await deps.runs.update(by, { judged: scored.judged, updatedAt: at });
     if (!evaluates.decides || candidate === undefined) return { kind: 'same' };
