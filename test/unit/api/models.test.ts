@@ -4,8 +4,8 @@ import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { recordModel } from '../../../functions/run/models/decide-models.ts';
-import { putVersion } from '../../support/builders/generations.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -77,7 +77,7 @@ ${evaluation}
 
 it('a model is scored alone, once while that runs', async () => {
   declaredWith('evaluation: { entryPoint: evaluate.py, instanceTypes: [c7i.xlarge] }');
-  putVersion(at.store, 'digits-000001');
+  await sealGeneration(at.store, 'digits-000001');
   for (const kind of ['started', 'running'])
     expect(await call(EVALUATE)).toMatchObject({
       status: 202,
@@ -105,7 +105,7 @@ it.each([
   ['evaluation: { entryPoint: e.py }', '{"runId":"letters-000001"}', 'is no run of digits'],
 ])('%s refuses an evaluation of %s', async (evaluation, body, message) => {
   declaredWith(evaluation);
-  putVersion(at.store, 'digits-000001');
+  await sealGeneration(at.store, 'digits-000001');
   const { body: answered } = await call(EVALUATE, body);
   expect(JSON.stringify(answered)).toContain(message);
   expect(await at.runs.listProbes('digits', 1)).toEqual([]);

@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { reportRun } from '../../../functions/run/attempts/report-run.ts';
 import { settleRun } from '../../../functions/run/ingest/settle-run.ts';
-import { putVersion } from '../../support/builders/generations.ts';
 import { attemptOf, outcomeOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, type Ground, ground } from '../../support/world/ground.ts';
@@ -24,7 +23,20 @@ beforeEach(async () => {
   seal('digits-000001');
 });
 
-const seal = (generation: string): void => putVersion(at.store, generation);
+const seal = (generation: string): void => {
+  at.store.put(
+    bucketKeys.datasetVersion('digits', 1),
+    JSON.stringify({
+      version: 1,
+      number: 1,
+      change: { kind: 'sealed', generation },
+      generations: [generation],
+      replaced: [],
+      pruned: [],
+      added: { [generation]: 1 },
+    }),
+  );
+};
 
 async function call(route: string, body?: unknown, name = 'digits') {
   const text = body === undefined ? '' : JSON.stringify(body);

@@ -5,12 +5,18 @@ import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Promote } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
 import type { RunRecord } from '../../../../functions/records/run-records.ts';
-import { evaluateWhatIsLeft, recordEvaluation } from '../../../../functions/run/attempts/evaluate-alone.ts';
+import {
+  evaluateAlone,
+  evaluateWhatIsLeft,
+  recordEvaluation,
+} from '../../../../functions/run/attempts/evaluate-alone.ts';
+import { launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
 import { decideAsAsked } from '../../../../functions/run/models/choose-model.ts';
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
 import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
 import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
-import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { declarationOf, launchOf, runOf } from '../../../support/builders/records.ts';
+import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 
 const PIPELINE = 'digits';
@@ -64,7 +70,7 @@ async function ended(batch: number, given: Ended) {
   const kept = await keepScores(at.store, run, 1);
   await recordModel(at, run, s3Uri(at.store.bucket, key), kept);
   await evaluateWhatIsLeft(at, run, kept);
-  return { evaluation, model: await modelOf(batch) };
+  return { declaration, evaluation, model: await modelOf(batch) };
 }
 
 const modelOf = async (batch: number) =>
@@ -254,5 +260,37 @@ it('people who decide themselves see the comparison', async () => {
   expect(model).toMatchObject({
     state: 'candidate',
     judged: { verdict: 'better', better: expect.closeTo(0.2) },
+  });
+});
+
+it('an evaluation that is known starts no host', async () => {
+  const { declaration, model } = await ended(1, { candidate: scores(80, 100) });
+  if (model === undefined) throw new Error('there is no model');
+  at.store.put(`${bucketKeys.source(PIPELINE)}evaluate.py`, 'print()');
+  await sealGeneration(at.store, 'digits-000001', {
+    shards: ['train', 'validation'].map((split) => ({ name: `${split}/0.tar`, bytes: 9 })),
+    splits: [{ name: 'train' }, { name: 'validation' }],
+  });
+  const deps = { ...at, region: 'us-east-1', publishAgent: () => Promise.resolve('agent/0a1b/') };
+  const of = { runId: 'digits-000001', decides: false };
+  for (const number of [1, 2]) {
+    const { runId } = await evaluateAlone(at, { declaration, batch: 1, requestedBy: 'ada', model, of });
+    expect(runId).toBe(probeIdOf(PIPELINE, number));
+    await at.placements.put(runId, 1, launchOf());
+    await launchAttempt(deps, { runId, attempt: 1, taskToken: 'token' });
+    scored(runId, number === 1 ? { candidate: scores(80, 100) } : { evaluated: 'lost' });
+    const run = await at.runs.get(runId);
+    if (run === undefined) throw new Error(`there is no ${runId}`);
+    await recordEvaluation(at, run, 1);
+    expect(await at.runs.get(runId)).toMatchObject({ judged: { mean: 0.8 } });
+    await at.runs.finish(run, { status: 'succeeded', updatedAt: run.createdAt });
+  }
+  const [job, ...others] = at.training.jobs.values();
+  expect(others).toEqual([]);
+  expect(job?.HyperParameters?.['tidewheel_script']).toContain('isAlone');
+  expect(job?.InputDataConfig?.map(({ ChannelName }) => ChannelName)).toContain('model');
+  expect(await at.attempts.get('digits-probe-000002', 1)).toMatchObject({
+    status: 'done',
+    outcome: { message: 'all was scored before' },
   });
 });
