@@ -23,6 +23,7 @@ export const VERBS = {
   'delete-checkpoints': () => import('./verbs/delete-checkpoints.ts'),
   cost: () => import('./verbs/cost.ts'),
   market: () => import('./verbs/market.ts'),
+  evaluate: () => import('./verbs/evaluate.ts'),
   model: () => import('./verbs/model.ts'),
   data: () => import('./verbs/data.ts'),
   page: () => import('./verbs/page.ts'),

@@ -75,6 +75,7 @@ export const OPERATIONS: {
   putPin: { method: 'PUT', path: '/pipelines/{name}/dataset/pin' },
   getModels: { method: 'GET', path: '/pipelines/{name}/models' },
   chooseModel: { method: 'POST', path: '/pipelines/{name}/models' },
+  evaluateModel: { method: 'POST', path: '/pipelines/{name}/evaluations' },
   compareRuns: { method: 'GET', path: '/compare' },
   getMarket: { method: 'GET', path: '/market' },
   getMoney: { method: 'GET', path: '/money' },

@@ -1,6 +1,9 @@
 /** npm run bench:promotion: how often a model replaces the one in use that should not, or does not that should. */
 
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
 import type { ScoreTable } from '@tidewheel/judging/scores.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
@@ -27,7 +30,8 @@ const USAGE = `npm run bench:promotion -- [OPTIONS]
 
 Fits pairs of small models whose true difference is known (equal, better or worse by one and two detectable differences),
 scores both on the same 200 to 20,000 samples, a third of them in groups, and counts what \`judge\` does with the second,
-beside the rule "the number is higher". Then 50 equal candidates in a row on one frozen set.
+beside the rule "the number is higher". Then 50 equal candidates in a row on one frozen set. Last, what scoring 20,000
+samples of both models and testing them takes, beside the models' own work and the starts of processes.
 
   --pairs N      of each kind; default 1000
   --rows N       of 50 drops in a row; default 300
@@ -179,6 +183,23 @@ function millisecondsOf20000(): number {
   return (user + system) / 1000;
 }
 
+const FOR_SCRIPTS = join(import.meta.dirname, '../../training/agent/for_scripts');
+const PYTHON = process.env['TIDEWHEEL_PYTHON'] ?? join(import.meta.dirname, '../../.venv/bin/python');
+
+/** Of a process that calls `tidewheel.score` so often. */
+function millisecondsOfScores(count: number): number {
+  const folder = mkdtempSync(join(tmpdir(), 'tidewheel-scores-'));
+  const script = `import tidewheel\nfor k in range(${count}): tidewheel.score(str(k), accuracy=1.0)`;
+  const environment = { TIDEWHEEL_SCORES_FILE: join(folder, 'scores.jsonl'), PYTHONPATH: FOR_SCRIPTS };
+  const began = performance.now();
+  execFileSync(PYTHON, ['-c', script], { env: { ...process.env, ...environment } });
+  const milliseconds = performance.now() - began;
+  rmSync(folder, { recursive: true });
+  return milliseconds;
+}
+
+const TEN_MINUTES = 600_000;
+
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
@@ -195,6 +216,12 @@ await runCommand(USAGE, async (args) => {
     `${DROPS} equal candidates in a row: one promoted in ${percent(row.wrong, rows)} of ${rows} rows; "higher": ${percent(row.naive, rows)}`,
   );
   console.log(`20,000 pairs: ${milliseconds.toFixed(0)} ms of CPU`);
-  if (json !== undefined) writeFileSync(json, JSON.stringify({ seed, tallies, row, milliseconds }, null, 2));
+  const processStart = millisecondsOfScores(0);
+  const scored = 2 * (millisecondsOfScores(20_000) - processStart) + milliseconds;
+  console.log(
+    `both models scored on them and tested: ${scored.toFixed(0)} ms, ${percent(scored, TEN_MINUTES)} of ten minutes, and two process starts of ${processStart.toFixed(0)} ms`,
+  );
+  const counted = { seed, tallies, row, milliseconds, scored, processStart };
+  if (json !== undefined) writeFileSync(json, JSON.stringify(counted, null, 2));
   return 0;
 });

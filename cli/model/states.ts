@@ -12,7 +12,7 @@ type Model = Models['models'][number];
 type JudgedPart = NonNullable<NonNullable<Model['judged']>['fresh']>;
 
 /** @param given a run, or a pipeline: its model in use */
-async function modelsMeant(context: Context, given: string | undefined) {
+export async function modelsMeant(context: Context, given: string | undefined) {
   const of = given === undefined ? undefined : parseRunId(given);
   const runId = of === undefined ? undefined : await runMeant(context, given);
   const name = of?.pipeline ?? (await pipelineMeant(context, given));
@@ -48,7 +48,7 @@ const decided = ({ at, by, reason, judged, digest, bytes = 0 }: Model): string[]
   ...(digest === undefined ? [] : [`SHA-256   ${digest}`]),
 ];
 
-function judgedLines(judged: NonNullable<Model['judged']>): string[] {
+export function judgedLines(judged: NonNullable<Model['judged']>): string[] {
   const { against, earlier, fresh } = judged;
   const parts = [
     ['earlier', earlier],

@@ -91,6 +91,7 @@ const resultOf = ({ run, report }: WatchedRun) => ({
   status: run.status,
   failure: run.failure,
   modelUri: report?.modelUri,
+  judged: run.judged,
   source: run.source,
   git: run.git,
   metrics: report?.metrics,

@@ -8,6 +8,7 @@ import { chooseModel } from './operations/choose-model.ts';
 import { compareRuns } from './operations/compare-runs.ts';
 import { deleteCheckpoints } from './operations/delete-checkpoints.ts';
 import { deletePipeline } from './operations/delete-pipeline.ts';
+import { evaluateModel } from './operations/evaluate-model.ts';
 import { getDataset } from './operations/get-dataset.ts';
 import { getGeneration } from './operations/get-generation.ts';
 import { getImage } from './operations/get-image.ts';
@@ -70,6 +71,7 @@ export const OPERATIONS = [
   putPin,
   getModels,
   chooseModel,
+  evaluateModel,
   compareRuns,
   getMarket,
   getMoney,

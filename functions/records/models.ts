@@ -26,7 +26,7 @@ const judgedPartSchema = z.object({
 });
 
 /** By its scores. */
-const judgedSchema = z.object({
+export const judgedSchema = z.object({
   verdict: z.enum(['first', 'better', 'notBetter', 'inconclusive', 'rejected']),
   metric: z.string(),
   mean: z.number().optional().describe('Of the metric, on all its samples.'),
@@ -182,16 +182,39 @@ const refused = (why: string) => ({ kind: 'refused', why }) as const;
 export function withModel(
   before: PipelineModels,
   archive: Archive & { readonly runId: string; readonly judged?: Judged | undefined },
-  decision: Who & { readonly verdict: ModelVerdict['kind'] },
+  decision: Decision,
 ): ModelChange {
-  const { verdict, ...who } = decision;
+  const { verdict: _, ...who } = decision;
   if (modelIn(before, archive.runId) !== undefined) return SAME;
   const model: Model = { ...archive, state: 'candidate', number: before.number + 1, ...who };
-  const after = { ...before, models: [model, ...before.models] };
-  if (verdict === 'promote') return promoted(after, archive.runId, who);
+  return decided({ ...before, models: [model, ...before.models] }, archive.runId, decision);
+}
+
+type Decision = Who & { readonly verdict: ModelVerdict['kind'] };
+
+function decided(before: PipelineModels, runId: string, { verdict, ...who }: Decision): ModelChange {
+  if (verdict === 'promote') return promoted(before, runId, who);
   const state = verdict === 'reject' ? 'rejected' : 'candidate';
   const kind = verdict === 'reject' ? 'ModelRejected' : 'ModelWaits';
-  return changed(after, { [archive.runId]: state }, { kind, runId: archive.runId, ...who });
+  return changed(before, { [runId]: state }, { kind, runId, ...who });
+}
+
+/** A model that waits for its comparison: a person has not decided either, since that leaves no candidate. */
+export const isUncompared = ({ state, judged }: Model): boolean =>
+  state === 'candidate' && judged?.pairs === undefined;
+
+/** The comparison of a model on record came later, by an evaluation alone. A repeated one changes nothing. */
+export function withComparison(
+  before: PipelineModels,
+  { runId, judged }: Pick<Model, 'runId' | 'judged'>,
+  decision: Decision,
+): ModelChange {
+  const model = modelIn(before, runId);
+  if (model === undefined) return unknown(runId);
+  const isRepeated = model.by === decision.by && model.reason === decision.reason.slice(0, LONGEST_REASON);
+  if (!isUncompared(model) || isRepeated) return SAME;
+  const models = before.models.map((each) => (each === model ? { ...model, judged } : each));
+  return decided({ ...before, models }, runId, decision);
 }
 
 export function promoted(before: PipelineModels, runId: string, who: Who): ModelChange {

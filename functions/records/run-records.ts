@@ -27,7 +27,7 @@ import {
   stopReasonSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { archiveSchema } from './models.ts';
+import { archiveSchema, judgedSchema } from './models.ts';
 
 /** As the agent saw it. */
 const resume = z
@@ -171,9 +171,19 @@ export const runRecordSchema = z.object({
   status: runStatusSchema,
   trigger: z.enum(['arrival', 'schedule', 'api']),
   probe: z
-    .object({ number: z.number().int() })
+    .object({
+      number: z.number().int(),
+      evaluates: z
+        .object({
+          runId: z.string().describe('Whose model it scores.'),
+          decides: z.boolean().describe('false: the comparison is only shown.'),
+          after: z.string().optional().describe('The run that left it to do; absent where a person asked.'),
+        })
+        .optional()
+        .describe('It trains nothing, and runs the evaluation alone.'),
+    })
     .optional()
-    .describe('A trial of other settings, which takes no batch.'),
+    .describe('A trial of other settings, or an evaluation alone, which takes no batch.'),
   /** 1 for the first execution of the state machine; later executions count up. */
   execution: z.number().int(),
   createdAt: time,
@@ -190,9 +200,11 @@ export const runRecordSchema = z.object({
     .object({
       set: z.string().optional().describe('Digest of the samples; absent where they may change.'),
       current: archiveSchema.optional().describe('The model in use, where it was still to be scored.'),
+      candidate: archiveSchema.optional().describe('Of an evaluation alone: its model, likewise.'),
     })
     .optional()
     .describe('What its last attempt scores at its end.'),
+  judged: judgedSchema.optional().describe('What an evaluation alone has shown.'),
   /** Its plan lists only around the keys of notifications, which are noted since this time. */
   notifiedSince: time.optional(),
   sealedAt: time.optional().describe('When its data was packed; absent without new data.'),

@@ -14,7 +14,6 @@ export {
   type OnChange,
   type OnDelete,
 } from './schema/dataset.ts';
-export { evaluatedOn } from './schema/evaluation.ts';
 export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
 export type { Promote, PromotionRule } from './schema/models.ts';
 export type { NoticeKind, NotifyTarget } from './schema/notify.ts';

@@ -30,9 +30,12 @@ export interface ProbeGroup {
 
 /** @param probes newest first @returns groups, newest first */
 export const probeGroups = (probes: readonly Probe[]): readonly ProbeGroup[] =>
-  [...Map.groupBy(probes, ({ declaration }) => declaration?.dataset?.pin ?? '')].map(([pin, group]) =>
-    groupOf(pin, group),
-  );
+  [
+    ...Map.groupBy(
+      probes.filter(({ evaluates }) => evaluates === undefined),
+      ({ declaration }) => declaration?.dataset?.pin ?? '',
+    ),
+  ].map(([pin, group]) => groupOf(pin, group));
 
 const UNITS = { samples: 1e6, steps: 1e3 } as const;
 const HOUR_SECONDS = 3_600;

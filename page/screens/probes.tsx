@@ -26,7 +26,7 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
       <PipelineTabs pipeline={pipeline} />
       <Read of={list}>
         {({ probes }) =>
-          probes.length === 0 ? (
+          probes.every(({ evaluates }) => evaluates !== undefined) ? (
             <Empty>
               None yet. A probe trains for some steps with each of several settings, and compares them.
             </Empty>

@@ -1,10 +1,10 @@
 /**
  * Drops whose models are scored by a script beside the model in use, on earlier samples and on those that came since.
- * A host that is killed in the evaluation costs the evaluation alone.
+ * A host that is killed in the evaluation costs the evaluation, which runs again alone; people ask for one, too.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { bucketKeys, keyOfUri } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, keyOfUri, probeIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
@@ -44,7 +44,12 @@ known = pathlib.Path(os.environ['SM_CHANNEL_MODEL'], 'classes').read_text().spli
 for key, of in samples('VALIDATION'):
     tidewheel.score(key, accuracy=of in known, label=of)
 `;
-const SLOW = `${EVALUATE}\nimport time\nprint('scoring', flush=True)\ntime.sleep(300)\n`;
+/** Not alone. */
+const SLOW = `${EVALUATE}
+import time
+print('scoring', flush=True)
+time.sleep(0 if '-probe-' in os.environ['TIDEWHEEL_RUN_ID'] else 300)
+`;
 
 let test: TestRegion;
 let api: ApiClient;
@@ -137,11 +142,11 @@ it('a model is scored once on the same samples', async () => {
 }, 600_000);
 
 it.each([
-  [4, 'sagemaker'],
-  [5, 'ec2'],
+  [4, 'sagemaker', 1],
+  [5, 'ec2', 2],
 ] as const)(
-  'run %d, killed on %s, leaves its model',
-  async (batch, launcher) => {
+  'run %d, killed on %s, is evaluated again alone',
+  async (batch, launcher, number) => {
     await declare(launcher);
     await put(`${bucketKeys.source(NAME)}evaluate.py`, SLOW);
     await api.call('POST', `/pipelines/${NAME}/runs`);
@@ -158,10 +163,28 @@ it.each([
       verdict: 'inconclusive',
       reasons: [expect.stringMatching(/^its evaluation is missing: /)],
     });
+    const probe = probeIdOf(NAME, number);
+    expect(await finishedRun(api, probe)).toMatchObject({ status: 'succeeded', attempts: [{}] });
+    const { body } = await api.call('GET', `/pipelines/${NAME}/models`);
+    expect(body).toMatchObject({
+      models: expect.arrayContaining([
+        expect.objectContaining({
+          runId: runId(batch),
+          state: 'candidate',
+          by: probe,
+          judged: expect.objectContaining({ verdict: 'inconclusive', against: runId(2), better: 0 }),
+        }),
+      ]),
+    });
     expect(await inUse()).toMatchObject({ current: { runId: runId(2) } });
   },
   600_000,
 );
+
+it('a person has a former model scored', async () => {
+  const said = await tidewheelIn(test, test.stateDirectory, ['evaluate', runId(1)]);
+  expect(said).toMatch(/^scores +accuracy 0\..*, -0\..* against pets-000002 on/m);
+}, 600_000);
 
 const isThere = (key: string): Promise<boolean> =>
   text(key).then(

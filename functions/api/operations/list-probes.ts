@@ -16,6 +16,7 @@ const measured = z.object({ mean: z.number(), low: z.number(), high: z.number() 
 const probe = z.object({
   runId: z.string(),
   number: z.number().int(),
+  evaluates: z.string().optional().describe('The run whose model it scores: then it tries no settings.'),
   status: runStatusSchema,
   failure: z.string().optional(),
   createdAt: time,
@@ -70,6 +71,7 @@ async function viewOf({ attempts, store }: ApiDeps, run: RunRecord) {
   return {
     runId,
     number: probe?.number ?? 0,
+    evaluates: probe?.evaluates?.runId,
     status,
     failure,
     createdAt,

@@ -1,14 +1,12 @@
 import { probeIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { datasetSettings, limitsSchema, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { Problem } from '@tidewheel/kit/errors.ts';
-import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import * as z from 'zod';
-import { pinOfNewest, type VersionReader } from '../../records/dataset-version.ts';
+import { pinOfNewest } from '../../records/dataset-version.ts';
 import { type ProbeQuestion, probeDeclaration, beginProbe as start } from '../../run/ingest/start-probe.ts';
 import { accepted, problem, refused } from '../shared/answers.ts';
 import { beyondFence } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
-import { readableVersion } from '../shared/overrides.ts';
+import { whyNoData } from '../shared/overrides.ts';
 import { changeAllowed, storedDeclaration } from '../shared/stored-declaration.ts';
 
 const INVALID = 'the probe is not valid';
@@ -74,7 +72,8 @@ async function begin(
   );
   const runId = probeIdOf(name, number);
   const missing = await whyNoData(deps.store, { runId, pipeline: name, batch, declaration });
-  if (missing !== undefined) return refused(INVALID, [missing]);
+  if (missing !== undefined)
+    return refused(INVALID, [{ ...missing, path: missing.path === '' ? '' : `change.${missing.path}` }]);
   const { kind } = await start(deps, { declaration, number, batch, requestedBy });
   return kind === 'taken'
     ? problem(
@@ -93,19 +92,4 @@ async function pinOf(
   if (dataset?.pin !== undefined) return dataset.pin;
   const known = await runs.get(probeIdOf(name, number));
   return known === undefined ? pinOfNewest(store, name) : known.declaration?.dataset?.pin;
-}
-
-/** A launch would find out, when hosts are paid for. */
-async function whyNoData(
-  store: ObjectStore,
-  { pipeline, ...reader }: Omit<VersionReader, 'declaration'> & { readonly declaration: Pipeline },
-): Promise<Problem | undefined> {
-  const version = await readableVersion(store, { pipeline, ...reader });
-  if ('problem' in version) {
-    const { path, message } = version.problem;
-    return { path: path === '' ? '' : `change.${path}`, message };
-  }
-  return version.generations.length > 0 || reader.declaration.training.channels !== undefined
-    ? undefined
-    : { path: '', message: `${pipeline} has no packed data yet: drop some, and let a run pack it` };
 }

@@ -1,5 +1,6 @@
 /** What a person changes for one run: the names of its fields, and a version of the data that is not there. */
 
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { LaunchRefusedError, type Problem } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { generationsNow, type VersionReader } from '../../records/dataset-version.ts';
@@ -39,4 +40,16 @@ export async function readableVersion(
     const message = error.message.replace(PIN, '');
     return { problem: { path: message === error.message ? '' : 'dataset.pin', message } };
   }
+}
+
+/** A launch would find out, when hosts are paid for. */
+export async function whyNoData(
+  store: ObjectStore,
+  run: VersionReader & { readonly declaration: Pipeline },
+): Promise<Problem | undefined> {
+  const version = await readableVersion(store, run);
+  if ('problem' in version) return version.problem;
+  return version.generations.length > 0 || run.declaration.training.channels !== undefined
+    ? undefined
+    : { path: '', message: `${run.pipeline} has no packed data yet: drop some, and let a run pack it` };
 }

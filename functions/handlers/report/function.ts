@@ -18,6 +18,8 @@ export const report: FunctionDescription = {
     ...allow.chooseModels,
     allow.onObjects(['PutObject', 'GetObject'], '*/runs/*/scores.jsonl', '*/models/scores/*'),
     allow.onObjects(['PutObject'], '*/runs/*/judgement.json'),
+    // What an evaluation has left is scored alone.
+    ...allow.startRuns,
     // A run that fails while its job runs stops the job.
     ...allow.observeAttempts(),
   ],

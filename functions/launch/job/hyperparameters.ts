@@ -46,7 +46,11 @@ function hyperparameterPieces(text: string): string[] {
 // hyperparameters of the user's own and those of the service leave of SageMaker's 100.
 
 type Training = Pipeline['training'];
-type Evaluation = NonNullable<Pipeline['evaluation']> & { readonly current?: string | undefined };
+type Evaluation = Pick<NonNullable<Pipeline['evaluation']>, 'entryPoint' | 'arguments' | 'maximumSeconds'> & {
+  /** Digest of the model in use. */
+  readonly current?: string | undefined;
+  readonly isAlone?: boolean;
+};
 type Limits = Partial<Pick<Pipeline['limits'], 'steps'>>;
 
 /** The agent joins `tidewheel_script`, `tidewheel_script_2` and so on. */

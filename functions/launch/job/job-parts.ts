@@ -68,6 +68,8 @@ export interface JobInput {
   readonly model?: Archive | undefined;
   /** The archive of the model in use, where the evaluation scores it, too. */
   readonly currentModel?: Archive | undefined;
+  /** It trains nothing: the evaluation runs alone. */
+  readonly isEvaluation?: boolean | undefined;
   /** The computed interval between checkpoints; the agent passes it to the script. */
   readonly checkpointSeconds?: number | undefined;
   /** What the account's EC2 answered of hardware; default: the snapshot's. */
@@ -228,8 +230,14 @@ function hyperparametersOf(input: JobInput, groups: readonly string[] | undefine
 }
 
 /** The evaluation as the agent reads it. */
-const evaluationIn = ({ declaration: { evaluation }, currentModel }: JobInput) =>
-  evaluation && { ...evaluation, current: currentModel?.digest };
+const evaluationIn = ({ declaration: { evaluation }, currentModel, isEvaluation }: JobInput) =>
+  evaluation && {
+    entryPoint: evaluation.entryPoint,
+    arguments: evaluation.arguments,
+    maximumSeconds: evaluation.maximumSeconds,
+    current: currentModel?.digest,
+    ...(isEvaluation === true && { isAlone: true }),
+  };
 
 /** A command stands in the document of the script. */
 function programOf(training: Pipeline['training']): Record<string, string> {

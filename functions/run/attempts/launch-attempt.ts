@@ -156,8 +156,10 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   const source = pinnedSource?.digest;
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
-  const model = await modelToStartFrom(deps.store, run, attempt.progressBefore !== undefined);
   const evaluation = await evaluationOf(deps, { ...run, source }, dataset.shards);
+  const isAlone = run.probe?.evaluates !== undefined;
+  const start = await modelToStartFrom(deps.store, run, !isAlone && attempt.progressBefore !== undefined);
+  const model = isAlone ? evaluation?.candidate : start;
   const sources = {
     run,
     declaration,
@@ -167,6 +169,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     channelLists,
     model,
     currentModel: evaluation?.current,
+    isAlone,
     agentPrefix,
     otherRegion,
   };
@@ -180,6 +183,8 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     ...onRecord(pinnedSource, evaluation),
     updatedAt,
   });
+  if (isAlone && evaluation?.candidate === undefined && evaluation?.current === undefined)
+    return endWithoutJob(deps, attempt, { kind: 'completed', message: 'all was scored before' });
   // Inputs may have been copied for minutes.
   if (await isStopped(deps, run)) return endUnlaunched(deps, attempt);
   const created = await prepared.start();
@@ -242,6 +247,7 @@ interface JobSources {
   readonly channelLists: JobInput['channelLists'];
   readonly model: JobInput['model'];
   readonly currentModel: JobInput['currentModel'];
+  readonly isAlone: boolean;
   readonly agentPrefix: string;
   readonly otherRegion: OtherRegion | undefined;
 }
@@ -278,6 +284,7 @@ async function prepareAs(
     channelLists,
     model,
     currentModel,
+    isAlone,
     agentPrefix,
     otherRegion,
   }: JobSources,
@@ -300,6 +307,7 @@ async function prepareAs(
     channelLists,
     model,
     currentModel,
+    isEvaluation: isAlone,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
     hardware: await hardwareOf(deps, attempt),

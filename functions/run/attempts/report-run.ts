@@ -21,6 +21,7 @@ import {
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { keepScores } from '../models/kept-scores.ts';
+import { evaluateWhatIsLeft, recordEvaluation } from './evaluate-alone.ts';
 import { makeReport, metricsOf, type RunReport } from './make-report.ts';
 import { endOpenAttempts, type ObserveDeps } from './observe-attempt.ts';
 
@@ -75,13 +76,15 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   });
   await endOpenAttempts(deps, runId);
   const savedNothing = verdict.kind === 'done' && (await hasSavedNothing(deps.store, run));
-  if (savedNothing) await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
+  if (savedNothing && run.probe?.evaluates === undefined)
+    await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
   const decided = decidedVerdict(run, await deps.timeline.list(runId)) ?? undecided(runId);
   const { kind } = decided;
   const { status, failure, finishedAt } = endedAs(decided);
   const attempts = await deps.attempts.list(runId);
   const last = savedNothing ? undefined : attempts.at(-1);
-  if (kind === 'done') await takeModel(deps, run, last);
+  if (run.probe?.evaluates !== undefined) await recordEvaluation(deps, run, attempts.at(-1)?.attempt);
+  else if (kind === 'done') await takeModel(deps, run, last);
   const timeline = await deps.timeline.list(runId);
   const series = await readSeries(deps.store, run.pipeline, runId);
   const { leading } = metricsOf({ run, attempts, series });
@@ -143,7 +146,9 @@ async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undef
 async function takeModel(deps: ReportDeps, run: RunRecord, last: AttemptRecord | undefined): Promise<void> {
   const uri = last?.outcome?.modelUri;
   if (last === undefined || uri === undefined) return;
-  await recordModel(deps, run, uri, await keepScores(deps.store, run, last.attempt));
+  const kept = await keepScores(deps.store, run, last.attempt);
+  await recordModel(deps, run, uri, kept);
+  await evaluateWhatIsLeft(deps, run, kept);
 }
 
 const SAVED_NOTHING = {

@@ -1,6 +1,7 @@
 /**
- * A probe: a short trial of other settings on data that is sealed already. It is a run of its own kind. It takes no batch
- * and no arrivals, is in no list of its pipeline's runs, is announced to no target, and leaves no model.
+ * A probe: a short trial of other settings on data that is sealed already, or an evaluation alone. It is a run of its own
+ * kind. It takes no batch and no arrivals, is in no list of its pipeline's runs, is announced to no target, and leaves no
+ * model.
  */
 
 import { probeIdOf } from '@tidewheel/contract/bucket-keys.ts';
@@ -22,12 +23,16 @@ export interface ProbeQuestion {
   /** The newest batch that is closed: its run may have sealed what the probe trains on. */
   readonly batch: number;
   readonly requestedBy: string;
+  /** An evaluation, of this model. */
+  readonly evaluation?: (Pick<RunRecord, 'source' | 'startedFrom'> & { readonly of: Evaluates }) | undefined;
 }
+
+type Evaluates = NonNullable<NonNullable<RunRecord['probe']>['evaluates']>;
 
 /** Idempotent: a second call with the same number and declaration finishes what the first one began. */
 export async function beginProbe(
   deps: ProbeDeps,
-  { declaration, number, batch, requestedBy }: ProbeQuestion,
+  { declaration, number, batch, requestedBy, evaluation }: ProbeQuestion,
 ): Promise<{ readonly kind: 'started' | 'running' | 'taken'; readonly runId: string }> {
   const runId = probeIdOf(declaration.name, number);
   const at = deps.clock.now().toISOString();
@@ -37,22 +42,28 @@ export async function beginProbe(
     batch,
     status: 'placing',
     trigger: 'api',
-    probe: { number },
+    probe: { number, ...(evaluation && { evaluates: evaluation.of }) },
     execution: 1,
     createdAt: at,
     updatedAt: at,
     closedAt: at,
     sealedAt: at,
     declaration,
+    ...(evaluation && { source: evaluation.source, startedFrom: evaluation.startedFrom }),
   };
   const created = await deps.runs.create(fresh);
   const run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
-  if (!isSameOnRecord(run.declaration, declaration)) return { kind: 'taken', runId };
+  const isSame = isSameOnRecord([run.declaration, run.probe], [declaration, fresh.probe]);
+  if (!isSame) return { kind: 'taken', runId };
+  const what =
+    evaluation === undefined
+      ? `a probe of ${declaration.limits.steps ?? 'all'} steps`
+      : `an evaluation of the model of ${evaluation.of.runId}`;
   await deps.timeline.add(runId, {
     id: 'probe',
     at: run.createdAt,
     kind: 'ProbeRequested',
-    text: `a probe of ${declaration.limits.steps ?? 'all'} steps, requested by ${requestedBy}`,
+    text: `${what}, requested by ${requestedBy}`,
   });
   const started = await deps.executions.start(run);
   return { kind: started === 'started' ? 'started' : 'running', runId };

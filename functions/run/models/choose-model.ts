@@ -3,7 +3,9 @@
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import {
   type Archive,
+  currentOf,
   formerOf,
+  type Model,
   type ModelChange,
   type PipelineModels,
   promoted,
@@ -70,8 +72,30 @@ async function whyUnusable(
           : 'was replaced since it went on record';
   return (
     problem &&
-    `${next.uri} ${problem}: restore it from an older version of the object, or promote another model`
+    `${next.uri} ${problem}: restore it from an older version of the object, or choose another model`
   );
+}
+
+/**
+ * The archive of a run's model, on record or not; without a run, the model in use.
+ * @returns why there is none
+ */
+export async function modelToScore(
+  deps: ChooseDeps,
+  pipeline: string,
+  asked: string | undefined,
+): Promise<Model | (Archive & { readonly runId: string }) | string> {
+  const { known } = await modelsOf(deps, pipeline);
+  const runId = asked ?? currentOf(known)?.runId;
+  if (runId === undefined) return `no model of ${pipeline} is in use: name a run`;
+  const why = await whyUnusable(deps, known, { decision: 'promote', runId });
+  if (why !== undefined) return why;
+  const model = known.models.find((each) => each.runId === runId);
+  const archive = model ?? (await archiveOf(deps, pipeline, runId));
+  if (typeof archive === 'string') return archive;
+  return archive.digest === undefined
+    ? `${archive.uri} is too large to have a digest, by which scores are kept: evaluate another model`
+    : { ...archive, runId };
 }
 
 /** Finds the archive of a run that is not on record, since its pipeline did not promote. @returns why there is none */

@@ -4,7 +4,6 @@
  */
 
 import { bucketKeys, keyOfUri } from '@tidewheel/contract/bucket-keys.ts';
-import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
@@ -25,7 +24,7 @@ import type { Notifier } from '../../records/ports.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { judgeModel } from './judge-model.ts';
-import { keepByDigest } from './kept-scores.ts';
+import { type KeptScores, keepByDigest } from './kept-scores.ts';
 
 export interface ModelDeps extends Pick<Stores, 'models' | 'timeline'> {
   readonly store: ObjectStore;
@@ -136,7 +135,7 @@ export async function recordModel(
   deps: ModelDeps,
   run: RunRecord,
   uri: string,
-  note?: FinishedNote,
+  kept: KeptScores = {},
 ): Promise<void> {
   const { runId, pipeline, declaration, probe } = run;
   const promote = declaration?.promote;
@@ -144,10 +143,11 @@ export async function recordModel(
   const { known } = await modelsOf(deps, pipeline);
   if (known.models.some((model) => model.runId === runId)) return publishModels(deps, pipeline);
   const candidate = { ...(await archiveAt(deps.store, uri)), runId };
-  await keepByDigest(deps.store, run, candidate, note);
+  const evaluated = { ...kept, digest: candidate.digest };
+  await keepByDigest(deps.store, run, evaluated);
   const at = deps.clock.now().toISOString();
   await changeModels(deps, pipeline, async (before) => {
-    const scored = await judgeModel(deps.store, run, before, note);
+    const scored = await judgeModel(deps.store, run, before, evaluated);
     const current = currentOf(before);
     const { kind: verdict, reason } = decideModel({ promote, candidate, current, scored });
     return withModel(before, { ...candidate, judged: scored?.judged }, { verdict, reason, at, by: runId });

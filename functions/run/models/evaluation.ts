@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import { evaluatedOn, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { currentOf } from '../../records/models.ts';
@@ -13,28 +13,38 @@ import { modelsOf, objectAt } from './decide-models.ts';
 import { finishedNoteOf, scoresKey } from './kept-scores.ts';
 
 /**
- * What the host scores beside the run's own model: the model in use, unless it was scored on the same samples by the same
- * script.
+ * What the host scores beside the run's own model: the model in use. Alone, the run's model is one that is there already.
+ * Neither is scored again where the same script has scored it on the same samples.
  */
 export async function evaluationOf(
   deps: Pick<Stores, 'models'> & { readonly store: ObjectStore },
-  { runId, pipeline, declaration, source }: RunRecord,
+  { runId, pipeline, declaration, source, probe, startedFrom }: RunRecord,
   shards: readonly GenerationShards[],
 ): Promise<RunRecord['evaluation']> {
   if (declaration?.evaluation === undefined) return undefined;
-  const set = setOf(declaration, shards);
+  const set = setOf(declaration.evaluation, { declaration, shards });
+  const isScored = async (digest: string): Promise<boolean> => {
+    const key = scoresKey(pipeline, { runId, source, declaration, evaluation: { set } }, digest);
+    return (await objectAt(deps.store, s3Uri(deps.store.bucket, key))) !== undefined;
+  };
+  const alone = probe?.evaluates === undefined ? undefined : startedFrom;
+  const unscored = alone?.digest !== undefined && !(await isScored(alone.digest));
+  const evaluation = { set, ...(unscored && { candidate: alone }) };
   const current = currentOf((await modelsOf(deps, pipeline)).known);
-  if (current?.digest === undefined) return { set };
-  const { uri, bytes, etag, digest } = current;
-  const key = scoresKey(pipeline, { runId, source, declaration, evaluation: { set } }, digest);
-  const isScored = (await objectAt(deps.store, s3Uri(deps.store.bucket, key))) !== undefined;
-  const isThere = !isScored && (await objectAt(deps.store, uri))?.etag === etag;
-  return { set, ...(isThere && { current: { runId: current.runId, uri, bytes, etag, digest } }) };
+  if (current?.digest === undefined || current.digest === alone?.digest) return evaluation;
+  const { runId: ofRun, uri, bytes, etag, digest } = current;
+  const isThere = !(await isScored(digest)) && (await objectAt(deps.store, uri))?.etag === etag;
+  return { ...evaluation, ...(isThere && { current: { runId: ofRun, uri, bytes, etag, digest } }) };
 }
 
 /** @returns undefined where other data than packed splits is scored: it may change at any time */
-function setOf({ evaluation, training }: Pipeline, shards: readonly GenerationShards[]): string | undefined {
-  const on = evaluation === undefined ? [] : evaluatedOn(evaluation);
+function setOf(
+  { on }: NonNullable<Pipeline['evaluation']>,
+  {
+    declaration: { training },
+    shards,
+  }: { readonly declaration: Pipeline; readonly shards: readonly GenerationShards[] },
+): string | undefined {
   const declared = Object.keys(training.channels ?? {});
   const read = on.map((name) =>
     shards.filter(({ split }) => split !== undefined && shardsChannel(split, declared) === name),

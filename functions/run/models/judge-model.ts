@@ -1,7 +1,6 @@
 /** Compares the scores of a run's model with those of the model in use. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Pipeline, Promote, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
 import {
   type Judgement,
@@ -23,7 +22,7 @@ import {
   type Scored,
 } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
-import { evaluationProblem, scoredNow } from './kept-scores.ts';
+import { evaluationProblem, isCurrentLeft, type KeptScores, scoredNow } from './kept-scores.ts';
 
 /**
  * Writes down how the model compares, for people.
@@ -33,16 +32,22 @@ export async function judgeModel(
   store: ObjectStore,
   run: RunRecord,
   models: PipelineModels,
-  note?: FinishedNote,
+  evaluated: KeptScores = {},
 ): Promise<(Scored & { readonly judged: Judged }) | undefined> {
-  const { pipeline, runId, declaration } = run;
+  const { pipeline, runId, declaration, probe } = run;
   const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
   if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
   if (typeof promote !== 'object' && evaluation === undefined) return undefined;
   const { metric } = objective;
-  const current = currentOf(models);
-  const judgement = await judgementOf(store, { run, models, note }, { declaration, objective });
+  const inUse = currentOf(models);
+  const current = inUse?.runId === probe?.evaluates?.runId ? undefined : inUse;
+  const look = 1 + (current === undefined ? 0 : comparisonsWith(models, current));
+  const judgement = await judgementOf(
+    store,
+    { run, current, evaluated, declaration },
+    { ...objective, look },
+  );
   if (judgement === undefined) return undefined;
   const content = { version: 1, runId, metric, against: current?.runId, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
@@ -52,53 +57,66 @@ export async function judgeModel(
 
 interface Asked {
   readonly run: RunRecord;
-  readonly models: PipelineModels;
-  readonly note: FinishedNote | undefined;
+  readonly declaration: Pipeline;
+  readonly current: Model | undefined;
+  readonly evaluated: KeptScores;
 }
+
+type Measure = Pick<ToJudge, 'metric' | 'mode' | 'look'>;
 
 /** @returns undefined where the training script should have written scores, and has not */
 async function judgementOf(
   store: ObjectStore,
   asked: Asked,
-  { declaration, objective }: Declared,
+  measure: Measure,
 ): Promise<Judgement | undefined> {
-  const { run, models } = asked;
-  const { metric } = objective;
-  const [rule, current] = [ruleOf(declaration.promote), currentOf(models)];
-  const unscored = withoutScores(asked, { declaration, objective });
-  if (unscored !== undefined) return unscored;
-  const candidate = await scoresOf(store, { ...run, metric });
-  if (candidate === undefined) return undefined;
+  const { run, current, declaration, evaluated } = asked;
+  const rule = ruleOf(declaration.promote);
+  const scores = await candidateScores(store, run, evaluated);
+  if (scores === undefined) return withoutScores(asked, { ...measure, rule });
+  const candidate = await readScores(scores.split('\n'), measure.metric);
   if (!candidate.ok) return { verdict: 'rejected', reasons: candidate.problems };
+  if (isCurrentLeft(run, evaluated)) return CURRENT_LEFT;
   return judge({
-    ...objective,
+    ...measure,
     rule,
     candidate: candidate.scores,
-    ...(await currentTables(store, run, current, metric)),
-    look: 1 + (current === undefined ? 0 : comparisonsWith(models, current)),
+    ...(await currentTables(store, run, current, measure.metric)),
     groupOf: groupsOf(declaration),
   });
 }
 
-interface Declared {
-  readonly declaration: Pipeline;
-  readonly objective: NonNullable<Pipeline['training']['objective']>;
+const CURRENT_LEFT: Judgement = {
+  verdict: 'inconclusive',
+  reasons: ['the model in use is still to be scored on the same samples, by an evaluation alone'],
+};
+
+/** Those of an evaluation that was lost on its way count as none. */
+async function candidateScores(
+  store: ObjectStore,
+  run: RunRecord,
+  { scores, note }: KeptScores,
+): Promise<string | undefined> {
+  if (scores !== undefined) return scores;
+  const { runId = run.runId, decides = true } = run.probe?.evaluates ?? {};
+  const before = run.probe && (await scoredNow(store, run, run.startedFrom ?? {}));
+  if (before !== undefined || !decides) return before;
+  // What fails now counts, whatever it was.
+  if (run.probe !== undefined && note?.candidate !== undefined) return undefined;
+  return (await readBounded(store, bucketKeys.scores(run.pipeline, runId), 'scores'))?.text;
 }
 
 /** Judges an evaluation that has left no scores, or one number. */
 function withoutScores(
-  { models, note }: Asked,
-  { declaration: { evaluation, promote }, objective }: Declared,
+  { current, evaluated: { note }, declaration: { evaluation } }: Asked,
+  measure: Omit<Parameters<typeof judgeNumber>[1], 'hasCurrent'>,
 ): Judgement | undefined {
   const problem = evaluation && evaluationProblem(evaluation, note?.candidate);
   if (problem !== undefined)
     return { verdict: problem.isFault ? 'rejected' : 'inconclusive', reasons: [problem.why] };
   if (note?.candidate?.samples !== 0) return undefined;
-  return judgeNumber(note.candidate.printed?.[objective.metric], {
-    ...objective,
-    rule: ruleOf(promote),
-    hasCurrent: currentOf(models) !== undefined,
-  });
+  const { metric } = measure;
+  return judgeNumber(note.candidate.printed?.[metric], { ...measure, hasCurrent: current !== undefined });
 }
 
 /** On the samples of today where the same script has scored the model in use on them, else on those of its own run. */

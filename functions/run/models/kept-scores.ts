@@ -33,44 +33,44 @@ export async function scoredNow(
   return (await readBounded(store, scoresKey(run.pipeline, run, digest), 'scores'))?.text;
 }
 
+/** What the last attempt has left of the model. */
+export interface KeptScores {
+  /** Of its evaluation. */
+  readonly note?: FinishedNote | undefined;
+  readonly scores?: string | undefined;
+  /** Of the model; scores of one that is too large for a digest are not kept by it. */
+  readonly digest?: string | undefined;
+}
+
 /** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
-export async function keepScores(
-  store: ObjectStore,
-  run: RunRecord,
-  attempt: number,
-): Promise<FinishedNote | undefined> {
-  const { pipeline, runId, declaration, evaluation } = run;
-  if (declaration?.promote === undefined) return undefined;
+export async function keepScores(store: ObjectStore, run: RunRecord, attempt: number): Promise<KeptScores> {
+  const { pipeline, runId, declaration, evaluation, probe } = run;
+  if (declaration?.promote === undefined) return {};
   const copy = async (of: 'scores' | 'currentScores', key: string) => {
-    const written = await readBounded(
-      store,
-      bucketKeys.attemptScores(pipeline, runId, attempt, of),
-      'scores',
-    );
+    const from = bucketKeys.attemptScores(pipeline, runId, attempt, of);
+    const written = await readBounded(store, from, 'scores');
     if (written !== undefined) await store.writeText(key, written.text);
+    return written?.text;
   };
-  if (declaration.evaluation === undefined) {
-    await copy('scores', bucketKeys.scores(pipeline, runId));
-    return undefined;
-  }
+  // Scores on other samples than declared are no later model's measure.
+  const { runId: of = runId, decides = true } = probe?.evaluates ?? {};
+  const own = bucketKeys.scores(pipeline, decides ? of : runId);
+  if (declaration.evaluation === undefined) return { scores: await copy('scores', own) };
   const note = await finishedNoteOf(store, run, attempt);
-  if (hasScores(note?.candidate)) await copy('scores', bucketKeys.scores(pipeline, runId));
   const digest = evaluation?.current?.digest;
   if (hasScores(note?.current) && digest !== undefined)
     await copy('currentScores', scoresKey(pipeline, run, digest));
-  return note;
+  return { note, scores: hasScores(note?.candidate) ? await copy('scores', own) : undefined };
 }
 
-/** The same model may be the one in use when the next run scores the same samples. */
+/** The same model may be scored on the same samples again, as the one in use or alone. */
 export async function keepByDigest(
   store: ObjectStore,
   run: RunRecord,
-  { digest }: Pick<Archive, 'digest'>,
-  note: FinishedNote | undefined,
+  { note, scores, digest }: KeptScores,
 ): Promise<void> {
-  if (digest === undefined || !hasScores(note?.candidate)) return;
-  const kept = await readBounded(store, bucketKeys.scores(run.pipeline, run.runId), 'scores');
-  if (kept !== undefined) await store.writeText(scoresKey(run.pipeline, run, digest), kept.text);
+  if (digest !== undefined && scores !== undefined && hasScores(note?.candidate))
+    await store.writeText(scoresKey(run.pipeline, run, digest), scores);
 }
 
 const hasScores = (evaluated: FinishedNote['candidate']): boolean =>
@@ -106,3 +106,26 @@ export function evaluationProblem(
       };
   }
 }
+
+/** The host was lost, or had to leave, before the script had ended. */
+const isLost = (evaluated: FinishedNote['candidate']): boolean =>
+  evaluated === undefined || evaluated.result === 'stopped';
+
+/** No time was left for the model in use. */
+export const isCurrentLeft = (
+  { evaluation, stop }: Pick<RunRecord, 'evaluation' | 'stop'>,
+  { note, digest }: KeptScores,
+): boolean =>
+  stop === undefined &&
+  digest !== undefined &&
+  evaluation?.current !== undefined &&
+  hasScores(note?.candidate) &&
+  (isLost(note?.current) || note?.current?.result === 'timedOut');
+
+/** Whether an evaluation alone may still score what the run's own has not. */
+export const isLeftToScore = (run: RunRecord, evaluated: KeptScores): boolean =>
+  isCurrentLeft(run, evaluated) ||
+  (run.declaration?.evaluation !== undefined &&
+    run.probe === undefined &&
+    run.stop === undefined &&
+    isLost(evaluated.note?.candidate));

@@ -92,7 +92,7 @@ export function startText(startFrom: string, archive: Archive | undefined): stri
  */
 export async function modelToStartFrom(
   store: ObjectStore,
-  { runId, startedFrom }: RunRecord,
+  { runId, startedFrom, probe }: RunRecord,
   hasCheckpoint: boolean,
 ): Promise<Archive | undefined> {
   if (startedFrom === undefined || hasCheckpoint) return undefined;
@@ -100,8 +100,14 @@ export async function modelToStartFrom(
   if (etag === undefined) return startedFrom;
   const found = await objectAt(store, uri);
   if (found?.etag === etag) return startedFrom;
-  const what = found === undefined ? 'is gone' : 'was replaced since the batch was closed';
+  const isEvaluation = probe?.evaluates !== undefined;
+  const what =
+    found === undefined
+      ? 'is gone'
+      : `was replaced since ${isEvaluation ? 'the request' : 'the batch was closed'}`;
+  const use = isEvaluation ? `which ${runId} scores` : `from which ${runId} begins`;
+  const remedy = isEvaluation ? 'evaluate another model' : 'start a run with another training.startFrom';
   throw new LaunchRefusedError(
-    `${uri}, from which ${runId} begins, ${what}: restore it from an older version of the object, or start a run with another training.startFrom`,
+    `${uri}, ${use}, ${what}: restore it from an older version of the object, or ${remedy}`,
   );
 }

@@ -9,6 +9,8 @@ import {
   sentLength,
 } from '../script/arguments.ts';
 import { MODEL_CHANNEL, shardsChannel } from '../script/placeholders.ts';
+import { instanceType, typeProblems } from './compute-parts.ts';
+import { typeProblem } from './launcher-names.ts';
 import { SPLITS } from './splits.ts';
 
 export const evaluationSchema = z
@@ -19,11 +21,16 @@ export const evaluationSchema = z
       .array(z.string().min(1).max(1_024))
       .min(1)
       .max(10)
-      .optional()
+      .default(['validation'])
       .describe(
         'The samples that it scores: splits, and names of training.channels. Both models are scored on them.',
-      )
-      .meta({ default: ['validation'] }),
+      ),
+    instanceTypes: z
+      .array(instanceType)
+      .min(1)
+      .max(30)
+      .optional()
+      .describe('Where an evaluation runs alone; default: where the training does, on one node.'),
     maximumSeconds: z
       .number()
       .int()
@@ -33,11 +40,6 @@ export const evaluationSchema = z
       .describe('For both models together, after the training; what is not scored then is missing.'),
   })
   .describe('A script that scores the new model and the one in use, when training has ended.');
-
-type Evaluation = z.infer<typeof evaluationSchema>;
-
-/** The channels of the samples. */
-export const evaluatedOn = ({ on = ['validation'] }: Pick<Evaluation, 'on'>): readonly string[] => on;
 
 /** What the service adds to the hyperparameters of a job has to fit there. */
 const LONGEST_ARGUMENTS = 800;
@@ -54,7 +56,7 @@ interface Declared {
         readonly inputMode?: unknown;
       }
     | undefined;
-  readonly compute?: { readonly regions?: unknown } | undefined;
+  readonly compute?: (Parameters<typeof typeProblem>[0] & { readonly regions?: unknown }) | undefined;
 }
 
 interface EvaluationProblem {
@@ -71,8 +73,14 @@ export function evaluationProblems(declared: Declared): readonly EvaluationProbl
     ...contextProblems(declared),
     ...onProblems(evaluation['on'], known),
     ...argumentProblems(evaluation['arguments'], known),
+    ...instanceTypeProblems(evaluation['instanceTypes'], declared.compute),
   ];
 }
+
+const instanceTypeProblems = (types: unknown, compute: Declared['compute'] = {}) =>
+  typeProblems(Array.isArray(types) ? types : [], (type) => typeProblem(compute, type)).map(
+    ({ index, message }): EvaluationProblem => ({ path: ['evaluation', 'instanceTypes', index], message }),
+  );
 
 /** Splits by the names of their channels, and declared channels. */
 function channelsToScore({ packing, training }: Declared): readonly string[] {
@@ -125,11 +133,11 @@ function onProblems(on: unknown, known: readonly string[]): readonly EvaluationP
     known.length === 0
       ? 'declare packing.split.validation, or training.channels'
       : `choose of ${known.join(', ')}, or declare packing.split.validation`;
-  if (on === undefined)
-    return known.includes('validation')
-      ? []
-      : [{ path: ['evaluation', 'on'], message: `is validation, which nothing gives: ${choose}` }];
-  return (Array.isArray(on) ? on : []).flatMap((name: unknown, index) => {
+  if (!Array.isArray(on)) return [];
+  // As where nothing is declared.
+  if (on.length === 1 && on[0] === 'validation' && !known.includes('validation'))
+    return [{ path: ['evaluation', 'on'], message: `is validation, which nothing gives: ${choose}` }];
+  return on.flatMap((name: unknown, index) => {
     if (typeof name !== 'string' || known.includes(name)) return [];
     const message = name.startsWith('s3://')
       ? `${name} needs a name: declare it in training.channels, and write that name here`

@@ -371,7 +371,16 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   'start-next-execution': [log('start-next-execution'), ...items('Get', 'Put', 'Update'), start, look],
   // A run that fails while its job runs stops it, and tells it.
-  report: [log('report'), ...observe, ...progress, ...decideModels, write(bucketKeys.report('digits', RUN))],
+  report: [
+    log('report'),
+    ...observe,
+    ...progress,
+    ...decideModels,
+    write(bucketKeys.report('digits', RUN)),
+    // What an evaluation has left is scored alone.
+    start,
+    look,
+  ],
   'on-training-event': [log('on-training-event'), ...consume('tw-trainingeventsqueue'), ...observe],
   'on-spot-warning': [
     log('on-spot-warning'),

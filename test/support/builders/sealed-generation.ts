@@ -13,7 +13,10 @@ interface SealedShard {
 export async function sealGeneration(
   store: ObjectStore,
   generation: string,
-  manifest: { readonly shards: readonly SealedShard[] } = { shards: [{ name: '0.tar', bytes: 9 }] },
+  manifest: {
+    readonly shards: readonly SealedShard[];
+    readonly splits?: readonly { readonly name: string }[] | undefined;
+  } = { shards: [{ name: '0.tar', bytes: 9 }] },
 ): Promise<void> {
   const pipeline = parseRunId(generation)?.pipeline;
   if (pipeline === undefined) throw new Error(`${generation} names no run`);

@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { recordModel } from '../../../functions/run/models/decide-models.ts';
 import { declarationOf, runOf } from '../../support/builders/records.ts';
+import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -60,5 +61,60 @@ it.each([
   expect(await call(POST, body)).toMatchObject({
     status,
     body: { message: expect.stringContaining(message) as string },
+  });
+});
+
+const EVALUATE = 'POST /pipelines/{name}/evaluations';
+const declaredWith = (evaluation: string) =>
+  at.declare(`
+name: digits
+packing: { split: { train: 0.8, validation: 0.1, test: 0.1 } }
+training: { strategy: ddp, arguments: [--fast], objective: { metric: accuracy, mode: max } }
+compute: { instanceTypes: [g5.xlarge], nodes: 2 }
+promote: { whenBetterBy: 0 }
+${evaluation}
+`);
+
+it('a model is scored alone, once while that runs', async () => {
+  declaredWith('evaluation: { entryPoint: evaluate.py, instanceTypes: [c7i.xlarge] }');
+  await sealGeneration(at.store, 'digits-000001');
+  for (const kind of ['started', 'running'])
+    expect(await call(EVALUATE)).toMatchObject({
+      status: 202,
+      body: { kind, runId: 'digits-probe-000001', model: 'digits-000002' },
+    });
+  expect(await at.runs.get('digits-probe-000001')).toMatchObject({
+    probe: { evaluates: { runId: 'digits-000002', decides: false } },
+    startedFrom: { runId: 'digits-000002', digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+    declaration: {
+      dataset: { pin: 'digits-000001' },
+      evaluation: { on: ['validation'] },
+      training: { strategy: 'single', arguments: [] },
+      compute: { instanceTypes: ['c7i.xlarge'], nodes: 1 },
+    },
+  });
+  expect(await call(EVALUATE, '{"runId":"digits-000001","on":["test"]}')).toMatchObject({
+    body: { kind: 'started', runId: 'digits-probe-000002', model: 'digits-000001' },
+  });
+});
+
+it.each([
+  ['', '', 'evaluation is not declared'],
+  ['evaluation: { entryPoint: e.py }', '{"on":["hard"]}', 'hard is no channel of this pipeline'],
+  ['evaluation: { entryPoint: e.py }', '{"runId":"digits-000009"}', 'digits-000009 has left no model'],
+  ['evaluation: { entryPoint: e.py }', '{"runId":"letters-000001"}', 'is no run of digits'],
+])('%s refuses an evaluation of %s', async (evaluation, body, message) => {
+  declaredWith(evaluation);
+  await sealGeneration(at.store, 'digits-000001');
+  const { body: answered } = await call(EVALUATE, body);
+  expect(JSON.stringify(answered)).toContain(message);
+  expect(await at.runs.listProbes('digits', 1)).toEqual([]);
+});
+
+it('nothing is scored before anything is packed', async () => {
+  declaredWith('evaluation: { entryPoint: evaluate.py }');
+  expect(await call(EVALUATE)).toMatchObject({
+    status: 400,
+    body: { message: expect.stringContaining('no packed data yet') as string },
   });
 });

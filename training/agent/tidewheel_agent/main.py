@@ -18,6 +18,7 @@ from .configuration.settings import ConfigurationError, Settings, read_settings
 from .failure_file import write_failure
 from .gang.gang import Gang
 from .lifecycle.conclude import conclude
+from .lifecycle.evaluation import evaluate_alone
 from .lifecycle.host_run import HostRun, Outcome, cannot_start
 from .lifecycle.prepare import prepare
 from .lifecycle.start import start
@@ -92,6 +93,9 @@ def _run(run: HostRun) -> Outcome:
         prepared = prepare(run, work)
         if isinstance(prepared, Outcome):
             return prepared
+        declared = run.job.script.evaluation
+        if declared is not None and declared.is_alone:
+            return evaluate_alone(run, prepared, declared)
         started = start(run, prepared)
         if isinstance(started, Outcome):
             return started

@@ -40,6 +40,7 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "putPin": ("PUT", "/pipelines/{name}/dataset/pin"),
     "getModels": ("GET", "/pipelines/{name}/models"),
     "chooseModel": ("POST", "/pipelines/{name}/models"),
+    "evaluateModel": ("POST", "/pipelines/{name}/evaluations"),
     "compareRuns": ("GET", "/compare"),
     "getMarket": ("GET", "/market"),
     "getMoney": ("GET", "/money"),
@@ -865,6 +866,7 @@ class _DeclarationEvaluation(TypedDict):
 class DeclarationEvaluation(_DeclarationEvaluation, total=False):
     arguments: list[Any | list[Any]]
     on: list[str]
+    instanceTypes: list[str]
     maximumSeconds: int
 
 
@@ -1079,6 +1081,17 @@ class DeletePipelineAnswerWoken0(TypedDict):
 class DeletePipelineAnswerWoken1(TypedDict):
     kind: Literal["ignored"]
     reason: str
+
+
+class EvaluateModelAnswer(TypedDict):
+    runId: str
+    kind: Literal["started", "running"]
+    model: str
+
+
+class EvaluateModelBody(TypedDict, total=False):
+    runId: str
+    on: list[str]
 
 
 class _GetDatasetAnswer(TypedDict):
@@ -1714,6 +1727,7 @@ class _ListProbesAnswerProbesItem(TypedDict):
 
 
 class ListProbesAnswerProbesItem(_ListProbesAnswerProbesItem, total=False):
+    evaluates: str
     failure: str
     steps: int
     declaration: RunDeclaration
@@ -2544,6 +2558,7 @@ class Run(_Run, total=False):
     closedAt: str
     startedFrom: RunStartedFrom
     evaluation: RunEvaluation
+    judged: RunJudged
     notifiedSince: str
     sealedAt: str
     generation: str
@@ -2563,8 +2578,21 @@ class Run(_Run, total=False):
     expired: list[Literal["work", "checkpoints", "source"]]
 
 
-class RunProbe(TypedDict):
+class _RunProbe(TypedDict):
     number: int
+
+
+class RunProbe(_RunProbe, total=False):
+    evaluates: RunProbeEvaluates
+
+
+class _RunProbeEvaluates(TypedDict):
+    runId: str
+    decides: bool
+
+
+class RunProbeEvaluates(_RunProbeEvaluates, total=False):
+    after: str
 
 
 class _RunRequest(TypedDict):
@@ -2592,6 +2620,7 @@ class RunStartedFrom(_RunStartedFrom, total=False):
 class RunEvaluation(TypedDict, total=False):
     set: str
     current: RunEvaluationCurrent
+    candidate: RunEvaluationCandidate
 
 
 class _RunEvaluationCurrent(TypedDict):
@@ -2603,6 +2632,53 @@ class RunEvaluationCurrent(_RunEvaluationCurrent, total=False):
     bytes: float
     etag: str
     digest: str
+
+
+class _RunEvaluationCandidate(TypedDict):
+    uri: str
+
+
+class RunEvaluationCandidate(_RunEvaluationCandidate, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
+
+
+class _RunJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class RunJudged(_RunJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: RunJudgedEarlier
+    fresh: RunJudgedFresh
+    samplesNeeded: int
+
+
+class _RunJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class RunJudgedEarlier(_RunJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _RunJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class RunJudgedFresh(_RunJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class RunRejected(TypedDict):
@@ -2928,12 +3004,13 @@ class RunDeclarationTrainingPackageIndexCodeArtifact(TypedDict):
 
 class _RunDeclarationEvaluation(TypedDict):
     entryPoint: str
+    on: list[str]
     maximumSeconds: int
 
 
 class RunDeclarationEvaluation(_RunDeclarationEvaluation, total=False):
     arguments: list[str | list[str]]
-    on: list[str]
+    instanceTypes: list[str]
 
 
 class _RunDeclarationPromote1(TypedDict):
@@ -3158,6 +3235,7 @@ class RunSummary(_RunSummary, total=False):
     closedAt: str
     startedFrom: RunSummaryStartedFrom
     evaluation: RunSummaryEvaluation
+    judged: RunSummaryJudged
     generation: str
     source: str
     git: RunSummaryGit
@@ -3177,8 +3255,21 @@ class RunSummary(_RunSummary, total=False):
     hyperparameters: dict[str, str]
 
 
-class RunSummaryProbe(TypedDict):
+class _RunSummaryProbe(TypedDict):
     number: int
+
+
+class RunSummaryProbe(_RunSummaryProbe, total=False):
+    evaluates: RunSummaryProbeEvaluates
+
+
+class _RunSummaryProbeEvaluates(TypedDict):
+    runId: str
+    decides: bool
+
+
+class RunSummaryProbeEvaluates(_RunSummaryProbeEvaluates, total=False):
+    after: str
 
 
 class _RunSummaryRequest(TypedDict):
@@ -3206,6 +3297,7 @@ class RunSummaryStartedFrom(_RunSummaryStartedFrom, total=False):
 class RunSummaryEvaluation(TypedDict, total=False):
     set: str
     current: RunSummaryEvaluationCurrent
+    candidate: RunSummaryEvaluationCandidate
 
 
 class _RunSummaryEvaluationCurrent(TypedDict):
@@ -3217,6 +3309,53 @@ class RunSummaryEvaluationCurrent(_RunSummaryEvaluationCurrent, total=False):
     bytes: float
     etag: str
     digest: str
+
+
+class _RunSummaryEvaluationCandidate(TypedDict):
+    uri: str
+
+
+class RunSummaryEvaluationCandidate(_RunSummaryEvaluationCandidate, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
+
+
+class _RunSummaryJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class RunSummaryJudged(_RunSummaryJudged, total=False):
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: RunSummaryJudgedEarlier
+    fresh: RunSummaryJudgedFresh
+    samplesNeeded: int
+
+
+class _RunSummaryJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class RunSummaryJudgedEarlier(_RunSummaryJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _RunSummaryJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class RunSummaryJudgedFresh(_RunSummaryJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class _RunSummaryGit(TypedDict):

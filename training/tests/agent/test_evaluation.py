@@ -27,37 +27,93 @@ assert sys.argv[1:] == ["--model=" + os.environ["SM_CHANNEL_MODEL"]], sys.argv
 for k in range(4):
     tidewheel.score(f"a/{k}", accuracy=k < weight)
 """
+SLOW = "import time; print('scoring', flush=True); time.sleep(60)"
 NOTE = "tidewheel-finished/attempt-1.json"
 
 
-def host(folder: Path, evaluate: str, *, in_use: str | None = None, seconds: int = 60) -> Path:
+def archived(folder: Path, channel: str, weight: str) -> tuple[Path, str]:
+    """Returns the channel's folder with a model's archive, and its digest."""
+    archive = folder / channel / "model.tar.gz"
+    archive.parent.mkdir()
+    (folder / "weight").write_text(weight)
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(folder / "weight", arcname="weight")
+    return archive.parent, hashlib.sha256(archive.read_bytes()).hexdigest()
+
+
+def host(
+    folder: Path,
+    evaluate: str,
+    *,
+    in_use: str | None = None,
+    seconds: int = 60,
+    alone: bool = False,
+) -> Path:
+    """`alone`: the second attempt of an evaluation that trains nothing."""
     declared: dict[str, Any] = {
         "entryPoint": "evaluate.py",
         "arguments": ["--model=${channel:model}"],
         "maximumSeconds": seconds,
     }
-    channels = {}
+    channels: dict[str, Path] = {}
+    parameters: dict[str, Any] = {"lr": 0.1}
     if in_use is not None:
-        archive = folder / "in-use" / "model.tar.gz"
-        archive.parent.mkdir()
-        (folder / "weight").write_text(in_use)
-        with tarfile.open(archive, "w:gz") as packed:
-            packed.add(folder / "weight", arcname="weight")
-        channels["tidewheel_current"] = archive.parent
-        declared["current"] = hashlib.sha256(archive.read_bytes()).hexdigest()
+        current = archived(folder, "tidewheel_current", in_use)
+        channels["tidewheel_current"], declared["current"] = current
+    if alone:
+        declared["isAlone"] = True
+        channels["model"], parameters["tidewheel_model"] = archived(folder, "model", "2")
+        run = "digits-probe-000001"
+        name = f"{run}-a2-0a1b2c"
+        parameters |= {"tidewheel_run_id": run, "sagemaker_job_name": name}
     script = json.dumps({"evaluation": declared})
     base = make_host(
         folder / "ml",
-        script=TRAIN,
-        hyperparameters={"tidewheel_script": script, "lr": 0.1},
+        script="raise SystemExit('nothing trains')" if alone else TRAIN,
+        hyperparameters={"tidewheel_script": script, **parameters},
         channels=channels,
     )
     (folder / "source" / "evaluate.py").write_text(evaluate)
     return base
 
 
-def note(base: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((base / "checkpoints" / NOTE).read_text())
+def test_alone_nothing_trains_and_both_are_scored(tmp_path: Path) -> None:
+    base = host(tmp_path, SCORE, in_use="1", alone=True)
+    with running([base]) as cluster:
+        assert cluster.wait(30) == [0], cluster.log()
+    results = [(e["of"], e["samples"]) for e in note(base, 2)["evaluations"]]
+    assert results == [("candidate", 4), ("current", 4)]
+    assert right(base, "attempt-2.jsonl") == [1, 1, 0, 0]
+    assert right(base, "current-2.jsonl") == [1, 0, 0, 0]
+
+
+def test_alone_it_goes_on_where_an_attempt_was_lost(tmp_path: Path) -> None:
+    base = host(tmp_path, SCORE, in_use="1", alone=True)
+    checkpoints = base / "checkpoints"
+    scored = checkpoints / "tidewheel-scores" / "attempt-1.jsonl"
+    scored.parent.mkdir(parents=True)
+    scored.write_text('{"key": "a/0", "accuracy": 0.5}\n')
+    (checkpoints / "tidewheel-finished").mkdir()
+    done = {"of": "candidate", "result": "ended", "seconds": 1, "samples": 1}
+    text = json.dumps({"version": 1, "bytes": 1, "digest": "a" * 64, "evaluations": [done]})
+    (checkpoints / NOTE).write_text(text)
+    with running([base]) as cluster:
+        assert cluster.wait(30) == [0], cluster.log()
+    assert right(base, "attempt-2.jsonl") == [0.5]
+    assert right(base, "current-2.jsonl") == [1, 0, 0, 0]
+
+
+def test_alone_a_stop_is_no_end_of_the_job(tmp_path: Path) -> None:
+    base = host(tmp_path, SLOW, alone=True)
+    with running([base]) as cluster:
+        wait_until(lambda: "scoring" in cluster.log(), 30, "the evaluation begins")
+        cluster.signal_all(signal.SIGTERM)
+        assert cluster.wait(30) == [143], cluster.log()
+
+
+def note(base: Path, attempt: int = 1) -> dict[str, Any]:
+    file = base / "checkpoints" / NOTE.replace("1", str(attempt))
+    found: dict[str, Any] = json.loads(file.read_text())
     return found
 
 
@@ -116,7 +172,7 @@ def test_a_missing_script_is_found_before_the_training(tmp_path: Path) -> None:
 
 
 def test_a_stop_ends_the_evaluation_alone(tmp_path: Path) -> None:
-    base = host(tmp_path, "import time; print('scoring', flush=True); time.sleep(60)")
+    base = host(tmp_path, SLOW)
     with running([base]) as cluster:
         wait_until(lambda: "scoring" in cluster.log(), 30, "the evaluation begins")
         cluster.signal_all(signal.SIGTERM)
@@ -125,7 +181,7 @@ def test_a_stop_ends_the_evaluation_alone(tmp_path: Path) -> None:
 
 
 def test_a_lost_host_leaves_the_whole_model(tmp_path: Path) -> None:
-    base = host(tmp_path, "import time; print('scoring', flush=True); time.sleep(60)")
+    base = host(tmp_path, SLOW)
     with running([base]) as cluster:
         wait_until(lambda: "scoring" in cluster.log(), 30, "the evaluation begins")
         cluster.lose_host(0)

@@ -1,13 +1,22 @@
 /** Models that a script of the pipeline scores beside the one in use. */
 
-import { bucketKeys, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, probeIdOf, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { FinishedNote } from '@tidewheel/contract/finished.ts';
 import type { Promote } from '@tidewheel/declaration/pipeline.ts';
 import { beforeEach, expect, it } from 'vitest';
+import type { RunRecord } from '../../../../functions/records/run-records.ts';
+import {
+  evaluateAlone,
+  evaluateWhatIsLeft,
+  recordEvaluation,
+} from '../../../../functions/run/attempts/evaluate-alone.ts';
+import { launchAttempt } from '../../../../functions/run/attempts/launch-attempt.ts';
+import { decideAsAsked } from '../../../../functions/run/models/choose-model.ts';
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
 import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
 import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
-import { declarationOf, runOf } from '../../../support/builders/records.ts';
+import { declarationOf, launchOf, runOf } from '../../../support/builders/records.ts';
+import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 
 const PIPELINE = 'digits';
@@ -44,7 +53,7 @@ interface Ended {
 }
 
 async function ended(batch: number, given: Ended) {
-  const { generations = batch, candidate, current, evaluated, script = 'one', words = [] } = given;
+  const { generations = batch, script = 'one', words = [] } = given;
   const runId = runIdOf(PIPELINE, batch);
   const declaration = declarationOf(PIPELINE, {
     evaluation: { entryPoint: 'evaluate.py', arguments: [...words] },
@@ -57,6 +66,18 @@ async function ended(batch: number, given: Ended) {
   const run = { ...open, evaluation };
   const key = `${bucketKeys.models(PIPELINE, runId)}job/output/model.tar.gz`;
   at.store.put(key, `model ${batch}`);
+  scored(runId, given);
+  const kept = await keepScores(at.store, run, 1);
+  await recordModel(at, run, s3Uri(at.store.bucket, key), kept);
+  await evaluateWhatIsLeft(at, run, kept);
+  return { declaration, evaluation, model: await modelOf(batch) };
+}
+
+const modelOf = async (batch: number) =>
+  (await modelsOf(at, PIPELINE)).known.models.find(({ runId }) => runId === runIdOf(PIPELINE, batch));
+
+/** What the host of the run has left. */
+function scored(runId: string, { candidate, current, evaluated }: Ended): void {
   const usual = { result: 'ended', seconds: 1, samples: 1 };
   const evaluations = [
     ...(evaluated === 'lost' ? [] : [{ of: 'candidate', ...usual, ...evaluated }]),
@@ -67,10 +88,23 @@ async function ended(batch: number, given: Ended) {
   if (candidate !== undefined) at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1), candidate);
   if (current !== undefined)
     at.store.put(bucketKeys.attemptScores(PIPELINE, runId, 1, 'currentScores'), current);
-  await recordModel(at, run, s3Uri(at.store.bucket, key), await keepScores(at.store, run, 1));
-  const { known } = await modelsOf(at, PIPELINE);
-  return { evaluation, model: known.models.find((each) => each.runId === runId) };
 }
+
+/** The evaluation alone of this number, from its launch to its report, which comes twice. */
+async function alone(number: number, given: Ended): Promise<RunRecord> {
+  const runId = probeIdOf(PIPELINE, number);
+  const open = await at.runs.get(runId);
+  if (open === undefined) throw new Error(`there is no ${runId}`);
+  const evaluation = await evaluationOf(at, open, shardsOf(given.generations ?? 2));
+  const run = await at.runs.update(runId, { evaluation, updatedAt: open.createdAt });
+  scored(runId, given);
+  for (let time = 0; time < 2; time += 1) await recordEvaluation(at, run, 1);
+  await at.runs.finish(run, { status: 'succeeded', updatedAt: open.createdAt });
+  return (await at.runs.get(runId)) ?? run;
+}
+
+const probes = async (): Promise<readonly string[]> =>
+  (await at.runs.listProbes(PIPELINE, 100)).map(({ runId }) => runId);
 
 it('a model is judged on samples that came since', async () => {
   const first = await ended(1, { candidate: scores(100, 100) });
@@ -97,11 +131,71 @@ it('samples, script and model are scored together once', async () => {
 
 it('without new scores those of its run count', async () => {
   await ended(1, { candidate: scores(80, 100) });
-  const { model } = await ended(2, { candidate: scores(140, 150) });
-  expect(model).toMatchObject({
+  await ended(2, { candidate: scores(140, 150) });
+  await alone(1, { evaluated: 'lost' });
+  expect(await modelOf(2)).toMatchObject({
     state: 'current',
     judged: { pairs: 100, fresh: { samples: 50, mean: 0.8 } },
   });
+});
+
+it('a lost evaluation runs again alone', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, { evaluated: 'lost' });
+  expect(model).toMatchObject({ state: 'candidate', by: 'digits-000002' });
+  const run = await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  expect(run).toMatchObject({
+    status: 'succeeded',
+    source: 'one',
+    probe: { evaluates: { runId: 'digits-000002', decides: true, after: 'digits-000002' } },
+    startedFrom: { digest: model?.digest },
+    declaration: {
+      training: { strategy: 'single', entryPoint: 'evaluate.py', model: 'none' },
+      compute: { nodes: 1 },
+    },
+    evaluation: { candidate: { runId: 'digits-000002' }, current: { runId: 'digits-000001' } },
+    judged: { verdict: 'better', pairs: 150 },
+  });
+  expect(await modelOf(2)).toMatchObject({
+    state: 'current',
+    by: 'digits-probe-000001',
+    judged: { pairs: 150, fresh: { samples: 50 } },
+  });
+  const third = await ended(3, { generations: 2, candidate: scores(150, 150) });
+  expect(third.evaluation).not.toHaveProperty('current');
+  expect(third.model?.judged).toMatchObject({ against: 'digits-000002', pairs: 150 });
+  expect(await probes()).toEqual(['digits-probe-000001']);
+});
+
+it('the current model may be scored alone later', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  const { model } = await ended(2, { candidate: scores(150, 150) });
+  expect(model).toMatchObject({ state: 'candidate', reason: expect.stringContaining('still to be scored') });
+  const run = await alone(1, { evaluated: 'lost', current: scores(80, 150) });
+  expect(run.evaluation).not.toHaveProperty('candidate');
+  expect(await modelOf(2)).toMatchObject({ state: 'current', judged: { pairs: 150 } });
+});
+
+it('an evaluation alone leaves at most one more', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  await alone(1, { candidate: scores(150, 150) });
+  expect(await modelOf(2)).toMatchObject({
+    state: 'candidate',
+    reason: expect.stringContaining('still to be scored'),
+  });
+  await alone(2, { evaluated: 'lost' });
+  expect(await modelOf(2)).toMatchObject({ state: 'current', judged: { pairs: 100 } });
+  expect(await probes()).toEqual(['digits-probe-000002', 'digits-probe-000001']);
+});
+
+it('a person who has decided meanwhile is not overruled', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  const choice = { pipeline: PIPELINE, runId: 'digits-000002', by: 'ada', reason: 'broken labels' };
+  await decideAsAsked(at, { ...choice, decision: 'reject' });
+  await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  expect(await modelOf(2)).toMatchObject({ state: 'rejected', by: 'ada' });
 });
 
 it.each<[string, Ended, string, string]>([
@@ -166,5 +260,37 @@ it('people who decide themselves see the comparison', async () => {
   expect(model).toMatchObject({
     state: 'candidate',
     judged: { verdict: 'better', better: expect.closeTo(0.2) },
+  });
+});
+
+it('an evaluation that is known starts no host', async () => {
+  const { declaration, model } = await ended(1, { candidate: scores(80, 100) });
+  if (model === undefined) throw new Error('there is no model');
+  at.store.put(`${bucketKeys.source(PIPELINE)}evaluate.py`, 'print()');
+  await sealGeneration(at.store, 'digits-000001', {
+    shards: ['train', 'validation'].map((split) => ({ name: `${split}/0.tar`, bytes: 9 })),
+    splits: [{ name: 'train' }, { name: 'validation' }],
+  });
+  const deps = { ...at, region: 'us-east-1', publishAgent: () => Promise.resolve('agent/0a1b/') };
+  const of = { runId: 'digits-000001', decides: false };
+  for (const number of [1, 2]) {
+    const { runId } = await evaluateAlone(at, { declaration, batch: 1, requestedBy: 'ada', model, of });
+    expect(runId).toBe(probeIdOf(PIPELINE, number));
+    await at.placements.put(runId, 1, launchOf());
+    await launchAttempt(deps, { runId, attempt: 1, taskToken: 'token' });
+    scored(runId, number === 1 ? { candidate: scores(80, 100) } : { evaluated: 'lost' });
+    const run = await at.runs.get(runId);
+    if (run === undefined) throw new Error(`there is no ${runId}`);
+    await recordEvaluation(at, run, 1);
+    expect(await at.runs.get(runId)).toMatchObject({ judged: { mean: 0.8 } });
+    await at.runs.finish(run, { status: 'succeeded', updatedAt: run.createdAt });
+  }
+  const [job, ...others] = at.training.jobs.values();
+  expect(others).toEqual([]);
+  expect(job?.HyperParameters?.['tidewheel_script']).toContain('isAlone');
+  expect(job?.InputDataConfig?.map(({ ChannelName }) => ChannelName)).toContain('model');
+  expect(await at.attempts.get('digits-probe-000002', 1)).toMatchObject({
+    status: 'done',
+    outcome: { message: 'all was scored before' },
   });
 });

@@ -29,6 +29,8 @@ class Evaluation:
     """For all models together."""
     current_digest: str | None = None
     """SHA-256 of the model in use, where it is to be scored, too."""
+    is_alone: bool = False
+    """Nothing trains: the model is the one of the channel, if there is one to be scored."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def _evaluation(value: object, problems: list[str]) -> Evaluation | None:
         _arguments(value.get("arguments"), "arguments", problems),
         float(seconds),
         digest if isinstance(digest, str) else None,
+        value.get("isAlone") is True,
     )
 
 

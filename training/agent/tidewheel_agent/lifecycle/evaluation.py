@@ -1,7 +1,7 @@
 """The evaluation: a script that scores the model, and the model in use, when training has ended.
 
 A copy of the model reaches the bucket with the checkpoints first, so a host that is lost in the
-evaluation costs the evaluation alone.
+evaluation costs the evaluation, which then runs alone: a job that trains nothing.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from ..configuration.script_document import Evaluation, ScriptDocument
 from ..configuration.script_environment import ScriptFiles
 from ..configuration.settings import ConfigurationError
 from ..failure_file import LogTail, describe_signal, failure_text
-from ..files import write_document
+from ..files import read_document, write_document
 from ..log import log
 from ..series.point import metrics_in
 from ..source.start_model import REMEDY, archive_in, place_model
 from ..supervision.script import Script
+from ..supervision.supervisor import EXIT_STOPPED
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import attempt_of
-from .host_run import HostRun
+from .host_run import HostRun, Outcome
 from .prepare import Prepared, plan_launch
 from .scores import IN_MODEL, keep_scores
 
@@ -74,23 +75,35 @@ def _evaluate(run: HostRun, prepared: Prepared, declared: Evaluation, folder: Pa
     kept = checkpoints / FINISHED_MODEL_FILE.format(attempt=attempt)
     _keep_model(job, folder / "model.tar.gz", kept)
     note = FinishedNote(bytes=kept.stat().st_size, digest=sha256_of(kept), evaluations=[])
-    note_file = path_in(checkpoints, FinishedNote, attempt=attempt)
-    write_document(note_file, note)
+    write_document(path_in(checkpoints, FinishedNote, attempt=attempt), note)
     deadline = time.monotonic() + declared.maximum_seconds
     evaluator = _Evaluator(run, prepared, declared, folder, deadline)
-    scores = checkpoints / SCORES_FILE.format(attempt=attempt)
-    candidate = evaluator.run("candidate", kept, "unknown", scores)
-    write_document(note_file, replace(note, evaluations=[candidate]))
-    # One number has no pairs.
-    if declared.current_digest is None or candidate.samples == 0:
-        return
-    if time.monotonic() + candidate.seconds > deadline:
-        log("the model in use is not scored: too little is left of evaluation.maximumSeconds")
-        return
-    archive = archive_in(job, CURRENT_CHANNEL)
-    scores = checkpoints / CURRENT_SCORES_FILE.format(attempt=attempt)
-    current = evaluator.run("current", archive, declared.current_digest, scores)
-    write_document(note_file, replace(note, evaluations=[candidate, current]))
+    evaluator.score([_Model("candidate", kept, "unknown"), *_current(job, declared)], note)
+
+
+def evaluate_alone(run: HostRun, prepared: Prepared, declared: Evaluation) -> Outcome:
+    """Score the models of the channels, where nothing trains."""
+    job, folder = run.job, run.job.base / "evaluation"
+    models = _current(job, declared)
+    if job.model_digest is not None:
+        models.insert(0, _Model("candidate", archive_in(job, MODEL_CHANNEL), job.model_digest))
+    if job.checkpoint_dir is None or not models:
+        raise ConfigurationError("an evaluation alone needs a model and a checkpoint folder")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    size = models[0].archive.stat().st_size
+    note = FinishedNote(bytes=size, digest=models[0].digest, evaluations=[])
+    deadline = time.monotonic() + declared.maximum_seconds
+    _Evaluator(run, prepared, declared, folder, deadline).score(models, note)
+    if not run.stop.is_set():
+        return Outcome(0)
+    run.stop.acknowledge()
+    return Outcome(EXIT_STOPPED)
+
+
+def _current(job: Job, declared: Evaluation) -> list[_Model]:
+    digest = declared.current_digest
+    return [] if digest is None else [_Model("current", archive_in(job, CURRENT_CHANNEL), digest)]
 
 
 def _keep_model(job: Job, packed: Path, kept: Path) -> None:
@@ -114,6 +127,18 @@ def _keep_model(job: Job, packed: Path, kept: Path) -> None:
 
 
 @dataclass(frozen=True)
+class _Model:
+    of: Literal["candidate", "current"]
+    archive: Path
+    digest: str
+
+    def scores(self, checkpoints: Path, attempt: int) -> Path:
+        """Returns the file that keeps what an attempt has scored."""
+        file = SCORES_FILE if self.of == "candidate" else CURRENT_SCORES_FILE
+        return checkpoints / file.format(attempt=attempt)
+
+
+@dataclass(frozen=True)
 class _Evaluator:
     host: HostRun
     prepared: Prepared
@@ -121,18 +146,51 @@ class _Evaluator:
     folder: Path
     deadline: float
 
-    def run(
-        self, of: Literal["candidate", "current"], archive: Path, digest: str, scores: Path
-    ) -> FinishedNoteEvaluation:
+    def score(self, models: list[_Model], note: FinishedNote) -> None:
+        """Score one after the other while there is time; the note lists each that has ended."""
+        checkpoints, attempt = self.host.job.checkpoint_dir, attempt_of(self.host.job)
+        assert checkpoints is not None
+        file = path_in(checkpoints, FinishedNote, attempt=attempt)
+        file.parent.mkdir(exist_ok=True)
+        done: list[FinishedNoteEvaluation] = []
+        for model in models:
+            # One number has no pairs.
+            if done and done[-1].samples == 0:
+                return
+            if done and time.monotonic() + done[-1].seconds > self.deadline:
+                log("no time: the model in use needs as much of evaluation.maximumSeconds")
+                return
+            earlier = self._scored_before(model, checkpoints, attempt)
+            done.append(earlier or self._run(model, model.scores(checkpoints, attempt)))
+            write_document(file, replace(note, evaluations=list(done)))
+
+    def _scored_before(
+        self, model: _Model, checkpoints: Path, attempt: int
+    ) -> FinishedNoteEvaluation | None:
+        """Take the scores of an attempt that was lost before it had scored all."""
+        for number in range(attempt - 1, 0, -1) if self.declared.is_alone else ():
+            path = path_in(checkpoints, FinishedNote, attempt=number)
+            note = read_document(FinishedNote, path)
+            for each in note.evaluations if note is not None else ():
+                left = model.scores(checkpoints, number)
+                if each.of != model.of or each.result != "ended" or not left.is_file():
+                    continue
+                log(f"attempt {number} has scored the {model.of} model")
+                shutil.copyfile(left, model.scores(checkpoints, attempt))
+                return each
+        return None
+
+    def _run(self, model: _Model, scores: Path) -> FinishedNoteEvaluation:
         """Starts the script with the model as its channel; keeps what it scored."""
         job, name, began = self.host.job, self.declared.program, time.monotonic()
+        of = model.of
         scores.unlink(missing_ok=True)
         shutil.rmtree(job.start_model_dir, ignore_errors=True)
         result: Result = "stopped"
         message, samples = None, 0
         lines = _Lines()
         try:
-            place_model(archive, digest, job.start_model_dir)
+            place_model(model.archive, model.digest, job.start_model_dir)
             end = self._script(lines.read)
         except ConfigurationError as error:
             message = str(error).removesuffix(f": {REMEDY}")[:_LONGEST_MESSAGE]

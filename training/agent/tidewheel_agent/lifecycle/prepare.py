@@ -62,7 +62,8 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     place_source(job)
     _require_evaluation(job)
     repairs = _replace_damaged(job)
-    place_start_model(job)
+    if job.script.evaluation is None or not job.script.evaluation.is_alone:
+        place_start_model(job)
     files = ScriptFiles.create(work)
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
