@@ -16,20 +16,15 @@ second or so.
 
 const SEEDS = 'give a range of whole numbers, as in 1-96';
 
-const spec = {
-  options: {
-    seeds: { type: 'string', default: '1-96' },
-    each: { type: 'boolean', default: false },
-  },
-  schema: z.object({
-    seeds: z
-      .string()
-      .regex(/^\d{1,9}-\d{1,9}$/, SEEDS)
-      .transform((text) => text.split('-').map(Number))
-      .refine(([from = 0, to = 0]) => from <= to && to - from < 10_000, SEEDS),
-    each: z.boolean(),
-  }),
-} as const;
+const schema = z.object({
+  seeds: z
+    .string()
+    .regex(/^\d{1,9}-\d{1,9}$/, SEEDS)
+    .transform((text) => text.split('-').map(Number))
+    .refine(([from = 0, to = 0]) => from <= to && to - from < 10_000, SEEDS)
+    .prefault('1-96'),
+  each: z.boolean().default(false),
+});
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`.padStart(8);
@@ -44,7 +39,7 @@ function line(scored: Scored): string {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { seeds, each } = readCommandLine(args, spec).values;
+  const { seeds, each } = readCommandLine(args, { schema }).values;
   const [from = 1, to = from] = seeds;
   const scored = Array.from({ length: to - from + 1 }, (_, k) => score(from + k));
   if (each) for (const one of scored) say(line(one));

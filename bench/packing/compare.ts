@@ -4,6 +4,7 @@
  */
 import os from 'node:os';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../cli/recipes/table.ts';
 import { competitors, peerTools, type Tool } from './competitors.ts';
@@ -16,30 +17,22 @@ const USAGE = `npm run bench:packing -- [options]
   --only LIST    tools whose names hold one of these words
   --files N      of the set, instead of all: with few, the start of a program weighs more
   --checksum crc32   that the objects have, or crc64nvme, or composite`;
-const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const setNames = [...Object.keys(SETS), 'all'].join(', ');
 
-type Options = z.output<typeof spec.schema>;
-const spec = {
-  options: {
-    set: { type: 'string', default: 'A' },
-    rounds: { type: 'string', default: '3' },
-    'peer-rounds': { type: 'string', default: '2' },
-    only: { type: 'string' },
-    files: { type: 'string' },
-    checksum: { type: 'string', default: 'crc32' },
-  },
-  schema: z.object({
-    set: z
-      .string()
-      .refine((text) => text.split(',').every((name) => name === 'all' || name in SETS), `give ${setNames}`),
-    rounds: whole,
-    'peer-rounds': whole,
-    only: z.string().optional(),
-    files: whole.optional(),
-    checksum: z.enum(['crc32', 'crc64nvme', 'composite'], 'give crc32, crc64nvme or composite'),
-  }),
-} as const;
+type Options = z.output<typeof schema>;
+const schema = z.object({
+  set: z
+    .string()
+    .refine((text) => text.split(',').every((name) => name === 'all' || name in SETS), `give ${setNames}`)
+    .prefault('A'),
+  rounds: wholeNumber(1).default(3),
+  'peer-rounds': wholeNumber(1).default(2),
+  only: z.string().optional(),
+  files: wholeNumber(1).optional(),
+  checksum: z
+    .enum(['crc32', 'crc64nvme', 'composite'], 'give crc32, crc64nvme or composite')
+    .prefault('crc32'),
+});
 
 const HEAD = [
   'tool',
@@ -148,7 +141,7 @@ async function measureSet(name: string, set: BenchSet, tools: readonly Tool[], v
 }
 
 await runCommand(USAGE, async (args) => {
-  const { values } = readCommandLine(args, spec);
+  const { values } = readCommandLine(args, { schema });
   const wanted = values.only?.split(',');
   const tools = competitors(await peerTools()).filter(
     ({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)),

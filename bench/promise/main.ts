@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { HOUR } from '../placement/decided/decided-campaign.ts';
 import { type Kept, keptCampaign, TROUBLES, type Trouble } from './campaigns.ts';
@@ -22,24 +23,13 @@ against what then happens. Nothing is started; a campaign takes a third of a sec
   --help
 `;
 
-const COUNT = 'give 1, 2, 3, ...';
-
-const spec = {
-  options: {
-    campaigns: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    all: { type: 'boolean', default: false },
-    late: { type: 'string', default: '0' },
-    json: { type: 'string' },
-  },
-  schema: z.object({
-    campaigns: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT),
-    seed: z.coerce.number(COUNT).int(COUNT).min(1, COUNT),
-    all: z.boolean(),
-    late: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(100_000, COUNT),
-    json: z.string().min(1, 'name a file').optional(),
-  }),
-} as const;
+const schema = z.object({
+  campaigns: wholeNumber(1, 100_000).default(200),
+  seed: wholeNumber(1).default(1),
+  all: z.boolean().default(false),
+  late: wholeNumber(0, 100_000).default(0),
+  json: z.string().min(1, 'name a file').optional(),
+});
 
 const percent = (share: number): string => (Number.isNaN(share) ? '-' : `${(100 * share).toFixed(1)} %`);
 
@@ -90,7 +80,7 @@ async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<s
 }
 
 await runCommand(USAGE, async (args) => {
-  const { campaigns, seed, all, late, json } = readCommandLine(args, spec).values;
+  const { campaigns, seed, all, late, json } = readCommandLine(args, { schema }).values;
   const kept: Kept[] = [];
   for (let k = 0; k < campaigns; k += 1) kept.push(await keptCampaign(seed + k));
   const cells = cellsOf(kept);

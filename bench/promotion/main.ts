@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
 import type { ScoreTable } from '@tidewheel/judging/scores.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import {
@@ -36,22 +37,13 @@ beside the rule "the number is higher". Then 50 equal candidates in a row on one
   --help
 `;
 
-const COUNT = 'give 1, 2, 3, ...';
-const count = z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT);
-const spec = {
-  options: {
-    pairs: { type: 'string', default: '1000' },
-    rows: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'string' },
-  },
-  schema: z.object({
-    pairs: count,
-    rows: count,
-    seed: count,
-    json: z.string().min(1, 'name a file').optional(),
-  }),
-} as const;
+const count = wholeNumber(1, 100_000);
+const schema = z.object({
+  pairs: count.default(1000),
+  rows: count.default(300),
+  seed: count.default(1),
+  json: z.string().min(1, 'name a file').optional(),
+});
 
 const RULE = { kind: 'whenBetterBy', margin: { points: 0 }, confidence: 0.95 } as const;
 const DROPS = 50;
@@ -182,7 +174,7 @@ function millisecondsOf20000(): number {
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
-  const { pairs, rows, seed, json } = readCommandLine(args, spec).values;
+  const { pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
   const tallies = countPairs(seed, pairs);
   const row = countRows(seed, rows);
   const milliseconds = millisecondsOf20000();

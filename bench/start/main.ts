@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { startApi } from '../../test/support/world/api-server.ts';
 import { ground } from '../../test/support/world/ground.ts';
@@ -17,11 +18,7 @@ Measures CPU and memory of commands, each a process of its own.
 
   --rounds N   21: runs each so many times and prints the medians`;
 
-const WHOLE = 'give a whole number, 1 or more';
-const spec = {
-  options: { rounds: { type: 'string', default: '21' } },
-  schema: z.object({ rounds: z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE) }),
-} as const;
+const schema = z.object({ rounds: wholeNumber(1).default(21) });
 
 const PROGRAM = path.join(import.meta.dirname, '../../cli/tidewheel.mjs');
 const NODE = process.execPath;
@@ -69,7 +66,7 @@ async function measure(rounds: number, env: NodeJS.ProcessEnv): Promise<z.output
 }
 
 await runCommand(USAGE, async (args) => {
-  const { rounds } = readCommandLine(args, spec).values;
+  const { rounds } = readCommandLine(args, { schema }).values;
   await inWorkFolder('start', async (folder) => {
     const api = await startApi(ground(), 'ada');
     const { PATH } = process.env;

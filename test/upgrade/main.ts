@@ -54,7 +54,6 @@ function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
-    options: { from: { type: 'string' }, by: { type: 'string' }, clone: { type: 'string' } },
     schema,
   });
   const before = values.clone ?? cloneOf(values.from);
