@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { seedList } from '../seeds.ts';
 import { inWorkFolder } from '../work-folder.ts';
 import { type Played, playCampaigns } from './campaign.ts';
 import {
@@ -35,14 +36,9 @@ Spot market, and a training script that counts, on one virtual clock. Prints wha
 
 const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
 const notBelow0 = z.coerce.number('give a number').min(0, 'give a number, 0 or more');
-const SEEDS = 'give whole numbers, as in 1,2,3';
 
 const schema = z.object({
-  seeds: z
-    .string()
-    .regex(/^\d{1,9}(,\d{1,9})*$/, SEEDS)
-    .transform((text) => text.split(',').map(Number))
-    .prefault('1,2,3'),
+  seeds: seedList.prefault('1,2,3'),
   work: above0.default(16),
   deadline: above0.default(24),
   start: notBelow0.default(300),

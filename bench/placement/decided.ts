@@ -4,6 +4,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { type AssumedName, assumed } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { seedList } from '../seeds.ts';
 import {
   type Decided,
   decidedCampaigns,
@@ -35,19 +36,9 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
 
 const PRICES = `give one to ${MOST_ZONES} numbers above 0, as in 0.92,1.60`;
 const KINDS = `give some of ${Object.keys(SCORES).join(', ')}`;
-const SEEDS = 'give whole numbers or ranges of them, as in 1-20 or 3,7,9';
 const NAMES = Object.keys(assumed);
 const FIGURES = `give all, or some of ${NAMES.join(', ')}`;
 const WAITS = 'give minutes, as in 28-58';
-const MOST_SEEDS = 10_000;
-
-/** "1-3,7" as 1, 2, 3, 7. */
-function listed(text: string): number[] {
-  return text.split(',').flatMap((part) => {
-    const [from = 0, to = from] = part.split('-').map(Number);
-    return Array.from({ length: Math.max(0, Math.min(MOST_SEEDS, to - from) + 1) }, (_, k) => from + k);
-  });
-}
 
 const isKind = (word: string): word is ScoreKind => Object.hasOwn(SCORES, word);
 
@@ -62,12 +53,7 @@ const schema = z.object({
     .transform((text) => text.split(','))
     .refine((kinds): kinds is ScoreKind[] => kinds.every(isKind), KINDS)
     .prefault('right,wrong,none'),
-  seeds: z
-    .string()
-    .regex(/^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$/, SEEDS)
-    .transform(listed)
-    .refine((seeds) => seeds.length > 0 && seeds.length <= MOST_SEEDS, SEEDS)
-    .prefault('1-20'),
+  seeds: seedList.prefault('1-20'),
   'on-demand-waits': z
     .string()
     .regex(/^\d{1,4}-\d{1,4}$/, WAITS)

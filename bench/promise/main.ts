@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import { HOUR } from '../placement/decided/decided-campaign.ts';
 import { type Kept, keptCampaign, TROUBLES, type Trouble } from './campaigns.ts';
 import { type Cell, cellsOf, wilson } from './score.ts';
@@ -36,38 +37,21 @@ const percent = (share: number): string => (Number.isNaN(share) ? '-' : `${(100 
 const between = (shares: readonly number[]): string =>
   shares.map((each) => (100 * each).toFixed(0)).join('-');
 
-const lineOf = ({
-  slice,
-  share,
-  of,
-  count,
-  holds,
-  holdsBetween,
-  width,
-  bias,
-  error,
-  crps,
-  naiveError,
-}: Cell) =>
-  [
-    slice.padEnd(20),
-    share === 0 ? 'plan' : percent(share),
-    of,
-    count,
-    percent(holds),
-    between(holdsBetween),
-    width.toFixed(2),
-    percent(bias),
-    percent(error),
-    percent(crps),
-    share === 0 ? '-' : percent(naiveError),
-  ]
-    .map((cell, k) => (k === 0 ? cell : String(cell).padStart(9)))
-    .join('');
+const HEAD = ['slice', 'at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'];
+
+const rowOf = (cell: Cell): string[] => [
+  cell.slice,
+  cell.share === 0 ? 'plan' : percent(cell.share),
+  cell.of,
+  String(cell.count),
+  percent(cell.holds),
+  between(cell.holdsBetween),
+  cell.width.toFixed(2),
+  ...[cell.bias, cell.error, cell.crps].map(percent),
+  cell.share === 0 ? '-' : percent(cell.naiveError),
+];
 
 const SHOWN: ReadonlySet<string> = new Set(['all', 'work: as before']);
-
-const HEAD = `${'slice'.padEnd(20)}${['at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'].map((head) => head.padStart(9)).join('')}`;
 
 async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<string> {
   const late: Kept[] = [];
@@ -90,7 +74,7 @@ await runCommand(USAGE, async (args) => {
   const alarmed = kept.filter(({ shown }) =>
     shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
   );
-  console.log([HEAD, ...lines.map(lineOf)].join('\n'));
+  console.log(markdownTable(HEAD, lines.map(rowOf)));
   console.log(
     `${campaigns} campaigns, ${kept.filter(({ isLate }) => isLate).length} late, ${alarmed.length} announced (${alarmed.filter(({ isLate }) => !isLate).length} falsely); ` +
       `a look takes ${took[Math.floor(took.length / 2)]?.toFixed(0) ?? '-'} ms of CPU, the longest ${took.at(-1)?.toFixed(0) ?? '-'} ms`,

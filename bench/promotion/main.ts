@@ -7,6 +7,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import {
   angleOf,
   type Draw,
@@ -178,11 +179,12 @@ await runCommand(USAGE, async (args) => {
   const tallies = countPairs(seed, pairs);
   const row = countRows(seed, rows);
   const milliseconds = millisecondsOf20000();
-  console.log(['candidate'.padEnd(14), 'pairs', 'promoted', 'refused', '"higher"'].join('\t'));
-  for (const [kind, { pairs: of, promoted, refused, naive }] of Object.entries(tallies))
-    console.log(
-      [kind.padEnd(14), of, percent(promoted, of), percent(refused, of), percent(naive, of)].join('\t'),
-    );
+  const cells = Object.entries(tallies).map(([kind, { pairs: of, promoted, refused, naive }]) => [
+    kind,
+    String(of),
+    ...[promoted, refused, naive].map((part) => percent(part, of)),
+  ]);
+  console.log(markdownTable(['candidate', 'pairs', 'promoted', 'refused', '"higher"'], cells));
   console.log(
     `${DROPS} equal candidates in a row: one promoted in ${percent(row.wrong, rows)} of ${rows} rows; "higher": ${percent(row.naive, rows)}`,
   );

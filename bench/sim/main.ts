@@ -8,6 +8,7 @@ import path from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';
 import { POLICY_NAMES } from './policies.ts';
@@ -94,21 +95,12 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   console.log(
     `${windows.length} windows, ${policies.length} policies, ${((performance.now() - started) / 1_000).toFixed(1)} s`,
   );
-  console.log(
-    `${'policy'.padEnd(18)}${['mean $', 'ratio', 'median', 'p95', 'worst', 'late'].map((head) => head.padStart(10)).join('')}`,
-  );
-  for (const policy of policies) {
+  const cells = policies.map((policy) => {
     const { meanUsd, mean, median, p95, worst, late } = summarise(policy, rows, deadlines);
-    const cells = [
-      shown(meanUsd, 2),
-      shown(mean, 4),
-      shown(median, 4),
-      shown(p95, 4),
-      shown(worst, 3),
-      String(late),
-    ];
-    console.log(`${policy.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}`);
-  }
+    const ratios = [mean, median, p95].map((ratio) => shown(ratio, 4));
+    return [policy, shown(meanUsd, 2), ...ratios, shown(worst, 3), String(late)];
+  });
+  console.log(markdownTable(['policy', 'mean $', 'ratio', 'median', 'p95', 'worst', 'late'], cells));
   const unreachable = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
   if (unreachable > 0)
     console.log(`${unreachable} windows that no schedule can meet are left out of the figures`);
