@@ -7,9 +7,9 @@ import { packItem } from '@tidewheel/packing/pack.ts';
 import { planShards } from '@tidewheel/packing/plan.ts';
 import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { readText } from '@tidewheel/packing/store.ts';
+import { regularCorpus } from '../../test/support/memory-s3/listing.ts';
+import { startMemoryS3 } from '../../test/support/memory-s3/memory-s3.ts';
 import { openBenchStore } from '../bench-store.ts';
-import { regularCorpus } from '../packing/listing.ts';
-import { startMemoryS3 } from '../packing/memory-s3.ts';
 import { addRequests, type RequestKind, type Requests } from './lambda-prices.ts';
 
 export interface ItemFiles {

@@ -5,8 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
+import type { StoredChecksum } from '../../test/support/memory-s3/checksum-headers.ts';
 import { type Measured, measureProcess } from '../measured-process.ts';
-import type { StoredChecksum } from './checksum-headers.ts';
 
 const HERE = import.meta.dirname;
 

@@ -3,7 +3,7 @@
  * second address, GET tells what it has seen, and DELETE empties it.
  */
 import { serveLocally } from '@tidewheel/emulators/access/local-server.ts';
-import { startMemoryS3 } from './memory-s3.ts';
+import { startMemoryS3 } from '../../test/support/memory-s3/memory-s3.ts';
 import { SETS } from './sets.ts';
 
 const [name = 'A', files, checksum] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 /** The sets of files that packing is measured with. All of them are made up from the file's number. */
-import { type Corpus, regularCorpus } from './listing.ts';
+import { type Corpus, regularCorpus } from '../../test/support/memory-s3/listing.ts';
 
 const INCOMING = 'bench/incoming/';
 
