@@ -1,4 +1,4 @@
-/** A pipeline whose training only counts (count.py), for what is measured of the service around it. */
+/** A pipeline whose training only counts (campaign/train.py), for what is measured of the service around it. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
@@ -22,7 +22,7 @@ type Region = ApiOwner & { readonly clients: LocalClients };
 export async function declareCounting(region: Region, counting: Counting): Promise<void> {
   const { name, quietSeconds, steps, stepsBetweenSaves } = counting;
   const { clients, stack } = region;
-  const Body = await readFile(join(import.meta.dirname, 'count.py'));
+  const Body = await readFile(join(import.meta.dirname, 'campaign/train.py'));
   const Key = `${bucketKeys.source(name)}train.py`;
   await clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
   const declaration = {
@@ -31,7 +31,6 @@ export async function declareCounting(region: Region, counting: Counting): Promi
     packing: { label: 'none' },
     training: {
       strategy: 'single',
-      checkpoint: { pattern: 'step-*.txt' },
       hyperparameters: { steps, save_steps: stepsBetweenSaves },
     },
     compute: {

@@ -190,7 +190,6 @@ async function asPackage(folder: string): Promise<void> {
 
 await runCommand(USAGE, async (args) => {
   const { values, positionals } = readCommandLine(args, {
-    options: { clone: { type: 'boolean' } },
     schema: z.object({ clone: z.boolean().default(false) }),
     positionals: ['FOLDER'],
   });

@@ -11,7 +11,6 @@ instrument.pyz, the hooks for a script's processes. The same code becomes the sa
 
 async function pack(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
-    options: {},
     schema: z.object({}),
     positionals: ['FILE'],
   });

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { inWorkFolder } from '../work-folder.ts';
 
@@ -15,11 +16,7 @@ Measures size and load time of every function's bundle.
 
   --rounds N   7: loads each bundle so many times and prints the least`;
 
-const WHOLE = 'give a whole number, 1 or more';
-const spec = {
-  options: { rounds: { type: 'string', default: '7' } },
-  schema: z.object({ rounds: z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE) }),
-} as const;
+const schema = z.object({ rounds: wholeNumber(1).default(7) });
 
 const LOAD = `
 const before = process.cpuUsage();
@@ -61,7 +58,7 @@ function measureBundle(folder: string, name: string, rounds: number) {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { rounds } = readCommandLine(args, spec).values;
+  const { rounds } = readCommandLine(args, { schema }).values;
   await inWorkFolder('bundles', async (folder) => {
     packageInto(folder);
     console.table(

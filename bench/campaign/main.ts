@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { seedList } from '../seeds.ts';
 import { inWorkFolder } from '../work-folder.ts';
 import { type Played, playCampaigns } from './campaign.ts';
 import {
@@ -34,35 +36,18 @@ Spot market, and a training script that counts, on one virtual clock. Prints wha
 
 const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
 const notBelow0 = z.coerce.number('give a number').min(0, 'give a number, 0 or more');
-const SEEDS = 'give whole numbers, as in 1,2,3';
-const ZONES = `give a whole number from 1 to ${MOST_ZONES}`;
-const BESIDE = `give a whole number from 1 to ${POOLS.length}`;
 
-const spec = {
-  options: {
-    seeds: { type: 'string', default: '1,2,3' },
-    work: { type: 'string', default: '16' },
-    deadline: { type: 'string', default: '24' },
-    start: { type: 'string', default: '300' },
-    beside: { type: 'string', default: '1' },
-    zones: { type: 'string', default: '1' },
-    verbose: { type: 'boolean', default: false },
-  },
-  schema: z.object({
-    seeds: z
-      .string()
-      .regex(/^\d{1,9}(,\d{1,9})*$/, SEEDS)
-      .transform((text) => text.split(',').map(Number)),
-    work: above0,
-    deadline: above0,
-    start: notBelow0,
-    beside: z.coerce.number(BESIDE).int(BESIDE).min(1, BESIDE).max(POOLS.length, BESIDE),
-    zones: z.coerce.number(ZONES).int(ZONES).min(1, ZONES).max(MOST_ZONES, ZONES),
-    verbose: z.boolean(),
-  }),
-} as const;
+const schema = z.object({
+  seeds: seedList.prefault('1,2,3'),
+  work: above0.default(16),
+  deadline: above0.default(24),
+  start: notBelow0.default(300),
+  beside: wholeNumber(1, POOLS.length).default(1),
+  zones: wholeNumber(1, MOST_ZONES).default(1),
+  verbose: z.boolean().default(false),
+});
 
-type Options = z.output<typeof spec.schema>;
+type Options = z.output<typeof schema>;
 
 function casesOf({ seeds, zones, beside, work, deadline, start }: Options): readonly CampaignCase[] {
   if (zones > 1 && beside > 1)
@@ -126,7 +111,7 @@ function lineOf({ campaign, report, campaignSeconds, wallSeconds }: Played): str
 }
 
 await runCommand(USAGE, async (args) => {
-  const { values } = readCommandLine(args, spec);
+  const { values } = readCommandLine(args, { schema });
   if (!existsSync(pythonPath)) throw new Error(`no Python at ${pythonPath}: run "npm run setup" once`);
   process.stdout.write(`${'campaign'.padEnd(26)}${HEADS.map((head) => head.padStart(10)).join('')}\n`);
   const played = await inWorkFolder('campaign', (folder, signal) =>

@@ -98,11 +98,12 @@ def main() -> int:
     arguments.add_argument(
         "--save_seconds", type=float, default=0.0, help="between saves, at least"
     )
+    arguments.add_argument("--save_steps", type=int, help="between saves, whatever is asked for")
     options = arguments.parse_args()
     leaving = Leaving()
     folder = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
     wanted = float(os.environ.get("TIDEWHEEL_CHECKPOINT_SECONDS") or 600)
-    interval = max(1, round(max(wanted, options.save_seconds)))
+    interval = options.save_steps or max(1, round(max(wanted, options.save_seconds)))
     resumed = done = newest(folder)
     ready = now() + options.start_seconds
     try:

@@ -10,6 +10,7 @@ import { paginateListTrainingJobs } from '@aws-sdk/client-sagemaker';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { hasCode, messageOf } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import { FINISHED } from '../../functions/records/run-records.ts';
@@ -28,16 +29,8 @@ training job has to stand in one report.
   --first N   the first seed (1)
   --files N   files in each drop (40)`;
 
-const WHOLE = 'give a whole number from 1 to 100000';
-const whole = z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE).max(100_000, WHOLE);
-const spec = {
-  options: {
-    kills: { type: 'string', default: '20' },
-    first: { type: 'string', default: '1' },
-    files: { type: 'string', default: '40' },
-  },
-  schema: z.object({ kills: whole, first: whole, files: whole }),
-} as const;
+const whole = wholeNumber(1, 100_000);
+const schema = z.object({ kills: whole.default(20), first: whole.default(1), files: whole.default(40) });
 
 const PIPELINE = 'kills';
 const QUIET_SECONDS = 2;
@@ -48,15 +41,6 @@ const PATIENCE_SECONDS = 60;
 /** The schedule of reconcile comes every five minutes: what only that heals ends within two of them. */
 const END_SECONDS = 660;
 const LOOK_MILLISECONDS = 500;
-
-interface Outcome {
-  readonly seed: number;
-  readonly victim: Victim;
-  readonly atSeconds: number | undefined;
-  readonly endedSeconds: number;
-  readonly restarts: number;
-  readonly problems: readonly string[];
-}
 
 const runsReply = z.object({ runs: z.array(z.object({ runId: z.string(), status: z.string() })) });
 const runReply = z.object({
@@ -88,7 +72,7 @@ class Campaign {
     this.#started = started;
   }
 
-  async play(seed: number, files: number): Promise<Outcome> {
+  async play(seed: number, files: number) {
     const random = seededUniform(`kills ${seed}`);
     const victim = VICTIMS[seed % VICTIMS.length] ?? 'emulator';
     const before = this.#started.starts;
@@ -240,7 +224,7 @@ class Campaign {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { kills, first, files } = readCommandLine(args, spec).values;
+  const { kills, first, files } = readCommandLine(args, { schema }).values;
   const state = await mkdtemp(join(tmpdir(), 'tidewheel-kills-'));
   const started = new Started(state);
   let failed = 0;

@@ -3,6 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { endOf, inWorkFolder } from '../work-folder.ts';
 import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
@@ -23,18 +24,7 @@ The first round starts every function; later rounds find them warm.
   --help
 `;
 
-const count = z.coerce
-  .number('give a whole number from 1')
-  .int('give a whole number from 1')
-  .min(1, 'give a whole number from 1');
-
-const spec = {
-  options: {
-    rounds: { type: 'string', default: '3' },
-    files: { type: 'string', default: '1000' },
-  },
-  schema: z.object({ rounds: count, files: count }),
-} as const;
+const schema = z.object({ rounds: wholeNumber(1).default(3), files: wholeNumber(1).default(1_000) });
 
 async function measure(
   stateDirectory: string,
@@ -66,7 +56,7 @@ async function playRounds(region: Region, rounds: number, files: number): Promis
 }
 
 await runCommand(USAGE, async (args) => {
-  const { rounds, files } = readCommandLine(args, spec).values;
+  const { rounds, files } = readCommandLine(args, { schema }).values;
   const load = loadavg()[0];
   console.table(await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal)));
   console.log(`${files} files, at a load of ${load?.toFixed(1)}`);

@@ -12,9 +12,9 @@ import { withParallelLists } from '../../functions/aws/s3/parallel-lists.ts';
 import { reconcile } from '../../functions/run/attempts/reconcile.ts';
 import { type IncomingLook, settleRun } from '../../functions/run/ingest/settle-run.ts';
 import { wakeRun } from '../../functions/run/ingest/wake.ts';
+import { STAMP } from '../../test/support/memory-s3/listing.ts';
 import { ground } from '../../test/support/world/ground.ts';
 import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';
-import { STAMP } from '../packing/listing.ts';
 import { BUCKET, PIPELINE, type Spent } from './case.ts';
 
 const HOUR_MILLISECONDS = 3_600_000;

@@ -7,7 +7,7 @@ import { DOCUMENT_VERSION, type Manifest, packingKeys, type SealedLine } from '@
 import { compress, LineBuffer } from '../../packages/packing/documents/compressed-lines.ts';
 import { listedRangesBody, RangeCollector } from '../../packages/packing/plan/listed-ranges.ts';
 import { LINES_IN_PART } from '../../packages/packing/seal/audit.ts';
-import { type Corpus, corpusEtag, STAMP } from '../packing/listing.ts';
+import { type Corpus, corpusEtag, STAMP } from '../../test/support/memory-s3/listing.ts';
 import { PIPELINE } from './case.ts';
 
 const GENERATION = runIdOf(PIPELINE, 1);

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { limitsOf } from '@tidewheel/emulators/limits/profiles.ts';
 import { type FunctionName } from '../../functions/handlers/functions.ts';
+import { type Corpus, regularCorpus } from '../../test/support/memory-s3/listing.ts';
+import { startMemoryS3 } from '../../test/support/memory-s3/memory-s3.ts';
 import { bundle } from '../packing/bundle.ts';
-import { type Corpus, regularCorpus } from '../packing/listing.ts';
-import { startMemoryS3 } from '../packing/memory-s3.ts';
 import {
   BUCKET,
   type CaseOptions,

@@ -22,21 +22,15 @@ price (bench/limits/prices.ts). Exits with 1 if a case did not end well.
 ${CASES.map(({ name, title }) => `  ${name.padEnd(23)}${title}`).join('\n')}
 `;
 
-const spec = {
-  options: {
-    profile: { type: 'string', default: 'new-account' },
-    case: { type: 'string', default: NAMES.join(',') },
-    small: { type: 'boolean', default: false },
-  },
-  schema: z.object({
-    profile: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
-    case: z
-      .string()
-      .transform((text) => text.split(','))
-      .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
-    small: z.boolean(),
-  }),
-} as const;
+const schema = z.object({
+  profile: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`).prefault('new-account'),
+  case: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`)
+    .prefault(NAMES.join(',')),
+  small: z.boolean().default(false),
+});
 
 const HEAD = ['case', 'ended', 'time', 'most slots', 'throttled', 'retries', 'requests, USD'];
 
@@ -62,7 +56,7 @@ function requestsOf({ name }: LimitCase, { requests, details }: CaseResult): str
 }
 
 await runCommand(USAGE, async (args) => {
-  const chosen = readCommandLine(args, spec).values;
+  const chosen = readCommandLine(args, { schema }).values;
   const done: { readonly limitCase: LimitCase; readonly result: CaseResult }[] = [];
   for (const limitCase of CASES.filter(({ name }) => chosen.case.includes(name))) {
     const result = await limitCase.run({ profile: chosen.profile, small: chosen.small });

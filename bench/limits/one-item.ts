@@ -7,9 +7,9 @@ import { packItem } from '@tidewheel/packing/pack.ts';
 import { planShards } from '@tidewheel/packing/plan.ts';
 import { sealDataset } from '@tidewheel/packing/seal.ts';
 import { readText } from '@tidewheel/packing/store.ts';
+import { regularCorpus } from '../../test/support/memory-s3/listing.ts';
+import { startMemoryS3 } from '../../test/support/memory-s3/memory-s3.ts';
 import { openBenchStore } from '../bench-store.ts';
-import { regularCorpus } from '../packing/listing.ts';
-import { startMemoryS3 } from '../packing/memory-s3.ts';
 import { addRequests, type RequestKind, type Requests } from './lambda-prices.ts';
 
 export interface ItemFiles {
@@ -24,7 +24,7 @@ const RUN = { pipeline: 'bench', runId: 'bench-000001' };
 export async function requestsOfOneItem({ files, fileBytes } = LARGE_FILES): Promise<Requests> {
   const prefix = bucketKeys.incoming(RUN.pipeline);
   const corpus = regularCorpus({ prefix, count: files, size: () => fileBytes, suffix: 'jpg' });
-  const server = await startMemoryS3({ corpus, keepsShards: { now: false } });
+  const server = await startMemoryS3({ corpus, keepsShards: false });
   try {
     await using opened = await openBenchStore({ endpoint: server.url });
     const { store } = opened;

@@ -4,6 +4,7 @@
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { answer } from '../../functions/api/answer.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
@@ -24,15 +25,7 @@ Fills a table with ended runs, and prints what each look at them costs.
   --help
 `;
 
-const COUNT = 'give a whole number from 1';
-const count = z.coerce.number(COUNT).int(COUNT).min(1, COUNT);
-const spec = {
-  options: {
-    runs: { type: 'string', default: '5000' },
-    pipelines: { type: 'string', default: '200' },
-  },
-  schema: z.object({ runs: count, pipelines: count }),
-} as const;
+const schema = z.object({ runs: wholeNumber(1).default(5_000), pipelines: wholeNumber(1).default(200) });
 
 const TABLE = 'months';
 const MONTHS = 10;
@@ -88,7 +81,7 @@ function countedStores(url: string, counted: Counted): Stores {
   return dynamoStores(documentClient(client), TABLE);
 }
 
-async function fill({ pipelines, runs }: Stores, size: z.output<typeof spec.schema>): Promise<void> {
+async function fill({ pipelines, runs }: Stores, size: z.output<typeof schema>): Promise<void> {
   const name = (index: number): string => `pipeline-${String(index % size.pipelines).padStart(4, '0')}`;
   for (let index = 0; index < size.pipelines; index += 1)
     await pipelines.ensure(name(index), { firstBatch: 1, at: new Date(NOW).toISOString() });
@@ -142,7 +135,7 @@ async function measure(url: string, { route, query = {}, ...look }: Look) {
 }
 
 await runCommand(USAGE, async (args) => {
-  const size = readCommandLine(args, spec).values;
+  const size = readCommandLine(args, { schema }).values;
   const emulator = await startTestEmulator();
   try {
     await fill(await makeStores(emulator.url, TABLE), size);

@@ -24,10 +24,7 @@ to other origins, and what watching costs. Takes about two minutes.
   --help
 `;
 
-const spec = {
-  options: { screenshots: { type: 'string' } },
-  schema: z.object({ screenshots: z.string().optional() }),
-} as const;
+const schema = z.object({ screenshots: z.string().optional() });
 
 const SCREENS = [
   '#/',
@@ -192,7 +189,7 @@ function report(figures: Readonly<Record<Figure, number>>): boolean {
 }
 
 await runCommand(USAGE, async (args) => {
-  const { screenshots } = readCommandLine(args, spec).values;
+  const { screenshots } = readCommandLine(args, { schema }).values;
   const at = await makeWorld();
   const api = await startApi(at, 'arn:aws:iam::123456789012:user/reader');
   const files = await buildPage();

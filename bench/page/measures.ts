@@ -1,6 +1,6 @@
 /** What is measured of the page in a real Chromium, one function a figure. */
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 
 /** How much slower than this machine: a laptop of an ordinary reader. */
 export const CPU_THROTTLE = 4;
@@ -13,17 +13,12 @@ export interface Served {
   readonly address: string;
 }
 
-interface Opened {
-  readonly context: BrowserContext;
-  readonly page: Page;
-}
-
 /** A browser that has been let in, and nothing in its cache. */
 export async function open(
   browser: Browser,
   { address }: Served,
   over: Readonly<Record<string, unknown>> = {},
-): Promise<Opened> {
+) {
   const context = await browser.newContext({ viewport: VIEWPORT, ...over });
   const [name = '', token = ''] = cookieOf(await fetch(address, { redirect: 'manual' }));
   await context.addCookies([{ name, value: token, url: address }]);

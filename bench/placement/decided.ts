@@ -1,8 +1,10 @@
 /** npm run bench:placement: campaigns decided by `place` and `revise` themselves, beside the simulator's policy. */
 
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { type AssumedName, assumed } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
+import { seedList } from '../seeds.ts';
 import {
   type Decided,
   decidedCampaigns,
@@ -34,66 +36,40 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
 
 const PRICES = `give one to ${MOST_ZONES} numbers above 0, as in 0.92,1.60`;
 const KINDS = `give some of ${Object.keys(SCORES).join(', ')}`;
-const SEEDS = 'give whole numbers or ranges of them, as in 1-20 or 3,7,9';
 const NAMES = Object.keys(assumed);
 const FIGURES = `give all, or some of ${NAMES.join(', ')}`;
 const WAITS = 'give minutes, as in 28-58';
-const COUNT = 'give 0 to 20';
-const MOST_SEEDS = 10_000;
-
-/** "1-3,7" as 1, 2, 3, 7. */
-function listed(text: string): number[] {
-  return text.split(',').flatMap((part) => {
-    const [from = 0, to = from] = part.split('-').map(Number);
-    return Array.from({ length: Math.max(0, Math.min(MOST_SEEDS, to - from) + 1) }, (_, k) => from + k);
-  });
-}
 
 const isKind = (word: string): word is ScoreKind => Object.hasOwn(SCORES, word);
 
-const spec = {
-  options: {
-    prices: { type: 'string', default: SETTING.spotUsd.join(',') },
-    scores: { type: 'string', default: 'right,wrong,none' },
-    seeds: { type: 'string', default: '1-20' },
-    'on-demand-waits': { type: 'string' },
-    former: { type: 'string', default: '5' },
-    assumed: { type: 'string', default: '' },
-    each: { type: 'boolean', default: false },
-  },
-  schema: z.object({
-    prices: z
-      .string()
-      .transform((text) => text.split(',').map(Number))
-      .refine((prices) => prices.length <= MOST_ZONES && prices.every((usd) => usd > 0), PRICES),
-    scores: z
-      .string()
-      .transform((text) => text.split(','))
-      .refine((kinds): kinds is ScoreKind[] => kinds.every(isKind), KINDS),
-    seeds: z
-      .string()
-      .regex(/^\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*$/, SEEDS)
-      .transform(listed)
-      .refine((seeds) => seeds.length > 0 && seeds.length <= MOST_SEEDS, SEEDS),
-    'on-demand-waits': z
-      .string()
-      .regex(/^\d{1,4}-\d{1,4}$/, WAITS)
-      .transform((text): readonly [number, number] => {
-        const [least = 0, most = least] = text.split('-').map(Number);
-        return [least, most];
-      })
-      .optional(),
-    former: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(20, COUNT),
-    assumed: z
-      .string()
-      .transform((text) => (text === 'all' ? NAMES : text.split(',').filter(Boolean)))
-      .refine(
-        (names): names is AssumedName[] => names.every((name) => Object.hasOwn(assumed, name)),
-        FIGURES,
-      ),
-    each: z.boolean(),
-  }),
-} as const;
+const schema = z.object({
+  prices: z
+    .string()
+    .transform((text) => text.split(',').map(Number))
+    .refine((prices) => prices.length <= MOST_ZONES && prices.every((usd) => usd > 0), PRICES)
+    .prefault(SETTING.spotUsd.join(',')),
+  scores: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((kinds): kinds is ScoreKind[] => kinds.every(isKind), KINDS)
+    .prefault('right,wrong,none'),
+  seeds: seedList.prefault('1-20'),
+  'on-demand-waits': z
+    .string()
+    .regex(/^\d{1,4}-\d{1,4}$/, WAITS)
+    .transform((text): readonly [number, number] => {
+      const [least = 0, most = least] = text.split('-').map(Number);
+      return [least, most];
+    })
+    .optional(),
+  former: wholeNumber(0, 20).default(5),
+  assumed: z
+    .string()
+    .transform((text) => (text === 'all' ? NAMES : text.split(',').filter(Boolean)))
+    .refine((names): names is AssumedName[] => names.every((name) => Object.hasOwn(assumed, name)), FIGURES)
+    .prefault(''),
+  each: z.boolean().default(false),
+});
 
 const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decided): string =>
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
@@ -128,7 +104,7 @@ await runCommand(USAGE, async (args) => {
     former,
     assumed: figures,
     'on-demand-waits': minutes,
-  } = readCommandLine(args, spec).values;
+  } = readCommandLine(args, { schema }).values;
   const play = (scoreKind: ScoreKind, onEnd?: (row: Decided) => void) =>
     decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },

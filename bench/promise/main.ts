@@ -2,7 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import { HOUR } from '../placement/decided/decided-campaign.ts';
 import { type Kept, keptCampaign, TROUBLES, type Trouble } from './campaigns.ts';
 import { type Cell, cellsOf, wilson } from './score.ts';
@@ -22,62 +24,34 @@ against what then happens. Nothing is started; a campaign takes a third of a sec
   --help
 `;
 
-const COUNT = 'give 1, 2, 3, ...';
-
-const spec = {
-  options: {
-    campaigns: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-    all: { type: 'boolean', default: false },
-    late: { type: 'string', default: '0' },
-    json: { type: 'string' },
-  },
-  schema: z.object({
-    campaigns: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT),
-    seed: z.coerce.number(COUNT).int(COUNT).min(1, COUNT),
-    all: z.boolean(),
-    late: z.coerce.number(COUNT).int(COUNT).min(0, COUNT).max(100_000, COUNT),
-    json: z.string().min(1, 'name a file').optional(),
-  }),
-} as const;
+const schema = z.object({
+  campaigns: wholeNumber(1, 100_000).default(200),
+  seed: wholeNumber(1).default(1),
+  all: z.boolean().default(false),
+  late: wholeNumber(0, 100_000).default(0),
+  json: z.string().min(1, 'name a file').optional(),
+});
 
 const percent = (share: number): string => (Number.isNaN(share) ? '-' : `${(100 * share).toFixed(1)} %`);
 
 const between = (shares: readonly number[]): string =>
   shares.map((each) => (100 * each).toFixed(0)).join('-');
 
-const lineOf = ({
-  slice,
-  share,
-  of,
-  count,
-  holds,
-  holdsBetween,
-  width,
-  bias,
-  error,
-  crps,
-  naiveError,
-}: Cell) =>
-  [
-    slice.padEnd(20),
-    share === 0 ? 'plan' : percent(share),
-    of,
-    count,
-    percent(holds),
-    between(holdsBetween),
-    width.toFixed(2),
-    percent(bias),
-    percent(error),
-    percent(crps),
-    share === 0 ? '-' : percent(naiveError),
-  ]
-    .map((cell, k) => (k === 0 ? cell : String(cell).padStart(9)))
-    .join('');
+const HEAD = ['slice', 'at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'];
+
+const rowOf = (cell: Cell): string[] => [
+  cell.slice,
+  cell.share === 0 ? 'plan' : percent(cell.share),
+  cell.of,
+  String(cell.count),
+  percent(cell.holds),
+  between(cell.holdsBetween),
+  cell.width.toFixed(2),
+  ...[cell.bias, cell.error, cell.crps].map(percent),
+  cell.share === 0 ? '-' : percent(cell.naiveError),
+];
 
 const SHOWN: ReadonlySet<string> = new Set(['all', 'work: as before']);
-
-const HEAD = `${'slice'.padEnd(20)}${['at', 'of', 'number', 'holds', '99 %', 'width', 'bias', 'error', 'crps', 'naive'].map((head) => head.padStart(9)).join('')}`;
 
 async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<string> {
   const late: Kept[] = [];
@@ -90,7 +64,7 @@ async function warnedLine(trouble: Trouble, seeds: readonly number[]): Promise<s
 }
 
 await runCommand(USAGE, async (args) => {
-  const { campaigns, seed, all, late, json } = readCommandLine(args, spec).values;
+  const { campaigns, seed, all, late, json } = readCommandLine(args, { schema }).values;
   const kept: Kept[] = [];
   for (let k = 0; k < campaigns; k += 1) kept.push(await keptCampaign(seed + k));
   const cells = cellsOf(kept);
@@ -100,7 +74,7 @@ await runCommand(USAGE, async (args) => {
   const alarmed = kept.filter(({ shown }) =>
     shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
   );
-  console.log([HEAD, ...lines.map(lineOf)].join('\n'));
+  console.log(markdownTable(HEAD, lines.map(rowOf)));
   console.log(
     `${campaigns} campaigns, ${kept.filter(({ isLate }) => isLate).length} late, ${alarmed.length} announced (${alarmed.filter(({ isLate }) => !isLate).length} falsely); ` +
       `a look takes ${took[Math.floor(took.length / 2)]?.toFixed(0) ?? '-'} ms of CPU, the longest ${took.at(-1)?.toFixed(0) ?? '-'} ms`,

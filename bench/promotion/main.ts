@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { type Judgement, judge } from '@tidewheel/judging/judge.ts';
 import type { ScoreTable } from '@tidewheel/judging/scores.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import {
   angleOf,
   type Draw,
@@ -40,22 +42,13 @@ samples of both models and testing them takes, beside the models' own work and t
   --help
 `;
 
-const COUNT = 'give 1, 2, 3, ...';
-const count = z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT);
-const spec = {
-  options: {
-    pairs: { type: 'string', default: '1000' },
-    rows: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'string' },
-  },
-  schema: z.object({
-    pairs: count,
-    rows: count,
-    seed: count,
-    json: z.string().min(1, 'name a file').optional(),
-  }),
-} as const;
+const count = wholeNumber(1, 100_000);
+const schema = z.object({
+  pairs: count.default(1000),
+  rows: count.default(300),
+  seed: count.default(1),
+  json: z.string().min(1, 'name a file').optional(),
+});
 
 const RULE = { kind: 'whenBetterBy', margin: { points: 0 }, confidence: 0.95 } as const;
 const DROPS = 50;
@@ -203,15 +196,16 @@ const TEN_MINUTES = 600_000;
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
-  const { pairs, rows, seed, json } = readCommandLine(args, spec).values;
+  const { pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
   const tallies = countPairs(seed, pairs);
   const row = countRows(seed, rows);
   const milliseconds = millisecondsOf20000();
-  console.log(['candidate'.padEnd(14), 'pairs', 'promoted', 'refused', '"higher"'].join('\t'));
-  for (const [kind, { pairs: of, promoted, refused, naive }] of Object.entries(tallies))
-    console.log(
-      [kind.padEnd(14), of, percent(promoted, of), percent(refused, of), percent(naive, of)].join('\t'),
-    );
+  const cells = Object.entries(tallies).map(([kind, { pairs: of, promoted, refused, naive }]) => [
+    kind,
+    String(of),
+    ...[promoted, refused, naive].map((part) => percent(part, of)),
+  ]);
+  console.log(markdownTable(['candidate', 'pairs', 'promoted', 'refused', '"higher"'], cells));
   console.log(
     `${DROPS} equal candidates in a row: one promoted in ${percent(row.wrong, rows)} of ${rows} rows; "higher": ${percent(row.naive, rows)}`,
   );

@@ -1,76 +1,33 @@
 /** The scripts that are tried; packages are pinned by version and by the hash of the source archive. */
-import type { Release, Script } from './own-script.ts';
+import type { Script } from './own-script.ts';
 
-const AVALANCHE: Release = {
-  package: 'avalanche-lib',
-  version: '0.6.0',
-  sha256: '8d0886e76dbc2a769aa581aa879c711fcf7fa069291bb9986dffdd5d07f91d4a',
-};
-const BACKPACK: Release = {
-  package: 'backpack-for-pytorch',
-  version: '1.7.1',
-  sha256: 'edfe332e4b06a69073a6d857c5fd08d286c020be4d411f5c50a729f26f62a30d',
-};
-const BAYESIAN_TORCH: Release = {
-  package: 'bayesian-torch',
-  version: '0.5.0',
-  sha256: 'd7f9f8e46cdd274a669cd832c297b61a864d1d4bebc749b1dae5a13e5a7741d5',
-};
-const CLEANRL: Release = {
-  package: 'cleanrl',
-  version: '1.2.0',
-  sha256: '22c43c71f06da02ade7bb2e90c4820548696d3816d15f4cf0dcb266cf7671f72',
-};
-const CURVLINOPS: Release = {
-  package: 'curvlinops-for-pytorch',
-  version: '3.0.1',
-  sha256: '916dd1f1a145d2fed062fcbbcc860561164bbe28b3e02174f8c7d78a006f54a7',
-};
-const DEEPXDE: Release = {
-  package: 'deepxde',
-  version: '1.15.0',
-  sha256: '2c0e8ad01b612b9c03d53786ed49010cec39453699a5e0f802d7a021d98441d4',
-};
-const IGNITE: Release = {
-  package: 'pytorch-ignite',
-  version: '0.5.5',
-  sha256: '2c14de75c939a3cc06d2e7de00b1e0a261917ef9bd874dac2e69d789dfa9cc64',
-};
-const NEUROMANCER: Release = {
-  package: 'neuromancer',
-  version: '1.5.6',
-  sha256: '2715b34eb7861f5abce1a8546f5a1b5af67f467aa13e5fed209a051a6dc541eb',
-};
-const OPACUS: Release = {
-  package: 'opacus',
-  version: '1.6.0',
-  sha256: '20d77252c1e8528cd5826fbaba345cd39ed5c3edb841707eafb6403fe276140a',
-};
-const POUTYNE: Release = {
-  package: 'poutyne',
-  version: '1.19.0',
-  sha256: '6046a236a5b181ec89979606fb94abe3d420a55109c8b9b678868efbc43e1b37',
-};
-const PYKEEN: Release = {
-  package: 'pykeen',
-  version: '1.11.1',
-  sha256: '702cb807c354a0d2fce0f0593db46e1fe15fba2a37e92bbb18cd1b9d0a85fe13',
-};
-const SCHEDULEFREE: Release = {
-  package: 'schedulefree',
-  version: '1.4.1',
-  sha256: '69ef25601d1fc0d8dd00cb36f9af78833f88b7846f1bb6ddecc9f144f3e9f7cb',
-};
-const SPIKINGJELLY: Release = {
-  package: 'spikingjelly',
-  version: '2.0.0',
-  sha256: 'f9b9940c3675f9e7bf10484d37ecb27367aba8379233dc8c6e4d590fafac62ae',
-};
-const TORCH_OPTIMIZER: Release = {
-  package: 'torch-optimizer',
-  version: '0.3.0',
-  sha256: 'b2180629df9d6cd7a2aeabe71fa4a872bba938e8e275965092568cd9931b924c',
-};
+const AVALANCHE =
+  'avalanche-lib==0.6.0 --hash=sha256:8d0886e76dbc2a769aa581aa879c711fcf7fa069291bb9986dffdd5d07f91d4a';
+const BACKPACK =
+  'backpack-for-pytorch==1.7.1 --hash=sha256:edfe332e4b06a69073a6d857c5fd08d286c020be4d411f5c50a729f26f62a30d';
+const BAYESIAN_TORCH =
+  'bayesian-torch==0.5.0 --hash=sha256:d7f9f8e46cdd274a669cd832c297b61a864d1d4bebc749b1dae5a13e5a7741d5';
+const CLEANRL =
+  'cleanrl==1.2.0 --hash=sha256:22c43c71f06da02ade7bb2e90c4820548696d3816d15f4cf0dcb266cf7671f72';
+const CURVLINOPS =
+  'curvlinops-for-pytorch==3.0.1 --hash=sha256:916dd1f1a145d2fed062fcbbcc860561164bbe28b3e02174f8c7d78a006f54a7';
+const DEEPXDE =
+  'deepxde==1.15.0 --hash=sha256:2c0e8ad01b612b9c03d53786ed49010cec39453699a5e0f802d7a021d98441d4';
+const IGNITE =
+  'pytorch-ignite==0.5.5 --hash=sha256:2c14de75c939a3cc06d2e7de00b1e0a261917ef9bd874dac2e69d789dfa9cc64';
+const NEUROMANCER =
+  'neuromancer==1.5.6 --hash=sha256:2715b34eb7861f5abce1a8546f5a1b5af67f467aa13e5fed209a051a6dc541eb';
+const OPACUS = 'opacus==1.6.0 --hash=sha256:20d77252c1e8528cd5826fbaba345cd39ed5c3edb841707eafb6403fe276140a';
+const POUTYNE =
+  'poutyne==1.19.0 --hash=sha256:6046a236a5b181ec89979606fb94abe3d420a55109c8b9b678868efbc43e1b37';
+const PYKEEN =
+  'pykeen==1.11.1 --hash=sha256:702cb807c354a0d2fce0f0593db46e1fe15fba2a37e92bbb18cd1b9d0a85fe13';
+const SCHEDULEFREE =
+  'schedulefree==1.4.1 --hash=sha256:69ef25601d1fc0d8dd00cb36f9af78833f88b7846f1bb6ddecc9f144f3e9f7cb';
+const SPIKINGJELLY =
+  'spikingjelly==2.0.0 --hash=sha256:f9b9940c3675f9e7bf10484d37ecb27367aba8379233dc8c6e4d590fafac62ae';
+const TORCH_OPTIMIZER =
+  'torch-optimizer==0.3.0 --hash=sha256:b2180629df9d6cd7a2aeabe71fa4a872bba938e8e275965092568cd9931b924c';
 
 const VISION = ['torchvision'];
 const BESIDE_IGNITE = [...VISION, 'tqdm', 'tensorboardX'];
@@ -81,7 +38,7 @@ const WITH_PYTORCH = { DDE_BACKEND: 'pytorch' };
 /** It declares no Python after 3.10, but its scripts stand alone. */
 const cleanrl = (name: string, args: NonNullable<Script['arguments']>): Script => ({
   name: `cleanrl-${name}`,
-  origin: { ...CLEANRL, file: `cleanrl/${name}.py`, isInstalled: false },
+  origin: { release: CLEANRL, file: `cleanrl/${name}.py`, isInstalled: false },
   requirements: ['gymnasium==0.29.1', 'gym==0.23.1', 'stable-baselines3==2.6.0', 'tensorboard', 'pygame'],
   arguments: args,
   checkpoint: 'automatic',
@@ -90,7 +47,7 @@ const cleanrl = (name: string, args: NonNullable<Script['arguments']>): Script =
 /** It looks for its data below the home folder. */
 const avalanche = (name: string, file: string, count: number): Script => ({
   name: `avalanche-${name}`,
-  origin: { ...AVALANCHE, file: `examples/${file}` },
+  origin: { release: AVALANCHE, file: `examples/${file}` },
   requirements: ['matplotlib'],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the declaration's own placeholder.
   environment: { HOME: '${source}/home' },
@@ -149,7 +106,7 @@ const WRITTEN: readonly Script[] = [
 export const CATALOGUE: readonly Script[] = [
   {
     name: 'ignite-mnist',
-    origin: { ...IGNITE, file: 'examples/mnist/mnist.py' },
+    origin: { release: IGNITE, file: 'examples/mnist/mnist.py' },
     requirements: BESIDE_IGNITE,
     arguments: ['--epochs=3', '--val_batch_size=250'],
     mnist: { folder: '.', count: 4000 },
@@ -157,7 +114,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'schedulefree-mnist',
-    origin: { ...SCHEDULEFREE, file: 'examples/mnist/main.py' },
+    origin: { release: SCHEDULEFREE, file: 'examples/mnist/main.py' },
     requirements: VISION,
     arguments: ['--epochs=30', '--no-cuda'],
     within: 'mnist',
@@ -166,7 +123,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'torch-optimizer-mnist',
-    origin: { ...TORCH_OPTIMIZER, file: 'examples/mnist.py' },
+    origin: { release: TORCH_OPTIMIZER, file: 'examples/mnist.py' },
     requirements: [...VISION, 'tensorboard'],
     within: 'examples',
     mnist: { folder: 'data', count: 640 },
@@ -174,20 +131,20 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'neuromancer-estimation',
-    origin: { ...NEUROMANCER, file: 'examples/ODEs/Part_2_param_estim_ODE.py' },
+    origin: { release: NEUROMANCER, file: 'examples/ODEs/Part_2_param_estim_ODE.py' },
     requirements: ['wandb'],
     arguments: ['-epochs', '10'],
     checkpoint: 'automatic',
   },
   {
     name: 'neuromancer-regression',
-    origin: { ...NEUROMANCER, file: 'examples/tutorials/part_1_linear_regression.py' },
+    origin: { release: NEUROMANCER, file: 'examples/tutorials/part_1_linear_regression.py' },
     requirements: ['wandb'],
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-mnist-tqdm',
-    origin: { ...IGNITE, file: 'examples/mnist/mnist_with_tqdm_logger.py' },
+    origin: { release: IGNITE, file: 'examples/mnist/mnist_with_tqdm_logger.py' },
     requirements: BESIDE_IGNITE,
     arguments: ['--epochs=2', '--val_batch_size=250'],
     mnist: { folder: '.', count: 4000 },
@@ -195,7 +152,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'ignite-mnist-resume',
-    origin: { ...IGNITE, file: 'examples/mnist/mnist_save_resume_engine.py' },
+    origin: { release: IGNITE, file: 'examples/mnist/mnist_save_resume_engine.py' },
     requirements: BESIDE_IGNITE,
     arguments: [
       '--deterministic',
@@ -209,19 +166,19 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'ignite-reinforce',
-    origin: { ...IGNITE, file: 'examples/reinforcement_learning/reinforce.py' },
+    origin: { release: IGNITE, file: 'examples/reinforcement_learning/reinforce.py' },
     requirements: GYM,
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-actor-critic',
-    origin: { ...IGNITE, file: 'examples/reinforcement_learning/actor_critic.py' },
+    origin: { release: IGNITE, file: 'examples/reinforcement_learning/actor_critic.py' },
     requirements: GYM,
     checkpoint: 'automatic',
   },
   {
     name: 'ignite-dcgan',
-    origin: { ...IGNITE, file: 'examples/gan/dcgan.py' },
+    origin: { release: IGNITE, file: 'examples/gan/dcgan.py' },
     requirements: [...BESIDE_IGNITE, 'matplotlib', 'pandas', 'numpy'],
     arguments: [
       '--dataset=fake',
@@ -239,7 +196,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'opacus-mnist',
-    origin: { ...OPACUS, file: 'examples/mnist.py' },
+    origin: { release: OPACUS, file: 'examples/mnist.py' },
     requirements: [...VISION, 'tqdm'],
     arguments: ['--device=cpu', '--epochs=3', '--data-root=mnist'],
     mnist: { folder: 'mnist', count: 2000 },
@@ -247,7 +204,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'opacus-dcgan',
-    origin: { ...OPACUS, file: 'examples/dcgan.py' },
+    origin: { release: OPACUS, file: 'examples/dcgan.py' },
     requirements: [...VISION, 'tqdm'],
     arguments: [
       '--device=cpu',
@@ -265,45 +222,45 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'pykeen-checkpoints',
-    origin: { ...PYKEEN, file: 'docs/source/examples/checkpoints/ex_01.py' },
+    origin: { release: PYKEEN, file: 'docs/source/examples/checkpoints/ex_01.py' },
     checkpoint: 'automatic',
   },
   {
     name: 'deepxde-function',
-    origin: { ...DEEPXDE, file: 'examples/function/func.py' },
+    origin: { release: DEEPXDE, file: 'examples/function/func.py' },
     environment: WITH_PYTORCH,
     checkpoint: 'automatic',
   },
   {
     name: 'deepxde-poisson',
-    origin: { ...DEEPXDE, file: 'examples/pinn_forward/Poisson_Robin_1d.py' },
+    origin: { release: DEEPXDE, file: 'examples/pinn_forward/Poisson_Robin_1d.py' },
     environment: WITH_PYTORCH,
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-cg-newton',
-    origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_cg_newton.py' },
+    origin: { release: BACKPACK, file: 'docs_src/examples/use_cases/example_cg_newton.py' },
     requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 640 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-diagonal-newton',
-    origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_diag_ggn_optimizer.py' },
+    origin: { release: BACKPACK, file: 'docs_src/examples/use_cases/example_diag_ggn_optimizer.py' },
     requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
   {
     name: 'backpack-privacy',
-    origin: { ...BACKPACK, file: 'docs_src/examples/use_cases/example_differential_privacy.py' },
+    origin: { release: BACKPACK, file: 'docs_src/examples/use_cases/example_differential_privacy.py' },
     requirements: WITH_PLOTS,
     mnist: { folder: 'data', count: 8000 },
     checkpoint: 'automatic',
   },
   {
     name: 'spikingjelly-lif',
-    origin: { ...SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
+    origin: { release: SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
     requirements: [...VISION, 'tensorboard'],
     arguments: [
       '-device=cpu',
@@ -319,7 +276,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'spikingjelly-lif-automatic',
-    origin: { ...SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
+    origin: { release: SPIKINGJELLY, file: 'spikingjelly/activation_based/examples/lif_fc_mnist.py' },
     requirements: [...VISION, 'tensorboard'],
     arguments: ['-device=cpu', '-T=8', '-epochs=8', '-j=0', '-data-dir=mnist', '-opt=adam', '-out-dir=out'],
     mnist: { folder: 'mnist', count: 4000 },
@@ -330,13 +287,13 @@ export const CATALOGUE: readonly Script[] = [
   avalanche('generative', 'generative_replay_MNIST_generator.py', 20_000),
   {
     name: 'poutyne-loop',
-    origin: { ...POUTYNE, file: 'slides/src/code/long_pytorch_training_code.py' },
+    origin: { release: POUTYNE, file: 'slides/src/code/long_pytorch_training_code.py' },
     requirements: WITH_PLOTS,
     checkpoint: 'automatic',
   },
   {
     name: 'poutyne-classification',
-    origin: { ...POUTYNE, file: 'examples/basic_random_classification.py' },
+    origin: { release: POUTYNE, file: 'examples/basic_random_classification.py' },
     requirements: WITH_PLOTS,
     checkpoint: 'automatic',
   },
@@ -344,7 +301,7 @@ export const CATALOGUE: readonly Script[] = [
   cleanrl('ppo', ['--total-timesteps=4000', '--num-envs=2', '--num-steps=64']),
   {
     name: 'bayesian-torch-mnist',
-    origin: { ...BAYESIAN_TORCH, file: 'bayesian_torch/examples/main_bayesian_mnist.py' },
+    origin: { release: BAYESIAN_TORCH, file: 'bayesian_torch/examples/main_bayesian_mnist.py' },
     requirements: [...VISION, 'tensorboard'],
     arguments: ['--mode=train', '--epochs=6', '--no-cuda'],
     within: 'examples',
@@ -353,7 +310,7 @@ export const CATALOGUE: readonly Script[] = [
   },
   {
     name: 'curvlinops-merging',
-    origin: { ...CURVLINOPS, file: 'docs/examples/basic_usage/example_model_merging.py' },
+    origin: { release: CURVLINOPS, file: 'docs/examples/basic_usage/example_model_merging.py' },
     requirements: ['matplotlib'],
     checkpoint: 'automatic',
   },

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import * as z from 'zod';
 import type { Trial } from '../../cli/try/host.ts';
@@ -39,25 +40,16 @@ pip, into .tidewheel. Exits with 1 if weights differ.
 ${NAMES.map((name) => `  ${name}`).join('\n')}
 `;
 
-const whole = z.coerce.number('give a whole number').int('give a whole number').min(0, 'give 0 or more');
-
-const spec = {
-  options: {
-    only: { type: 'string', default: NAMES.join(',') },
-    kills: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'string' },
-  },
-  schema: z.object({
-    only: z
-      .string()
-      .transform((text) => text.split(','))
-      .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`),
-    kills: whole,
-    seed: whole,
-    json: z.string().optional(),
-  }),
-} as const;
+const schema = z.object({
+  only: z
+    .string()
+    .transform((text) => text.split(','))
+    .refine((names) => names.every((name) => NAMES.includes(name)), `give some of ${NAMES.join(', ')}`)
+    .prefault(NAMES.join(',')),
+  kills: wholeNumber(0).default(10),
+  seed: wholeNumber(0).default(1),
+  json: z.string().optional(),
+});
 
 /** An hour's interval would be longer than these trainings, which take some seconds. */
 const CHECKPOINT_SECONDS = 0.25;
@@ -66,7 +58,7 @@ const PORT = 29_411;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, spec);
+  const { values } = readCommandLine(args, { schema });
   const outcomes: Outcome[] = [];
   await inWorkFolder('scripts', async (work, signal) => {
     const agentFile = join(work, 'agent.pyz');

@@ -1,22 +1,16 @@
 /** A training script of others, and how it is tried. */
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 
-/** A package as its index has it. */
-export interface Release {
-  readonly package: string;
-  readonly version: string;
-  /** Of the source archive. */
-  readonly sha256: string;
-}
-
 /** A script that a package's source archive has, or one of ours after a framework's documentation. */
 export type Origin =
-  | (Release & {
+  | {
+      /** As pip reads it: `name==version --hash=sha256:…`, the hash of the source archive. */
+      readonly release: string;
       /** Below the archive's first folder; what lies beside it comes along. */
       readonly file: string;
       /** False: the script needs another release than the one that ships it. */
       readonly isInstalled?: false;
-    })
+    }
   | { readonly written: string; readonly documentation: string };
 
 export interface Script {
@@ -36,12 +30,15 @@ export interface Script {
   readonly result?: string;
 }
 
+/** `name==version` */
+export const releaseName = (release: string): string => release.replace(/ .*/, '');
+
 /** All that pip installs for the script. */
 export const requirementsOf = ({ origin, requirements = [] }: Script): readonly string[] =>
-  'package' in origin && origin.isInstalled !== false
-    ? [`${origin.package}==${origin.version}`, ...requirements]
+  'release' in origin && origin.isInstalled !== false
+    ? [releaseName(origin.release), ...requirements]
     : requirements;
 
 /** For tables; `written` for one of ours. */
 export const originText = (origin: Origin): string =>
-  'written' in origin ? 'written' : `${origin.package} ${origin.version}`;
+  'written' in origin ? 'written' : releaseName(origin.release).replace('==', ' ');

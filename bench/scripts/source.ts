@@ -4,7 +4,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pip } from './environment.ts';
-import type { Origin, Release, Script } from './own-script.ts';
+import { type Origin, releaseName, type Script } from './own-script.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
@@ -42,8 +42,8 @@ export async function layOutSource(
 
 async function originalFile(origin: Origin, pythonPath: string, cache: string): Promise<string> {
   if ('written' in origin) return join(HERE, 'written', origin.written);
-  const unpacked = join(cache, `${origin.package}-${origin.version}`);
-  if (!(await isThere(unpacked))) await fetchArchive(origin, pythonPath, unpacked);
+  const unpacked = join(cache, releaseName(origin.release).replace('==', '-'));
+  if (!(await isThere(unpacked))) await fetchArchive(origin.release, pythonPath, unpacked);
   const [top = ''] = await readdir(unpacked);
   const file = join(unpacked, top, origin.file);
   await readFile(file);
@@ -51,20 +51,16 @@ async function originalFile(origin: Origin, pythonPath: string, cache: string): 
 }
 
 /** pip compares the hash; a folder that is there is whole. */
-async function fetchArchive(
-  { package: name, version, sha256 }: Release,
-  pythonPath: string,
-  unpacked: string,
-): Promise<void> {
+async function fetchArchive(release: string, pythonPath: string, unpacked: string): Promise<void> {
   const work = `${unpacked}.part`;
   await rm(work, { recursive: true, force: true });
   await mkdir(join(work, 'unpacked'), { recursive: true });
   const wanted = join(work, 'wanted.txt');
-  await writeFile(wanted, `${name}==${version} --hash=sha256:${sha256}\n`);
+  await writeFile(wanted, `${release}\n`);
   // Its scripts are read, not installed.
   const flags = ['--no-deps', '--no-binary', ':all:', '--ignore-requires-python', '--require-hashes'];
   const words = ['download', '--quiet', ...flags, '-r', wanted, '-d', join(work, 'archives')];
-  await pip(`the source of ${name} ${version}`, pythonPath, words);
+  await pip(`the source of ${releaseName(release)}`, pythonPath, words);
   const [archive = ''] = await readdir(join(work, 'archives'));
   await run('tar', ['-xf', join(work, 'archives', archive), '-C', join(work, 'unpacked')]);
   await rename(join(work, 'unpacked'), unpacked);

@@ -6,7 +6,9 @@ import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { readCommandLine, runCommand, UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { markdownTable } from '../../cli/recipes/table.ts';
 import { cutWindows } from './default-windows.ts';
 import { readWindows } from './listed-windows.ts';
 import { POLICY_NAMES } from './policies.ts';
@@ -24,58 +26,42 @@ const HELP = `npm run bench:sim -- --traces DIR [options]
   --threads N         default: one a core`;
 
 const above0 = z.coerce.number('give a number above 0').positive('give a number above 0');
-const whole = z.coerce.number('give 1, 2, 3, ...').int('give 1, 2, 3, ...').min(1, 'give 1, 2, 3, ...');
 const list = z.string().transform((text) => text.split(','));
 const hours = z.coerce.number<string>('give hours, as in 0.05,0.2').min(0, 'give hours, as in 0.05,0.2');
 const later = z.coerce.number<string>('give hours, as in 52,70').positive('give hours, as in 52,70');
 const isFolder = (name: string): boolean => statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
 
-const spec = {
-  options: {
-    traces: { type: 'string' },
-    windows: { type: 'string' },
-    work: { type: 'string', default: '48' },
-    deadline: { type: 'string', default: '52,70' },
-    restart: { type: 'string', default: '0.05,0.2' },
-    'on-demand': { type: 'string', default: '3.06' },
-    spot: { type: 'string', default: '0.9731' },
-    nodes: { type: 'string', default: '1' },
-    every: { type: 'string', default: '24' },
-    'multi-zone': { type: 'boolean', default: false },
-    policies: { type: 'string', default: POLICY_NAMES.join(',') },
-    json: { type: 'string' },
-    threads: { type: 'string' },
-  },
-  schema: z.object({
-    traces: z
-      .string('name the folder of the traces')
-      .refine(isFolder, 'there is no such folder: name the one that holds the traces'),
-    windows: z.string().optional(),
-    work: above0,
-    deadline: list.pipe(z.array(later)),
-    restart: list.pipe(z.array(hours)),
-    'on-demand': above0,
-    spot: above0,
-    nodes: whole,
-    every: above0,
-    'multi-zone': z.boolean(),
-    policies: list.pipe(z.array(z.enum(POLICY_NAMES, `choose from ${POLICY_NAMES.join(', ')}`))),
-    // Found out now and not when all has been replayed.
-    json: z
-      .string()
-      .refine(
-        (file) => isFolder(path.dirname(file)) && !isFolder(file),
-        'name a file in a folder that there is',
-      )
-      .optional(),
-    threads: whole.optional(),
-  }),
-} as const;
+const schema = z.object({
+  traces: z
+    .string('name the folder of the traces')
+    .refine(isFolder, 'there is no such folder: name the one that holds the traces'),
+  windows: z.string().optional(),
+  work: above0.default(48),
+  deadline: list.pipe(z.array(later)).prefault('52,70'),
+  restart: list.pipe(z.array(hours)).prefault('0.05,0.2'),
+  'on-demand': above0.default(3.06),
+  spot: above0.default(0.9731),
+  nodes: wholeNumber(1).default(1),
+  every: above0.default(24),
+  'multi-zone': z.boolean().default(false),
+  policies: list
+    .pipe(z.array(z.enum(POLICY_NAMES, `choose from ${POLICY_NAMES.join(', ')}`)))
+    .prefault(POLICY_NAMES.join(',')),
+  // Found out now and not when all has been replayed.
+  json: z
+    .string()
+    .refine(
+      (file) => isFolder(path.dirname(file)) && !isFolder(file),
+      'name a file in a folder that there is',
+    )
+    .optional(),
+  threads: wholeNumber(1).optional(),
+});
 
-type Chosen = z.output<typeof spec.schema>;
+type Chosen = z.output<typeof schema>;
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values: chosen } = readCommandLine(args, spec);
+  const { values: chosen } = readCommandLine(args, { schema });
   await rateAll(chosen, windowsOf(chosen));
   return 0;
 }
@@ -109,21 +95,12 @@ async function rateAll(chosen: Chosen, windows: readonly Window[]): Promise<void
   console.log(
     `${windows.length} windows, ${policies.length} policies, ${((performance.now() - started) / 1_000).toFixed(1)} s`,
   );
-  console.log(
-    `${'policy'.padEnd(18)}${['mean $', 'ratio', 'median', 'p95', 'worst', 'late'].map((head) => head.padStart(10)).join('')}`,
-  );
-  for (const policy of policies) {
+  const cells = policies.map((policy) => {
     const { meanUsd, mean, median, p95, worst, late } = summarise(policy, rows, deadlines);
-    const cells = [
-      shown(meanUsd, 2),
-      shown(mean, 4),
-      shown(median, 4),
-      shown(p95, 4),
-      shown(worst, 3),
-      String(late),
-    ];
-    console.log(`${policy.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}`);
-  }
+    const ratios = [mean, median, p95].map((ratio) => shown(ratio, 4));
+    return [policy, shown(meanUsd, 2), ...ratios, shown(worst, 3), String(late)];
+  });
+  console.log(markdownTable(['policy', 'mean $', 'ratio', 'median', 'p95', 'worst', 'late'], cells));
   const unreachable = new Set(rows.filter((row) => row.optimumUsd === null).map((row) => row.id)).size;
   if (unreachable > 0)
     console.log(`${unreachable} windows that no schedule can meet are left out of the figures`);

@@ -50,7 +50,6 @@ function checkTable<Table>(table: unknown, schema: z.ZodType<Table>): asserts ta
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
-    options: { region: { type: 'string' } },
     schema: z.object({ region: z.string().default('us-east-1') }),
   });
   const instances = readTable(INSTANCES, instanceTable);

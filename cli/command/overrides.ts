@@ -5,6 +5,7 @@ import { writtenValue } from '@tidewheel/declaration/read.ts';
 import { HYPERPARAMETERS } from '@tidewheel/declaration/script.ts';
 import { nearest } from '@tidewheel/kit/nearest.mjs';
 import * as z from 'zod';
+import { option } from './verb.ts';
 
 type Part = { [field: string]: unknown };
 
@@ -16,25 +17,22 @@ const SHORT: Readonly<Record<string, readonly string[]>> = {
   budget: ['limits', 'budgetUsd'],
 };
 
-export const SET_OPTION = {
-  type: 'string',
-  multiple: true,
-  value: 'NAME=VALUE',
-  about: 'change this; may come again',
-} as const;
-
 /** For the text of --help. */
 export const SET_ABOUT = `--set changes a part of the declaration: lr=1e-4 a hyperparameter, deadline=12 and budget=20 the
 limits, compute.nodes=2 any field by its path; NAME= takes it out.`;
 
-export const setSchema = z
-  .array(
-    z.string().superRefine((text, problems) => {
-      const message = problemOf(text);
-      if (message !== undefined) problems.addIssue({ code: 'custom', message });
-    }),
-  )
-  .default([]);
+export const setOption = option(
+  'NAME=VALUE',
+  'change this; may come again',
+  z
+    .array(
+      z.string().superRefine((text, problems) => {
+        const message = problemOf(text);
+        if (message !== undefined) problems.addIssue({ code: 'custom', message });
+      }),
+    )
+    .default([]),
+);
 
 function problemOf(text: string): string | undefined {
   const [, name] = ASSIGNMENT.exec(text) ?? [];

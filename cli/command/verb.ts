@@ -4,19 +4,33 @@ import { nearest } from '@tidewheel/kit/nearest.mjs';
 import * as z from 'zod';
 import { type Context, contextOf, type Surroundings } from './context.ts';
 
+/** How the help and the completions of shells show an option. */
 export interface VerbOption {
-  readonly type: 'string' | 'boolean';
-  readonly multiple?: boolean;
-  readonly short?: string;
-  /** What stands for the value in the help, such as HOURS. */
+  readonly short?: string | undefined;
+  /** What stands for the value, such as HOURS; undefined for an option that takes none. */
   readonly value?: string;
   /** One line of the help. */
   readonly about: string;
 }
 
-type VerbOptions = Readonly<Record<string, VerbOption>>;
+const shownAs = z.registry<VerbOption>();
 
-interface VerbSpec<Schema extends z.ZodType> {
+export const flag = (about: string, short?: string) =>
+  z.boolean().default(false).register(shownAs, { about, short });
+
+/** A clone: one schema may serve several options. */
+export function option<Schema extends z.ZodType>(
+  value: string,
+  about: string,
+  schema: Schema,
+  short?: string,
+): Schema {
+  const own = schema.clone();
+  shownAs.add(own, { value, about, short });
+  return own;
+}
+
+interface VerbSpec<Options extends z.ZodRawShape> {
   readonly name: string;
   /** One line of `tidewheel help`. */
   readonly summary: string;
@@ -26,24 +40,27 @@ interface VerbSpec<Schema extends z.ZodType> {
   readonly positionals?: readonly string[];
   /** What the first word may be, of a verb that does several things. */
   readonly commands?: readonly string[];
-  readonly options?: VerbOptions;
+  /** Each by `flag` or `option`. */
+  readonly options: Options;
   /** `none`: it needs no deployment, and takes no words that name one. */
   readonly deployment?: 'none';
-  readonly schema: Schema;
   readonly check?: (
     positionals: readonly string[],
-    values: z.output<Schema> | undefined,
+    values: ValuesOf<Options> | undefined,
+    given: Readonly<Record<string, unknown>>,
   ) => readonly string[];
   /**
    * The screen of the page that says the same, with `--web`: what stands behind the `#` of its address.
    * @returns such as `/runs/digits-000042/log`
    */
-  readonly web?: (words: Words<z.output<Schema>>, context: Context) => string | Promise<string>;
+  readonly web?: (words: Words<ValuesOf<Options>>, context: Context) => string | Promise<string>;
   /** Arguments after the verb, and what they do. */
   readonly examples: readonly (readonly [words: string, about: string])[];
   /** @returns the exit code */
-  readonly run: (words: Words<z.output<Schema>>, context: Context) => Promise<number>;
+  readonly run: (words: Words<ValuesOf<Options>>, context: Context) => Promise<number>;
 }
+
+export type ValuesOf<Options extends z.ZodRawShape> = z.output<z.ZodObject<Options>>;
 
 interface Words<Values> {
   readonly values: Values;
@@ -53,7 +70,7 @@ interface Words<Values> {
 export interface Verb {
   readonly name: string;
   readonly summary: string;
-  readonly options: VerbOptions;
+  readonly options: Readonly<Record<string, VerbOption>>;
   /** What its first word may be; empty where that is a name of the person's own. */
   readonly commands: readonly string[];
   help(): string;
@@ -61,48 +78,55 @@ export interface Verb {
   invoke(args: readonly string[], surroundings: Surroundings): Promise<number>;
 }
 
-const COMMON: VerbOptions = {
-  json: { type: 'boolean', about: 'one JSON document on standard output (docs/cli.md)' },
-  help: { type: 'boolean', short: 'h', about: 'this text' },
+const COMMON = {
+  json: flag('one JSON document on standard output (docs/cli.md)'),
+  help: flag('this text', 'h'),
 };
 
-const WEB: VerbOptions = {
-  web: { type: 'boolean', about: 'the same on the page, which is served on this machine until Ctrl-C' },
+const WEB = { web: flag('the same on the page, which is served on this machine until Ctrl-C') };
+
+const PLACE = {
+  stage: option(
+    'STAGE',
+    'the stack tidewheel-STAGE on AWS',
+    z
+      .string()
+      .regex(/^[a-zA-Z][a-zA-Z0-9-]{0,63}$/, 'write the name of a stage, such as prod')
+      .optional(),
+  ),
+  region: option(
+    'REGION',
+    "its region; default: AWS_REGION, or the profile's",
+    z
+      .string()
+      .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, 'write the name of a region, such as us-east-1')
+      .optional(),
+  ),
+  state: option(
+    'FOLDER',
+    'the local region with its state in FOLDER',
+    z.string().regex(/^[^-]/, 'name a folder').optional(),
+  ),
 };
 
-const PLACE: VerbOptions = {
-  stage: { type: 'string', value: 'STAGE', about: 'the stack tidewheel-STAGE on AWS' },
-  region: { type: 'string', value: 'REGION', about: "its region; default: AWS_REGION, or the profile's" },
-  state: { type: 'string', value: 'FOLDER', about: 'the local region with its state in FOLDER' },
-};
+const common = z.object({ ...WEB, ...PLACE, ...COMMON });
 
-const common = z.object({
-  json: z.boolean().default(false),
-  web: z.boolean().default(false),
-  stage: z
-    .string()
-    .regex(/^[a-zA-Z][a-zA-Z0-9-]{0,63}$/, 'write the name of a stage, such as prod')
-    .optional(),
-  region: z
-    .string()
-    .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, 'write the name of a region, such as us-east-1')
-    .optional(),
-  state: z.string().regex(/^[^-]/, 'name a folder').optional(),
-});
-
-export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Verb {
+export function defineVerb<Options extends z.ZodRawShape>(spec: VerbSpec<Options>): Verb {
   const { positionals = [], commands = [] } = spec;
-  const options: VerbOptions = {
-    ...spec.options,
-    ...(spec.web === undefined ? {} : WEB),
-    ...(spec.deployment === 'none' ? {} : PLACE),
+  const further: z.ZodRawShape = {
+    ...(spec.web && WEB),
+    ...(spec.deployment !== 'none' && PLACE),
     ...COMMON,
   };
-  const commandLine: CommandSpec<z.ZodIntersection<Schema, typeof common>> = {
-    options,
-    schema: z.intersection(spec.schema, common),
+  const options = shownIn({ ...spec.options, ...further });
+  const commandLine: CommandSpec<z.ZodIntersection<z.ZodObject<Options>, z.ZodObject>> = {
+    schema: z.intersection(z.object(spec.options), z.object(further)),
+    short: shortOf(options),
     positionals,
-    check: (words, values) => [...noCommand(words[0], commands), ...(spec.check?.(words, values) ?? [])],
+    check: (words, ...values) => [
+      ...noCommand(words[0], commands),
+      ...(spec.check?.(words, ...values) ?? []),
+    ],
   };
   return {
     name: spec.name,
@@ -112,8 +136,9 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
     help: () => helpOf(spec, options),
     invoke: async (args, surroundings) => {
       const words = readCommandLine(args, commandLine);
-      const context = contextOf(surroundings, words.values);
-      if (spec.web === undefined || !words.values.web) return spec.run(words, context);
+      const { web, ...given } = common.parse(words.values);
+      const context = contextOf(surroundings, given);
+      if (spec.web === undefined || !web) return spec.run(words, context);
       const screen = await spec.web(words, context);
       // Only now: the page is built when it is loaded.
       const { serveScreen } = await import('./serve-screen.ts');
@@ -122,6 +147,16 @@ export function defineVerb<Schema extends z.ZodType>(spec: VerbSpec<Schema>): Ve
   };
 }
 
+const shownIn = (schemas: z.ZodRawShape): Verb['options'] =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, shownAs.get(schema) ?? { about: '' }]),
+  );
+
+const shortOf = (options: Verb['options']): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(options).flatMap(([name, { short }]) => (short === undefined ? [] : [[name, short]])),
+  );
+
 function noCommand(word: string | undefined, commands: readonly string[]): string[] {
   if (word === undefined || commands.length === 0 || commands.includes(word)) return [];
   const near = nearest(word, commands);
@@ -129,7 +164,7 @@ function noCommand(word: string | undefined, commands: readonly string[]): strin
   return [`there is no command "${word}": ${hint}`];
 }
 
-function helpOf<Schema extends z.ZodType>(spec: VerbSpec<Schema>, options: VerbOptions): string {
+function helpOf<Options extends z.ZodRawShape>(spec: VerbSpec<Options>, options: Verb['options']): string {
   const names = (spec.positionals ?? []).map((name) => (/[?]$/.test(name) ? `[${name.slice(0, -1)}]` : name));
   const heads = new Map(Object.entries(options).map(([name, option]) => [optionHead(name, option), option]));
   const width = Math.max(...[...heads.keys()].map(({ length }) => length));

@@ -70,20 +70,17 @@ async function write(store: BlobStore, { key, etag, size, draft, pieceBytes }: W
   }
 }
 
-/** The files that a script has saved where it ran: the model of a run whose declaration has `training.model: none`. */
-interface SavedFiles {
-  readonly files: readonly string[];
-  readonly bytes: number;
-}
-
 /** The agent's own files, beside those of the script. */
 const OWN = /^tidewheel-/;
 
 /** The S3 console makes an empty object for a folder, also for that of the prefix itself. */
 const isMarker = (name: string): boolean => name === '' || name.endsWith('/');
 
-/** @param folder where they go; made if it is not there @throws Error where an object would land outside of it */
-export async function fetchSavedFiles(store: BlobStore, prefix: string, folder: string): Promise<SavedFiles> {
+/**
+ * The files that a script has saved where it ran: the model of a run whose declaration has `training.model: none`.
+ * @param folder where they go; made if it is not there @throws Error where an object would land outside of it
+ */
+export async function fetchSavedFiles(store: BlobStore, prefix: string, folder: string) {
   const files: string[] = [];
   let bytes = 0;
   for await (const { objects } of listPages(store, prefix)) {

@@ -9,6 +9,7 @@ import * as z from 'zod';
 import { describeError } from '../../functions/aws/shared/aws-errors.ts';
 import type { Context } from '../command/context.ts';
 import { askAt, type Stopping } from '../command/terminal.ts';
+import { flag, option, type ValuesOf } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
 import { networkRemedy } from '../deployment/surroundings.ts';
@@ -19,38 +20,30 @@ import { type Hosts, STEPS, type Step } from './steps.ts';
 export const TRIAL_MOST_USD = STEPS.reduce((sum, { mostUsd }) => sum + mostUsd, 0);
 
 export const TRIAL_OPTIONS = {
-  only: { type: 'string', value: '1,2', about: 'trial: only these steps, again if they are done' },
-  'dry-run': { type: 'boolean', about: 'trial: print the steps and what they cost, and do nothing' },
-  yes: { type: 'boolean', short: 'y', about: 'trial: do not ask before a step that costs something' },
-  folder: {
-    type: 'string',
-    value: 'FOLDER',
-    about: 'trial: where results and report go (default .tidewheel/first-day)',
-  },
-  names: { type: 'boolean', about: 'trial: leave account numbers and names in the report' },
-  subnet: { type: 'string', value: 'ID', about: 'trial, step 6: a subnet without a route to S3, and' },
-  'zone-id': { type: 'string', value: 'ID', about: 'its zone' },
-  'security-group': { type: 'string', value: 'ID', about: 'a security group' },
-  image: { type: 'string', value: 'AMI', about: 'an image for hosts' },
-} as const;
+  only: option(
+    '1,2',
+    'trial: only these steps, again if they are done',
+    z
+      .string()
+      .regex(/^[1-9](,[1-9])*$/, `write numbers from 1 to ${STEPS.length} with commas between them`)
+      .transform((text) => text.split(',').map(Number))
+      .optional(),
+  ),
+  'dry-run': flag('trial: print the steps and what they cost, and do nothing'),
+  yes: flag('trial: do not ask before a step that costs something', 'y'),
+  folder: option(
+    'FOLDER',
+    'trial: where results and report go (default .tidewheel/first-day)',
+    z.string().default(path.join('.tidewheel', 'first-day')),
+  ),
+  names: flag('trial: leave account numbers and names in the report'),
+  subnet: option('ID', 'trial, step 6: a subnet without a route to S3, and', z.string().optional()),
+  'zone-id': option('ID', 'its zone', z.string().optional()),
+  'security-group': option('ID', 'a security group', z.string().optional()),
+  image: option('AMI', 'an image for hosts', z.string().optional()),
+};
 
-export const trialSchema = z.object({
-  only: z
-    .string()
-    .regex(/^[1-9](,[1-9])*$/, `write numbers from 1 to ${STEPS.length} with commas between them`)
-    .transform((text) => text.split(',').map(Number))
-    .optional(),
-  'dry-run': z.boolean().default(false),
-  yes: z.boolean().default(false),
-  folder: z.string().default(path.join('.tidewheel', 'first-day')),
-  names: z.boolean().default(false),
-  subnet: z.string().optional(),
-  'zone-id': z.string().optional(),
-  'security-group': z.string().optional(),
-  image: z.string().optional(),
-});
-
-type Values = z.output<typeof trialSchema>;
+type Values = ValuesOf<typeof TRIAL_OPTIONS>;
 
 /** As a shell has it for what SIGINT ended. */
 const INTERRUPTED = 130;

@@ -21,7 +21,7 @@ ${[...Object.keys(generatedFiles()), PYTHON_CLIENT.writes].map((file) => `  ${fi
 It takes no options.`;
 
 await runCommand(USAGE, async (args) => {
-  readCommandLine(args, { options: {}, schema: z.object({}) });
+  readCommandLine(args, { schema: z.object({}) });
   for (const [file, text] of Object.entries(generatedFiles())) await writeFile(path.join(ROOT, file), text);
   await promisify(execFile)(path.join(ROOT, '.venv/bin/python'), [path.join(ROOT, PYTHON_CLIENT.script)]);
   return 0;

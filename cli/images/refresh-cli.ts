@@ -35,7 +35,6 @@ github.com/aws/deep-learning-containers, and SDK, one of github.com/aws/sagemake
 
 function main(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
-    options: {},
     schema: z.object({}),
     positionals: ['CONTAINERS', 'SDK'],
     check: ([containers = '', sdk = '']) => [

@@ -6,18 +6,13 @@ import type { BlobStore } from '@tidewheel/packing/store.ts';
 export type TableReader = Pick<BlobStore, 'head' | 'get'>;
 export type FoundTable = NonNullable<PackingSettings['annotations']>;
 
-interface Table {
-  readonly found?: FoundTable;
-  readonly remedies: readonly string[];
-}
-
 export const TABLE = /\.(csv|tsv|jsonl|ndjson|manifest)$/i;
 const MOST_TABLES = 10;
 const MOST_ROWS = 200;
 const LABEL =
   /^(label|labels|class|classes|category|target|diagnosis|species|breed|y|class_?name|label_?name|class_?id|label_?id|sentiment|emotion|dx|outcome|grade)$/i;
 
-export async function findTable(paths: readonly string[], store: TableReader): Promise<Table> {
+export async function findTable(paths: readonly string[], store: TableReader) {
   const tables = paths.filter((path) => TABLE.test(path));
   const data = paths.filter((path) => !TABLE.test(path));
   if (data.length === 0) return { remedies: [] };

@@ -28,17 +28,8 @@ export const mayBeTask = (text: string): boolean =>
   /^(resources|num_nodes|file_mounts|workdir)\s*:/m.test(text) &&
   !/^training\s*:/m.test(text);
 
-interface FoundTask {
-  readonly line: string;
-  readonly job: FoundJob;
-}
-
 /** @param names of the project's files @throws Error where the file is no YAML */
-export async function readTasks(
-  file: string,
-  origin: string,
-  names: readonly string[],
-): Promise<readonly FoundTask[]> {
+export async function readTasks(file: string, origin: string, names: readonly string[]) {
   const lines = new LineCounter();
   const documents = parseAllDocuments(await readFile(file, 'utf8'), { lineCounter: lines });
   return (Array.isArray(documents) ? documents : []).flatMap((document) => {

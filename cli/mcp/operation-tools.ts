@@ -1,3 +1,4 @@
+import { isTable } from '@tidewheel/kit/tables.ts';
 /** Tools of the MCP server, one for each operation of docs/openapi.json. */
 import * as z from 'zod';
 import type { Input, OperationId } from '../../client/client.ts';
@@ -96,9 +97,6 @@ function bodyOf({ required, content }: NonNullable<Described['requestBody']>) {
     : inlined(content['application/json'].schema);
   return { properties: { [name]: described }, required: required ? [name] : [] };
 }
-
-const isTable = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** With what it refers to in place. */
 function inlined(of: Schema): Schema {

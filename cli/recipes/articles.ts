@@ -44,21 +44,13 @@ const count = (most: number, least = 1) =>
 const LEAST_FILES = 128;
 
 const spec = {
-  options: {
-    steps: { type: 'string' },
-    side: { type: 'string' },
-    batch: { type: 'string' },
-    files: { type: 'string', default: '2000' },
-    write: { type: 'boolean', default: false },
-    list: { type: 'boolean', default: false },
-  },
   schema: z.object({
     steps: count(100_000).optional(),
     side: count(4_096).optional(),
     batch: count(1_000_000).optional(),
-    files: count(1_000_000, LEAST_FILES).transform(Number),
-    write: z.boolean(),
-    list: z.boolean(),
+    files: count(1_000_000, LEAST_FILES).transform(Number).prefault('2000'),
+    write: z.boolean().default(false),
+    list: z.boolean().default(false),
   }),
   positionals: ['NAME...'],
 } as const;

@@ -21,19 +21,15 @@ const HELP = `npm run recipes [-- OPTIONS] [NAME...]
   --list     print the names`;
 
 const spec = {
-  options: {
-    all: { type: 'boolean', default: false },
-    seed: { type: 'string', default: '7' },
-    prepare: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-    list: { type: 'boolean', default: false },
-  },
   schema: z.object({
-    all: z.boolean(),
-    seed: z.string().regex(/^\d{1,9}$/, 'give a number of up to nine digits'),
-    prepare: z.boolean(),
-    write: z.boolean(),
-    list: z.boolean(),
+    all: z.boolean().default(false),
+    seed: z
+      .string()
+      .regex(/^\d{1,9}$/, 'give a number of up to nine digits')
+      .prefault('7'),
+    prepare: z.boolean().default(false),
+    write: z.boolean().default(false),
+    list: z.boolean().default(false),
   }),
   positionals: ['NAME...'],
 } as const;

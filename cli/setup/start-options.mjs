@@ -19,17 +19,17 @@ export const A_FOLDER = 'name a folder';
 export const ONCE_WITHOUT_DEMO =
   '--once ends with the report of the demo, which --no-demo leaves out: take one of them out';
 
-/** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly default?: string | boolean }>>} */
+/** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>} */
 export const START_OPTIONS = {
-  once: { type: 'boolean', default: false },
-  'no-demo': { type: 'boolean', default: false },
-  launcher: { type: 'string', default: 'sagemaker' },
-  market: { type: 'string', default: 'demo' },
-  grace: { type: 'string', default: '30' },
-  limits: { type: 'string', default: 'none' },
+  once: { type: 'boolean' },
+  'no-demo': { type: 'boolean' },
+  launcher: { type: 'string' },
+  market: { type: 'string' },
+  grace: { type: 'string' },
+  limits: { type: 'string' },
   state: { type: 'string' },
-  verbose: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
+  verbose: { type: 'boolean' },
+  json: { type: 'boolean' },
 };
 
 const helpOf = (command, demo, state) => `${command}

@@ -3,14 +3,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
+import { formatDecision } from '@tidewheel/placement/explain.ts';
 import type { PlacementDecision, Progress } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
-import { metricTexts } from '../../client/amounts.ts';
+import { metricTexts, reportedTexts, savedText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import type { Screen } from './screen.ts';
-import { placementLines, reportLines } from './tables.ts';
 
 const POLL_MILLISECONDS = 700;
 
@@ -64,13 +64,24 @@ async function show(api: ApiClient, runId: string, { seen, shown, screen }: Show
     if (attempt !== undefined) {
       const { body } = await api.call('GET', `/runs/${runId}/placements/${attempt}`);
       const placement = placementView.safeParse(body);
-      if (placement.success)
-        for (const line of placementLines(placement.data.attempt, placement.data.decision)) screen.line(line);
+      if (placement.success) for (const line of placementLines(placement.data)) screen.line(line);
     }
     screen.line(
       `${pc.dim(entry.at.slice(11, 19))} ${colour(entry.kind)(entry.kind.padEnd(18))} ${printable(entry.text)}`,
     );
   }
+}
+
+/** Rows shown of the table; `tidewheel why` has all of it. */
+const ROWS = 8;
+
+/** An attempt was started, so it was launched. */
+function placementLines({ attempt, decision }: z.infer<typeof placementView>): readonly string[] {
+  if (decision.kind !== 'launch') return [];
+  const { placement } = decision;
+  const shown = { ...decision, placement: { ...placement, considered: placement.considered.slice(0, ROWS) } };
+  const [head = '', ...rest] = formatDecision(shown, placement.decidedAt).split('\n');
+  return [`${pc.bold(`Placement of attempt ${attempt}: `)}${head}`, ...rest];
 }
 
 function colour(kind: string): (text: string) => string {
@@ -99,4 +110,35 @@ function finish(report: RunReport, screen: Screen): RunReport {
   screen.line();
   for (const line of reportLines(report)) screen.line(line);
   return report;
+}
+
+const usdCell = (value: number): string => (value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2)}`);
+
+function reportLines(report: RunReport): string[] {
+  const { costUsd, onDemandUsd } = report;
+  return [
+    pc.bold(
+      `Report of ${report.runId}: ${report.status}${report.failure ? ` (${printable(report.failure)})` : ''}`,
+    ),
+    ...report.attempts.map(
+      ({ attempt, pool, nodes, outcome, fromStep, toStep, trainingSeconds, costUsd }) =>
+        `    attempt ${attempt}: ${nodes} x ${pool.instanceType} ${pool.purchaseOption} ${pool.zoneId ?? ''}  ${outcome}, step ${fromStep} → ${toStep}, ${Math.round(trainingSeconds)} s, ${usdCell(costUsd)}`,
+    ),
+    `    model      ${report.modelUri ?? '-'}`,
+    `    metrics    ${reportedTexts(report).join(', ') || '-'}`,
+    `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
+    `    cost       $${usdText(costUsd, onDemandUsd)}, on demand $${usdText(onDemandUsd, costUsd)}: ${pc.green(`saved $${savedText(report)}`)}`,
+    ...promiseLines(report),
+  ];
+}
+
+/** The first forecast, beside what came of it. */
+function promiseLines({ promises = [], finishedAt, costUsd }: RunReport): string[] {
+  const [first] = promises;
+  if (first === undefined) return [];
+  const { finishAt, usd } = first;
+  const short = (at: string): string => at.slice(0, 16);
+  return [
+    `    promised   end ${short(finishAt.expected)} (${short(finishAt.low)} to ${short(finishAt.high)}), $${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}); happened: ${short(finishedAt)}, $${usdText(costUsd)}`,
+  ];
 }

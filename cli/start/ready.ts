@@ -1,7 +1,7 @@
 /** Reads the command line of `npm start`, and sees whether a region can start there, before anything else is loaded. */
 
 import { join, resolve } from 'node:path';
-import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
+import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '@tidewheel/declaration/launchers.ts';
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
@@ -9,34 +9,38 @@ import { readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
-import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS, START_OPTIONS } from '../setup/start-options.mjs';
+import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS } from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
 
 const typed = (folder: string): string => resolve(calledFrom(), folder);
 
 export const startCommand = {
-  options: START_OPTIONS,
   schema: z
     .object({
-      once: z.boolean(),
-      'no-demo': z.boolean(),
-      launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`),
-      market: z.string().transform((text, context) => {
-        try {
-          return marketScriptOf(
-            text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
-          );
-        } catch (error: unknown) {
-          context.addIssue(messageOf(error));
-          return z.NEVER;
-        }
-      }),
-      grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS),
-      limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`),
+      once: z.boolean().default(false),
+      'no-demo': z.boolean().default(false),
+      launcher: z
+        .enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`)
+        .default(DEFAULT_LAUNCHER),
+      market: z
+        .string()
+        .transform((text, context) => {
+          try {
+            return marketScriptOf(
+              text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
+            );
+          } catch (error: unknown) {
+            context.addIssue(messageOf(error));
+            return z.NEVER;
+          }
+        })
+        .prefault('demo'),
+      grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS).default(30),
+      limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`).default('none'),
       state: z.string().min(1, A_FOLDER).transform(typed).default(join(projectFolder, '.tidewheel')),
-      verbose: z.boolean(),
-      json: z.boolean(),
+      verbose: z.boolean().default(false),
+      json: z.boolean().default(false),
     })
     // `when`: it is reported beside what else is wrong.
     .refine((values) => !(values.once === true && values['no-demo'] === true), {

@@ -1,7 +1,6 @@
 /** `tidewheel apply`: the declaration and the code of a folder go to the deployment. */
-import * as z from 'zod';
 import { declarationAt } from '../command/declared.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { appliedText, apply } from '../upload/apply.ts';
 
@@ -13,8 +12,9 @@ The code goes to <pipeline>/source/, which becomes equal to the folder x-local.s
 x-local.dependencies beside it, without the data, secrets and hidden folders. A change takes effect with the next run;
 "tidewheel retry" takes it up, too. FILE is a declaration or its folder.`,
   positionals: ['FILE?'],
-  options: { 'dry-run': { type: 'boolean', about: 'print what would change, and do nothing' } },
-  schema: z.object({ 'dry-run': z.boolean().default(false) }),
+  options: {
+    'dry-run': flag('print what would change, and do nothing'),
+  },
   examples: [
     ['', 'tidewheel.yaml of this folder'],
     ['--dry-run --stage prod', 'what would change there'],

@@ -8,7 +8,6 @@ import { entryPointOf, type Pipeline, readingHints } from '@tidewheel/declaratio
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, type Problem, problemText } from '@tidewheel/kit/errors.ts';
-import * as z from 'zod';
 import { checkDeployment } from '../../functions/check/check-deployment.ts';
 import type { Finding } from '../../functions/check/finding.ts';
 import type { Context } from '../command/context.ts';
@@ -16,10 +15,10 @@ import { declarationAt, declarationFile } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { DECLARATION_FILE, pipelineHere } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { openDeployment } from '../deployment/open-deployment.ts';
-import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS, trialSchema } from '../first-day/trial.ts';
+import { checkHosts, playTrial, TRIAL_MOST_USD, TRIAL_OPTIONS } from '../first-day/trial.ts';
 import { notesOf } from '../init/layout-notes.ts';
 import { readScript } from '../init/script.ts';
 import { dataFilesOf } from '../upload/local-files.ts';
@@ -36,14 +35,10 @@ hour on a real account (docs/first-day.md), for at most $${TRIAL_MOST_USD.toFixe
 pays, and removes what it made. A second start goes on.`,
   positionals: ['FILE?'],
   options: {
-    'read-only': { type: 'boolean', about: 'put no test object' },
-    trial: { type: 'boolean', about: 'play the first hour, step by step' },
+    'read-only': flag('put no test object'),
+    trial: flag('play the first hour, step by step'),
     ...TRIAL_OPTIONS,
   },
-  schema: trialSchema.extend({
-    'read-only': z.boolean().default(false),
-    trial: z.boolean().default(false),
-  }),
   check: (_, values) => (values === undefined ? [] : checkHosts(values)),
   examples: [
     ['tidewheel.yaml', 'a declaration, without a deployment'],

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 
 export const verb = defineVerb({
   name: 'compare',
@@ -15,13 +15,12 @@ the price that was paid. The cost to the same metric is what each run had paid w
 of them reached.`,
   positionals: ['RUN...'],
   options: {
-    metric: {
-      type: 'string',
-      value: 'NAME',
-      about: 'a series of the runs; default: one that all have, a loss first',
-    },
+    metric: option(
+      'NAME',
+      'a series of the runs; default: one that all have, a loss first',
+      z.string().min(1).optional(),
+    ),
   },
-  schema: z.object({ metric: z.string().min(1).optional() }),
   check: (positionals) => (positionals.length < 2 ? ['name two runs or more'] : []),
   examples: [
     ['digits-000041 digits-000042', 'two runs'],

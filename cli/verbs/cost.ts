@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { durationText, savedText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { safe, tableText } from '../command/format.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 
 const BY = ['pipeline', 'owner', 'tag', 'day', 'pool'] as const;
 
@@ -11,16 +11,20 @@ export const verb = defineVerb({
   name: 'cost',
   summary: 'sum up what the runs of a month cost, and what On-Demand would have',
   options: {
-    month: { type: 'string', value: 'YYYY-MM', about: 'in UTC; default: this month' },
-    by: { type: 'string', value: 'WHAT', about: `${BY.join(', ')} (default pipeline)` },
+    month: option(
+      'YYYY-MM',
+      'in UTC; default: this month',
+      z
+        .string()
+        .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'write a month, such as 2026-11')
+        .optional(),
+    ),
+    by: option(
+      'WHAT',
+      `${BY.join(', ')} (default pipeline)`,
+      z.enum(BY, `write ${BY.join(', ')}`).default('pipeline'),
+    ),
   },
-  schema: z.object({
-    month: z
-      .string()
-      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'write a month, such as 2026-11')
-      .optional(),
-    by: z.enum(BY, `write ${BY.join(', ')}`).default('pipeline'),
-  }),
   examples: [
     ['', 'this month by pipeline'],
     ['--month 2026-10 --by pool', 'where the money went'],

@@ -2,29 +2,39 @@
 
 import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import type { Context } from '../command/context.ts';
 import { EXIT } from '../command/exit.ts';
 import { noSuchPipeline, pipelineNames } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option, type ValuesOf } from '../command/verb.ts';
 import { COMMANDS, isCommand } from '../dataset/commands.ts';
 import { withBucket } from '../dataset/open.ts';
 
 const MOST_SAMPLES = 10_000;
-const COUNT = `write a whole number from 1 to ${MOST_SAMPLES}`;
 const DEFAULT_SAMPLES = 48;
 
-const schema = z.object({
-  'dry-run': z.boolean().default(false),
-  replaced: z.boolean().default(false),
-  'give-up': z.boolean().default(false),
-  out: z.string().min(1, 'name a file or folder').optional(),
-  samples: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST_SAMPLES, COUNT).optional(),
-  over: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').filter((run) => run !== '')),
-});
+const options = {
+  'dry-run': flag('compact, prune: print what would be done, and do nothing'),
+  replaced: flag('prune: see above'),
+  'give-up': flag('repair: see above'),
+  out: option(
+    'PATH',
+    'show: the file to write; sample: the folder',
+    z.string().min(1, 'name a file or folder').optional(),
+  ),
+  samples: option('N', `show, find: how many (${DEFAULT_SAMPLES})`, wholeNumber(1, MOST_SAMPLES).optional()),
+  over: option(
+    'RUN[,RUN]',
+    'prune, repair --give-up: runs that have ended without a report',
+    z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').filter((run) => run !== '')),
+  ),
+};
+
+type Values = ValuesOf<typeof options>;
 
 export const verb = defineVerb({
   name: 'data',
@@ -52,19 +62,7 @@ PIPELINE is its name, or s3://bucket/pipeline, for which credentials for the buc
 what a run reads or a declaration pins.`,
   positionals: ['COMMAND', 'PIPELINE', 'GENERATION or KEY...'],
   commands: Object.keys(COMMANDS),
-  options: {
-    'dry-run': { type: 'boolean', about: 'compact, prune: print what would be done, and do nothing' },
-    replaced: { type: 'boolean', about: 'prune: see above' },
-    'give-up': { type: 'boolean', about: 'repair: see above' },
-    out: { type: 'string', value: 'PATH', about: 'show: the file to write; sample: the folder' },
-    samples: { type: 'string', value: 'N', about: `show, find: how many (${DEFAULT_SAMPLES})` },
-    over: {
-      type: 'string',
-      value: 'RUN[,RUN]',
-      about: 'prune, repair --give-up: runs that have ended without a report',
-    },
-  },
-  schema,
+  options,
   check: problemsOf,
   examples: [
     ['list digits', 'generations and their states'],
@@ -107,12 +105,7 @@ what a run reads or a declaration pins.`,
 /** Commands that read what the screen Data shows. */
 const ON_THE_PAGE: readonly string[] = ['list', 'versions'];
 
-interface Dataset {
-  readonly bucket: string;
-  readonly pipeline: string;
-}
-
-async function datasetMeant(context: Context, given: string): Promise<Dataset> {
+async function datasetMeant(context: Context, given: string) {
   const [, bucket, pipeline] = ADDRESS.exec(given) ?? [];
   if (bucket !== undefined && pipeline !== undefined) {
     // Its region and credentials: printed commands name the bucket. Any S3 server will do without a deployment.
@@ -126,10 +119,7 @@ async function datasetMeant(context: Context, given: string): Promise<Dataset> {
 
 const ADDRESS = /^s3:\/\/([^/]+)\/([^/]+)\/?$/;
 
-function problemsOf(
-  [command, address, ...words]: readonly string[],
-  values: z.output<typeof schema> | undefined,
-): string[] {
+function problemsOf([command, address, ...words]: readonly string[], values: Values | undefined): string[] {
   const [generation] = words;
   const beyond = words.slice(MOST_WORDS[command ?? ''] ?? 1).map((word) => `"${word}" is one word too many`);
   const checks: readonly (readonly [isWrong: boolean, problem: string])[] = [
@@ -147,8 +137,6 @@ function problemsOf(
     ? wrong
     : [...wrong, ...misplacedOptions(command, values)];
 }
-
-type Values = z.output<typeof schema>;
 
 interface OwnOption {
   readonly name: string;

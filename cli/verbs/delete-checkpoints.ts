@@ -1,5 +1,4 @@
 /** `tidewheel delete-checkpoints`: has the checkpoints of an ended run deleted before their time. */
-import * as z from 'zod';
 import { runMeant } from '../command/run-list.ts';
 import { defineVerb } from '../command/verb.ts';
 
@@ -9,7 +8,7 @@ export const verb = defineVerb({
   about: `
 They are deleted within a day; until then "tidewheel retry" keeps them. Model, report and data stay.`,
   positionals: ['RUN'],
-  schema: z.object({}),
+  options: {},
   examples: [['digits-000042', 'a retry would train from the start then']],
   run: async ({ positionals: [given = ''] }, context) => {
     const runId = await runMeant(context, given);

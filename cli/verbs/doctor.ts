@@ -17,6 +17,7 @@ import {
 } from '@tidewheel/doctor/verdict.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf, problemsText } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
@@ -24,9 +25,7 @@ import { dynamo, s3 } from '../../functions/aws/shared/clients.ts';
 import { evidenceOfAttempt, runsPerMonth } from '../../functions/run/attempts/doctor/attempt-evidence.ts';
 import type { Context } from '../command/context.ts';
 import { DECLARATION_FILE, runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
-
-const COUNTED = 'attempts are counted from 1';
+import { defineVerb, flag, option } from '../command/verb.ts';
 
 export const verb = defineVerb({
   name: 'doctor',
@@ -37,15 +36,14 @@ the declaration, and writes tidewheel.yaml of this folder where that declares th
 the deployment has. docs/doctor.md describes causes, forecasts and the file of --evidence.`,
   positionals: ['RUN?'],
   options: {
-    attempt: { type: 'string', value: 'N', about: 'of one attempt; default: the last that was measured' },
-    apply: { type: 'boolean', about: 'write the changed declaration' },
-    evidence: { type: 'string', value: 'FILE', about: 'of a JSON file in place of a run' },
+    attempt: option('N', 'of one attempt; default: the last that was measured', wholeNumber(1).optional()),
+    apply: flag('write the changed declaration'),
+    evidence: option(
+      'FILE',
+      'of a JSON file in place of a run',
+      z.string().min(1, 'name the file: --evidence FILE').optional(),
+    ),
   },
-  schema: z.object({
-    attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
-    apply: z.boolean().default(false),
-    evidence: z.string().min(1, 'name the file: --evidence FILE').optional(),
-  }),
   check: (positionals, values) => {
     if (values?.evidence === undefined) return [];
     const fault = '--evidence has measurements of its own';

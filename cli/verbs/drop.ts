@@ -6,9 +6,9 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { checkFitsDataset } from '@tidewheel/packing/plan.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import * as z from 'zod';
 import { bytesText, durationText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { Context } from '../command/context.ts';
@@ -16,7 +16,7 @@ import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText } from '../command/format.ts';
 import { DECLARATION_FILE, noSuchPipeline, pipelineMeant, type RunRow } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option, type ValuesOf } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { openJournal } from '../serve/taken-files.ts';
 import {
@@ -35,18 +35,19 @@ import { newestRun, runAfter } from '../watch/begin.ts';
 import { type Settle, settledText, settleOf } from '../watch/settling.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
-const LANES = 'write a whole number from 1 to 256';
 /** S3's limit of a key, in bytes of UTF-8. */
 const MOST_KEY_BYTES = 1_024;
 
-const schema = z.object({
-  again: z.boolean().default(false),
-  bundle: z.boolean().default(false),
-  'dry-run': z.boolean().default(false),
-  keep: z.boolean().default(false),
-  lanes: z.coerce.number(LANES).int(LANES).min(1, LANES).max(256, LANES).default(32),
-  watch: z.boolean().default(false),
-});
+const options = {
+  again: flag('also send what was sent before'),
+  bundle: flag('send small files many in one object'),
+  'dry-run': flag('say what would be sent'),
+  keep: flag('leave declaration and code as they are there'),
+  lanes: option('N', 'uploads at once (default 32)', wholeNumber(1, 256).default(32)),
+  watch: flag('then show the run; its result is the exit code', 'w'),
+};
+
+type Values = ValuesOf<typeof options>;
 
 export const verb = defineVerb({
   name: 'drop',
@@ -61,15 +62,7 @@ is refused, and nothing is sent. Where no file is new, no run starts, and the ex
 With --bundle, files of up to 1 MiB go many in one object: a million files of 10 KB take a few hundred objects instead
 of a million. They are packed as if each had come by itself.`,
   positionals: ['DIR?', 'PIPELINE?'],
-  options: {
-    again: { type: 'boolean', about: 'also send what was sent before' },
-    bundle: { type: 'boolean', about: 'send small files many in one object' },
-    'dry-run': { type: 'boolean', about: 'say what would be sent' },
-    keep: { type: 'boolean', about: 'leave declaration and code as they are there' },
-    lanes: { type: 'string', value: 'N', about: 'uploads at once (default 32)' },
-    watch: { type: 'boolean', short: 'w', about: 'then show the run; its result is the exit code' },
-  },
-  schema,
+  options,
   examples: [
     ['', 'the data of this folder, as tidewheel.yaml names it'],
     ['photos pets --watch', 'a folder for the pipeline pets'],
@@ -82,7 +75,7 @@ of a million. They are packed as if each had come by itself.`,
 });
 
 interface Asked {
-  readonly values: z.output<typeof schema>;
+  readonly values: Values;
   readonly positionals: readonly string[];
 }
 

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Context, Surroundings } from '../command/context.ts';
 import { safe, tableText } from '../command/format.ts';
 import { DECLARATION_FILE } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { type DataFacts, placeText } from '../init/data.ts';
 import { declarationText, type Project, readsFiles, toDo, whyUnpacked } from '../init/declaration.ts';
 import { findData } from '../init/find-data.ts';
@@ -21,7 +21,7 @@ import { startOf } from '../init/find-script.ts';
 import type { JobRow } from '../init/job.ts';
 import { codeOfScript } from '../init/modules.ts';
 import { declareJob } from '../init/parts.ts';
-import { readScript, type ScriptFacts } from '../init/script.ts';
+import { readScript } from '../init/script.ts';
 import type { Start } from '../init/start-lines.ts';
 import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
@@ -35,29 +35,21 @@ starts becomes the declaration, and what differs is printed field by field (docs
   deployment: 'none',
   positionals: ['FOLDER?'],
   options: {
-    'from-job': {
-      type: 'string',
-      value: 'JOB',
-      about: 'of a SageMaker training job: its name, or a .json of "aws sagemaker describe-training-job"',
-    },
-    launch: {
-      type: 'string',
-      value: 'FILE',
-      about: 'the launch script, notebook or task; FILE:LINE for one of its jobs',
-    },
-    name: { type: 'string', value: 'NAME', about: "of the pipeline; default: the folder's" },
-    script: { type: 'string', value: 'FILE', about: 'the training script, where several could be it' },
-    data: { type: 'string', value: 'FOLDER', about: 'the data, where several folders could be it' },
-    force: { type: 'boolean', about: `replace a ${DECLARATION_FILE} that is there` },
+    'from-job': option(
+      'JOB',
+      'of a SageMaker training job: its name, or a .json of "aws sagemaker describe-training-job"',
+      z.string().min(1, 'name a job, or a .json file').optional(),
+    ),
+    launch: option(
+      'FILE',
+      'the launch script, notebook or task; FILE:LINE for one of its jobs',
+      z.string().min(1, 'name a file').optional(),
+    ),
+    name: option('NAME', "of the pipeline; default: the folder's", z.string().optional()),
+    script: option('FILE', 'the training script, where several could be it', z.string().optional()),
+    data: option('FOLDER', 'the data, where several folders could be it', z.string().optional()),
+    force: flag(`replace a ${DECLARATION_FILE} that is there`),
   },
-  schema: z.object({
-    'from-job': z.string().min(1, 'name a job, or a .json file').optional(),
-    launch: z.string().min(1, 'name a file').optional(),
-    name: z.string().optional(),
-    script: z.string().optional(),
-    data: z.string().optional(),
-    force: z.boolean().default(false),
-  }),
   check: (_, values) => {
     const problem = values?.name === undefined ? undefined : pipelineNameProblem(values.name);
     return problem === undefined ? [] : [`--name is "${values?.name}": ${problem}`];
@@ -216,7 +208,7 @@ interface ToRead {
 async function scriptIn(
   { folder, names }: { readonly folder: string; readonly names: readonly string[] },
   { script, start, required }: ToRead,
-): Promise<Script> {
+) {
   // Of one that is not here nothing is known.
   if (script === undefined) {
     const facts = { ...readScript('', required), saves: true, packages: lacking(start?.packages, required) };
@@ -253,11 +245,6 @@ function cellsOf(text: string): string {
 const notebook = z.object({
   cells: z.array(z.object({ source: z.union([z.string(), z.array(z.string())]) })),
 });
-
-interface Script {
-  readonly text: string;
-  readonly facts: ScriptFacts;
-}
 
 const jobWith = (
   { job }: FoundLaunch,

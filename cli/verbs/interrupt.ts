@@ -2,12 +2,10 @@
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { controlClient } from '@tidewheel/emulators/region/control-client.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import * as z from 'zod';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import type { Context } from '../command/context.ts';
 import { stateMeant } from '../command/deployment.ts';
-import { defineVerb } from '../command/verb.ts';
-
-const FROM_1 = 'hosts are counted from 1';
+import { defineVerb, flag, option } from '../command/verb.ts';
 
 export const verb = defineVerb({
   name: 'interrupt',
@@ -17,17 +15,13 @@ The warning, then the end after the region's grace (--grace of tidewheel up). Wi
 now. RUN is a run's id, the name of its job, or a pipeline for its newest run that has machines.`,
   positionals: ['RUN?'],
   options: {
-    kill: { type: 'boolean', about: 'no warning: the machines fail at once, as after kill -9' },
-    host: {
-      type: 'string',
-      value: 'N',
-      about: 'one host, counted from 1 (default: all; SageMaker warns all hosts of a job together)',
-    },
+    kill: flag('no warning: the machines fail at once, as after kill -9'),
+    host: option(
+      'N',
+      'one host, counted from 1 (default: all; SageMaker warns all hosts of a job together)',
+      wholeNumber(1).optional(),
+    ),
   },
-  schema: z.object({
-    kill: z.boolean().default(false),
-    host: z.coerce.number(FROM_1).int(FROM_1).min(1, FROM_1).optional(),
-  }),
   examples: [
     ['', 'what has machines now'],
     ['digits-000001', 'warn it, then take its machines'],

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 
 const AMOUNT = 'write a number above 0, or none';
 const amount = z
@@ -22,10 +22,9 @@ it, within five minutes. The declaration of the pipeline stays as it is. "tidewh
 the same, and changes nothing.`,
   positionals: ['RUN?'],
   options: {
-    deadline: { type: 'string', value: 'HOURS', about: 'or none' },
-    budget: { type: 'string', value: 'USD', about: 'or none' },
+    deadline: option('HOURS', 'or none', amount),
+    budget: option('USD', 'or none', amount),
   },
-  schema: z.object({ deadline: amount, budget: amount }),
   check: (_, values) =>
     values !== undefined && values.deadline === undefined && values.budget === undefined
       ? ['name what to change: --deadline HOURS, --budget USD, or both']

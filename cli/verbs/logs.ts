@@ -1,6 +1,7 @@
 /** `tidewheel logs`: what a run printed, over all attempts and hosts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
@@ -8,10 +9,9 @@ import type { Api } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
 import { millisecondsOf, safe } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { preparingText } from '../watch/view.ts';
 
-const COUNTED = 'attempts are counted from 1';
 const POLL_MILLISECONDS = 3_000;
 /** The last lines of a run that has ended come within five seconds. */
 const LAST_WAITS = 2;
@@ -24,23 +24,20 @@ A mark stands where an attempt began and where it ended. The lines of its last f
 because hosts send them late. Ctrl-C leaves the run alone.`,
   positionals: ['RUN?'],
   options: {
-    follow: { type: 'boolean', short: 'f', about: 'go on until the run has ended' },
-    since: { type: 'string', value: 'AGE', about: 'only lines younger than 90s, 15m, 2h or 1d' },
-    attempt: { type: 'string', value: 'N', about: 'of one attempt' },
-    host: { type: 'string', value: 'NAME', about: 'of one host, such as algo-1' },
-    grep: { type: 'string', value: 'TEXT', about: 'only lines with this text' },
+    follow: flag('go on until the run has ended', 'f'),
+    since: option(
+      'AGE',
+      'only lines younger than 90s, 15m, 2h or 1d',
+      z
+        .string()
+        .refine((text) => millisecondsOf(text) !== undefined, 'write 90s, 15m, 2h or 1d')
+        .transform(millisecondsOf)
+        .optional(),
+    ),
+    attempt: option('N', 'of one attempt', wholeNumber(1).optional()),
+    host: option('NAME', 'of one host, such as algo-1', z.string().min(1).optional()),
+    grep: option('TEXT', 'only lines with this text', z.string().min(1).optional()),
   },
-  schema: z.object({
-    follow: z.boolean().default(false),
-    since: z
-      .string()
-      .refine((text) => millisecondsOf(text) !== undefined, 'write 90s, 15m, 2h or 1d')
-      .transform(millisecondsOf)
-      .optional(),
-    attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
-    host: z.string().min(1).optional(),
-    grep: z.string().min(1).optional(),
-  }),
   examples: [
     ['-f', "the newest run's, until it ends"],
     ['digits-000042 --attempt 2 --grep Error', 'lines of one attempt'],

@@ -1,26 +1,25 @@
 /** `tidewheel market`: scores and prices of the pools that pipelines may use, and what attempts met there. */
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { tableText } from '../command/format.ts';
-import { defineVerb } from '../command/verb.ts';
-
-const DAYS = 'write a whole number of days from 1 to 90';
+import { defineVerb, option } from '../command/verb.ts';
 
 export const verb = defineVerb({
   name: 'market',
   summary: 'show scores and prices of Spot pools, and how attempts fared there',
   options: {
-    types: { type: 'string', value: 'A,B', about: 'only these instance types' },
-    days: { type: 'string', value: 'N', about: 'how far back (default 7)' },
+    types: option(
+      'A,B',
+      'only these instance types',
+      z
+        .string()
+        .transform((text) => text.split(','))
+        .optional(),
+    ),
+    days: option('N', 'how far back (default 7)', wholeNumber(1, 90).default(7)),
   },
-  schema: z.object({
-    types: z
-      .string()
-      .transform((text) => text.split(','))
-      .optional(),
-    days: z.coerce.number(DAYS).int(DAYS).min(1, DAYS).max(90, DAYS).default(7),
-  }),
   examples: [
     ['', 'all pools that pipelines may use'],
     ['--types g5.xlarge,g6.xlarge --days 90', 'two types over a quarter'],

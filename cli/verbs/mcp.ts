@@ -1,6 +1,6 @@
 /** `tidewheel mcp`: the deployment as tools for a coding agent. */
 import * as z from 'zod';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 
 const USD = 'write dollars, 0 or more, such as 20';
 
@@ -13,9 +13,12 @@ with your credentials, and init, check and apply of this folder. A tool that may
 run first, and asks you where the program can ask. The API refuses a call that could bring all open runs, and those that
 ended meanwhile, above --max-usd. Secrets are hidden, and texts of others are marked as data.`,
   options: {
-    'max-usd': { type: 'string', value: 'USD', about: 'what runs may cost together; default 0: none starts' },
+    'max-usd': option(
+      'USD',
+      'what runs may cost together; default 0: none starts',
+      z.coerce.number(USD).min(0, USD).max(1_000_000, USD).default(0),
+    ),
   },
-  schema: z.object({ 'max-usd': z.coerce.number(USD).min(0, USD).max(1_000_000, USD).default(0) }),
   examples: [
     ['--max-usd 20', 'in the configuration of the agent, as its command'],
     ['--stage prod', 'reads, and starts nothing'],

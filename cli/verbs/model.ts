@@ -7,7 +7,7 @@ import { bytesText, usdText } from '../../client/amounts.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
 import { currentRun, decide, judgedText, showModel } from '../model/states.ts';
@@ -31,18 +31,14 @@ export const verb = defineVerb({
   positionals: ['COMMAND', 'PIPELINE or RUN?'],
   commands: ['ls', 'show', 'get', 'promote', 'rollback', 'reject'],
   options: {
-    output: {
-      type: 'string',
-      short: 'o',
-      value: 'FILE',
-      about: 'get: where to (default RUN.tar.gz, or the folder RUN)',
-    },
-    reason: { type: 'string', value: 'TEXT', about: 'promote, rollback, reject: why' },
+    output: option(
+      'FILE',
+      'get: where to (default RUN.tar.gz, or the folder RUN)',
+      z.string().min(1, 'name a file').optional(),
+      'o',
+    ),
+    reason: option('TEXT', 'promote, rollback, reject: why', z.string().min(1, 'say why').optional()),
   },
-  schema: z.object({
-    output: z.string().min(1, 'name a file').optional(),
-    reason: z.string().min(1, 'say why').optional(),
-  }),
   check: ([command], values) =>
     DECISIONS.some((each) => each === command) && values?.reason === undefined
       ? ['--reason is missing: say why, for those who ask later']

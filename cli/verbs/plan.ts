@@ -3,6 +3,7 @@
 import path from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import { bytesText, usdText } from '../../client/amounts.ts';
@@ -11,13 +12,12 @@ import { ApiError } from '../command/api-calls.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
 import { countText, momentText, safe } from '../command/format.ts';
-import { overridesOf, SET_OPTION, setSchema } from '../command/overrides.ts';
+import { overridesOf, setOption } from '../command/overrides.ts';
 import { noSuchPipeline } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
 import { dataFilesBelow } from '../upload/local-files.ts';
 
-const COUNT = 'write a whole number above 0';
 const SIZE = 'write a number above 0';
 const OR_STORED = 'name a declaration, or with --pipeline NAME a stored one';
 
@@ -30,25 +30,17 @@ For the declaration of this folder (or FILE, or its folder), or a stored one, an
 way. --set changes a part of the declaration for this plan. The exit code is 1 if nothing could train.`,
   positionals: ['FILE?'],
   options: {
-    pipeline: { type: 'string', value: 'NAME', about: 'the stored declaration of this pipeline' },
-    data: {
-      type: 'string',
-      value: 'DIR',
-      about: 'the files of this folder, in place of those that are there',
-    },
-    files: { type: 'string', value: 'N', about: 'new files, in place of those that are there' },
-    gigabytes: { type: 'string', value: 'GB', about: 'what they hold together' },
-    set: SET_OPTION,
-    pools: { type: 'boolean', about: 'show every pool that was weighed' },
+    pipeline: option('NAME', 'the stored declaration of this pipeline', z.string().min(1).optional()),
+    data: option(
+      'DIR',
+      'the files of this folder, in place of those that are there',
+      z.string().min(1, 'name a folder').optional(),
+    ),
+    files: option('N', 'new files, in place of those that are there', wholeNumber(1).optional()),
+    gigabytes: option('GB', 'what they hold together', z.coerce.number(SIZE).positive(SIZE).optional()),
+    set: setOption,
+    pools: flag('show every pool that was weighed'),
   },
-  schema: z.object({
-    pipeline: z.string().min(1).optional(),
-    data: z.string().min(1, 'name a folder').optional(),
-    files: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).optional(),
-    gigabytes: z.coerce.number(SIZE).positive(SIZE).optional(),
-    set: setSchema,
-    pools: z.boolean().default(false),
-  }),
   check: ([file], values) => [
     ...((values?.files === undefined) === (values?.gigabytes === undefined)
       ? []

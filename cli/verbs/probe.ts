@@ -1,18 +1,19 @@
 /** `tidewheel probe`: tries settings for some steps each, and says which are the cheapest and the fastest. */
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import { EXIT } from '../command/exit.ts';
 import { tableText } from '../command/format.ts';
 import { pipelineMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { runCells } from '../probe/cells.ts';
 import { type PlannedCell, planned } from '../probe/estimate.ts';
 import { cellsOf, gridProblem, varyProblem } from '../probe/grid.ts';
 import { resultText, verdictOfProbe } from '../probe/result.ts';
 
-const STEPS = 'write a whole number of steps, 20 or more';
 const MINUTES = 'write a number of minutes, 1 or more';
+const minutes = z.coerce.number(MINUTES).min(1, MINUTES).max(1_440, MINUTES);
 const BUDGET = 'write a number of dollars above 0';
 /** As a shell has it for a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
@@ -34,28 +35,23 @@ it says what each costs at most. A probe is no run of the pipeline: it takes no 
 hears of it. Intervals are of 95 %. The exit code is 2 where a combination was not measured (docs/probing.md).`,
   positionals: ['PIPELINE?'],
   options: {
-    vary: { type: 'string', multiple: true, value: 'NAME=A,B', about: 'try these values; may come again' },
-    steps: { type: 'string', value: 'N', about: 'steps of each, the first fifth not counted; default 200' },
-    minutes: { type: 'string', value: 'MIN', about: 'the longest training of each; default 20' },
-    budget: { type: 'string', value: 'USD', about: 'all together cost no more' },
-    'dry-run': { type: 'boolean', about: 'say what it would cost, and start nothing' },
-    yes: { type: 'boolean', short: 'y', about: 'do not ask' },
+    vary: option(
+      'NAME=A,B',
+      'try these values; may come again',
+      z.array(z.string()).superRefine(checkVaried).default([]),
+    ),
+    steps: option(
+      'N',
+      'steps of each, the first fifth not counted; default 200',
+      wholeNumber(20, 1e6).default(200),
+    ),
+    minutes: option('MIN', 'the longest training of each; default 20', minutes.default(20)),
+    budget: option('USD', 'all together cost no more', z.coerce.number(BUDGET).positive(BUDGET).optional()),
+    'dry-run': flag('say what it would cost, and start nothing'),
+    yes: flag('do not ask', 'y'),
   },
-  schema: z
-    .object({
-      vary: z.array(z.string()).superRefine(checkVaried).default([]),
-      steps: z.coerce.number(STEPS).int(STEPS).min(20, STEPS).max(1e6, STEPS).default(200),
-      minutes: z.coerce.number(MINUTES).min(1, MINUTES).max(1_440, MINUTES).default(20),
-      budget: z.coerce.number(BUDGET).positive(BUDGET).optional(),
-      'dry-run': z.boolean().default(false),
-      yes: z.boolean().default(false),
-      web: z.boolean().default(false),
-    })
-    .refine(({ vary, web }) => web || vary.length > 0, {
-      error: '--vary is missing: name what to try, such as --vary training.strategy=ddp,mpi',
-      // Also where another option is wrong.
-      when: () => true,
-    }),
+  check: (_words, _values, { vary, web }) =>
+    vary || web ? [] : ['--vary is missing: name what to try, such as --vary training.strategy=ddp,mpi'],
   examples: [
     ['digits --vary training.strategy=mpi,parameter-server', 'two ways to share the work'],
     ['digits --vary compute.instanceTypes=g5.xlarge,c5.9xlarge --budget 2', 'an accelerator or CPUs'],

@@ -1,9 +1,8 @@
 /** `tidewheel retry`: has a failed or stopped run go on from its newest checkpoint. */
-import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
-import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
+import { overridesOf, SET_ABOUT, setOption, unseenText } from '../command/overrides.ts';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 export const verb = defineVerb({
@@ -14,15 +13,10 @@ The source is read again, so a corrected script trains.
 ${SET_ABOUT}`,
   positionals: ['RUN?'],
   options: {
-    set: SET_OPTION,
-    'pinned-source': { type: 'boolean', about: 'train with the source of the attempts before' },
-    watch: { type: 'boolean', short: 'w', about: 'show it until it ends; its result is the exit code' },
+    set: setOption,
+    'pinned-source': flag('train with the source of the attempts before'),
+    watch: flag('show it until it ends; its result is the exit code', 'w'),
   },
-  schema: z.object({
-    set: setSchema,
-    'pinned-source': z.boolean().default(false),
-    watch: z.boolean().default(false),
-  }),
   examples: [
     ['digits-000042', 'after correcting the script (tidewheel apply)'],
     ['digits-000042 --set lr=1e-4 --set deadline=12', 'with other settings'],

@@ -7,9 +7,9 @@ import * as z from 'zod';
 import type { BodyOf } from '../../client/operations.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
 import type { Context } from '../command/context.ts';
-import { overridesOf, SET_ABOUT, SET_OPTION, setSchema, unseenText } from '../command/overrides.ts';
+import { overridesOf, SET_ABOUT, setOption, unseenText } from '../command/overrides.ts';
 import { noSuchPipeline, pipelineMeant, runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
 export const verb = defineVerb({
@@ -22,17 +22,11 @@ ${SET_ABOUT}
 --again RUN trains as that run did: its settings, data and source, with what --set changes.`,
   positionals: ['PIPELINE?'],
   options: {
-    again: { type: 'string', value: 'RUN', about: 'as this run did' },
-    set: SET_OPTION,
-    'current-source': { type: 'boolean', about: 'with --again: train with the source as it is now' },
-    watch: { type: 'boolean', short: 'w', about: 'show it until it ends; its result is the exit code' },
+    again: option('RUN', 'as this run did', z.string().optional()),
+    set: setOption,
+    'current-source': flag('with --again: train with the source as it is now'),
+    watch: flag('show it until it ends; its result is the exit code', 'w'),
   },
-  schema: z.object({
-    again: z.string().optional(),
-    set: setSchema,
-    'current-source': z.boolean().default(false),
-    watch: z.boolean().default(false),
-  }),
   examples: [
     ['', 'of the pipeline that tidewheel.yaml in this folder declares'],
     ['digits --watch', 'and show it until it ends'],

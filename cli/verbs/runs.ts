@@ -1,44 +1,40 @@
 /** `tidewheel runs`: the runs of all pipelines, or of one. */
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { durationText, metricText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import { millisecondsOf, momentText, safe, tableText } from '../command/format.ts';
 import { type RunRow, runRows, runsOf } from '../command/run-list.ts';
 import type { Colours } from '../command/terminal.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 
 const MOST = 1_000;
 const OPEN = 'settling,packing,placing,training';
-const COUNT = `write a whole number from 1 to ${MOST}`;
 
 export const verb = defineVerb({
   name: 'runs',
   summary: 'list runs, newest first',
   positionals: ['PIPELINE?'],
   options: {
-    pipeline: { type: 'string', short: 'p', value: 'NAME', about: 'of one pipeline, as PIPELINE' },
-    failed: { type: 'boolean', about: 'only failed ones' },
-    open: { type: 'boolean', about: 'only those that have not ended' },
-    since: { type: 'string', value: 'AGE', about: 'begun within 90m, 12h or 7d' },
-    where: {
-      type: 'string',
-      value: 'TERMS',
-      about: "such as 'val_accuracy > 0.9 and tag:baseline', or words of the id, failure, note or owner",
-    },
-    limit: { type: 'string', short: 'n', value: 'N', about: 'at most N (default 20)' },
+    pipeline: option('NAME', 'of one pipeline, as PIPELINE', z.string().optional(), 'p'),
+    failed: flag('only failed ones'),
+    open: flag('only those that have not ended'),
+    since: option(
+      'AGE',
+      'begun within 90m, 12h or 7d',
+      z
+        .string()
+        .refine((text) => millisecondsOf(text) !== undefined, 'write 90m, 12h or 7d')
+        .transform(millisecondsOf)
+        .optional(),
+    ),
+    where: option(
+      'TERMS',
+      "such as 'val_accuracy > 0.9 and tag:baseline', or words of the id, failure, note or owner",
+      z.string().min(1, "write terms, such as 'loss < 0.1'").optional(),
+    ),
+    limit: option('N', 'at most N (default 20)', wholeNumber(1, MOST).default(20), 'n'),
   },
-  schema: z.object({
-    pipeline: z.string().optional(),
-    failed: z.boolean().default(false),
-    open: z.boolean().default(false),
-    since: z
-      .string()
-      .refine((text) => millisecondsOf(text) !== undefined, 'write 90m, 12h or 7d')
-      .transform(millisecondsOf)
-      .optional(),
-    where: z.string().min(1, "write terms, such as 'loss < 0.1'").optional(),
-    limit: z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(MOST, COUNT).default(20),
-  }),
   examples: [
     ['', 'the newest 20'],
     ['digits --failed --since 7d', 'what failed this week'],

@@ -1,11 +1,10 @@
 /** `tidewheel stop`: ends a run, after a save where it trains. */
 
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import * as z from 'zod';
 import { durationText, usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag } from '../command/verb.ts';
 
 export const verb = defineVerb({
   name: 'stop',
@@ -15,10 +14,9 @@ A training gets the warning of an interruption and two minutes to save. What a s
 table in docs/steering.md. Its arrivals are not lost. "tidewheel retry" has it go on.`,
   positionals: ['RUN?'],
   options: {
-    now: { type: 'boolean', about: 'without a save: hosts on EC2 end at once' },
-    yes: { type: 'boolean', short: 'y', about: 'do not ask' },
+    now: flag('without a save: hosts on EC2 end at once'),
+    yes: flag('do not ask', 'y'),
   },
-  schema: z.object({ now: z.boolean().default(false), yes: z.boolean().default(false) }),
   examples: [
     ['digits-000042', 'after a save'],
     ['digits-000042 --now', 'at once; says what that loses'],

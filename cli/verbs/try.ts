@@ -10,7 +10,7 @@ import { printable } from '@tidewheel/kit/command-line.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import * as z from 'zod';
 import { writeAgent } from '../../functions/aws/lambda/agent.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option, type ValuesOf } from '../command/verb.ts';
 import { tryCost } from '../try/cost.ts';
 import { isFile, isFolder, readTraining, shardsIn } from '../try/declared.ts';
 import type { Trial } from '../try/host.ts';
@@ -34,31 +34,56 @@ const splitPair = (text: string): readonly [string, string] => [
   text.slice(text.indexOf('=') + 1),
 ];
 
-const schema = z.object({
-  entry: z.string().optional(),
-  argument: z.array(z.string()).optional(),
-  env: z
-    .array(pair('NAME=VALUE'))
-    .default([])
-    .transform((given) => Object.fromEntries(given.map(splitPair))),
-  channel: z
-    .array(
-      pair('NAME=PATH').transform((text, context) => {
-        const [name, path] = splitPair(text);
-        if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
-        return [name, typed(path)] as const;
-      }),
-    )
-    .default([])
-    .transform((given) => Object.fromEntries(given)),
-  declaration: z.string().transform(typed).refine(isFile, 'there is no such file').optional(),
-  seconds: seconds('20'),
-  grace: seconds('20'),
-  'instance-type': z.string().optional(),
-  region: z.string().default('us-east-1'),
-  log: z.string().optional(),
-});
-type Values = z.output<typeof schema>;
+const options = {
+  entry: option(
+    'FILE',
+    'the script, in FOLDER; default: as declared, or as tidewheel init would declare it',
+    z.string().optional(),
+  ),
+  argument: option(
+    'WORD',
+    'an argument as you would type it, again for each: --argument=--epochs=50',
+    z.array(z.string()).optional(),
+  ),
+  env: option(
+    'NAME=VALUE',
+    'a variable for the script, again for each',
+    z
+      .array(pair('NAME=VALUE'))
+      .default([])
+      .transform((given) => Object.fromEntries(given.map(splitPair))),
+  ),
+  channel: option(
+    'NAME=PATH',
+    'data that it reads as channel NAME, again for each: --channel train=data',
+    z
+      .array(
+        pair('NAME=PATH').transform((text, context) => {
+          const [name, path] = splitPair(text);
+          if (!isFolder(typed(path))) context.addIssue(`there is no folder ${typed(path)}`);
+          return [name, typed(path)] as const;
+        }),
+      )
+      .default([])
+      .transform((given) => Object.fromEntries(given)),
+  ),
+  declaration: option(
+    'FILE',
+    'default tidewheel.yaml or pipeline.yaml in FOLDER, or what tidewheel init would write',
+    z.string().transform(typed).refine(isFile, 'there is no such file').optional(),
+  ),
+  seconds: option('N', 'at most, for each of the three starts (default 20)', seconds('20')),
+  grace: option('N', "from the warning to the kill (default 20; SageMaker's is 120)", seconds('20')),
+  'instance-type': option(
+    'TYPE',
+    'whose price is shown; default as declared, or g5.xlarge',
+    z.string().optional(),
+  ),
+  region: option('NAME', 'of that price (default us-east-1)', z.string().default('us-east-1')),
+  log: option('FILE', 'keeps all that was printed', z.string().optional()),
+};
+
+type Values = ValuesOf<typeof options>;
 
 export const verb = defineVerb({
   name: 'try',
@@ -70,50 +95,7 @@ declaration to change. FOLDER is copied for each start; requirements.txt is inst
 Exit code: 0 ready for Spot, 1 not (the verdict says why).`,
   deployment: 'none',
   positionals: ['FOLDER'],
-  options: {
-    entry: {
-      type: 'string',
-      value: 'FILE',
-      about: 'the script, in FOLDER; default: as declared, or as tidewheel init would declare it',
-    },
-    argument: {
-      type: 'string',
-      multiple: true,
-      value: 'WORD',
-      about: 'an argument as you would type it, again for each: --argument=--epochs=50',
-    },
-    env: {
-      type: 'string',
-      multiple: true,
-      value: 'NAME=VALUE',
-      about: 'a variable for the script, again for each',
-    },
-    channel: {
-      type: 'string',
-      multiple: true,
-      value: 'NAME=PATH',
-      about: 'data that it reads as channel NAME, again for each: --channel train=data',
-    },
-    declaration: {
-      type: 'string',
-      value: 'FILE',
-      about: 'default tidewheel.yaml or pipeline.yaml in FOLDER, or what tidewheel init would write',
-    },
-    seconds: { type: 'string', value: 'N', about: 'at most, for each of the three starts (default 20)' },
-    grace: {
-      type: 'string',
-      value: 'N',
-      about: "from the warning to the kill (default 20; SageMaker's is 120)",
-    },
-    'instance-type': {
-      type: 'string',
-      value: 'TYPE',
-      about: 'whose price is shown; default as declared, or g5.xlarge',
-    },
-    region: { type: 'string', value: 'NAME', about: 'of that price (default us-east-1)' },
-    log: { type: 'string', value: 'FILE', about: 'keeps all that was printed' },
-  },
-  schema,
+  options,
   check: ([folder]: readonly string[]) =>
     folder === undefined || isFolder(typed(folder)) ? [] : [`FOLDER is "${folder}": there is no such folder`],
   examples: [

@@ -1,8 +1,9 @@
 /** `tidewheel up`: what of it can be said without a clone, whose tidewheel.mjs starts the region before this is loaded. */
 import * as z from 'zod';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag, option } from '../command/verb.ts';
 import { START_OPTIONS, UP_HELP, UP_SUMMARY } from '../setup/start-options.mjs';
 
+const SEE_HELP = 'tidewheel up --help';
 const { 'no-demo': _, ...options } = START_OPTIONS;
 
 export const verb = {
@@ -14,11 +15,10 @@ export const verb = {
       Object.entries<{ readonly type: 'string' | 'boolean' }>({ ...options, demo: { type: 'boolean' } }).map(
         ([name, { type }]) => [
           name,
-          { type, about: 'tidewheel up --help', ...(type === 'string' && { value: name.toUpperCase() }) },
+          type === 'boolean' ? flag(SEE_HELP) : option(name.toUpperCase(), SEE_HELP, z.string().optional()),
         ],
       ),
     ),
-    schema: z.looseObject({}),
     examples: [],
     run: () =>
       Promise.reject(

@@ -1,7 +1,6 @@
 /** `tidewheel watch`: a run on one screen, until it ends. */
-import * as z from 'zod';
 import { runMeant } from '../command/run-list.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, flag } from '../command/verb.ts';
 import { runToWatch } from '../watch/begin.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
@@ -13,9 +12,8 @@ Its life line over all attempts, progress, loss, cost so far, and when it will b
 line for each event and each 5 % of the work. Ctrl-C leaves the run alone. The first run of a pipeline is waited for.`,
   positionals: ['RUN?'],
   options: {
-    'exit-status': { type: 'boolean', about: 'exit code 2 if the run failed, 3 if it missed its deadline' },
+    'exit-status': flag('exit code 2 if the run failed, 3 if it missed its deadline'),
   },
-  schema: z.object({ 'exit-status': z.boolean().default(false) }),
   examples: [
     ['', "the newest run of this folder's pipeline, or of all"],
     ['digits-000042 --exit-status', 'for a script that uses the model then'],

@@ -2,6 +2,7 @@
 
 import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
@@ -9,54 +10,38 @@ import { type Api, ApiError } from '../command/api-calls.ts';
 import { EXIT } from '../command/exit.ts';
 import { runMeant } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option, type ValuesOf } from '../command/verb.ts';
 
 const ABOVE_0 = 'write a number above 0';
 const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();
-const COUNTED = 'attempts are counted from 1';
 const list = z
   .string()
   .regex(/^[a-z0-9.-]+(,[a-z0-9.-]+)*$/, 'write names with commas between them')
   .optional();
 
 const options = {
-  attempt: { type: 'string', value: 'N', about: 'of one attempt' },
-  'deadline-hours': { type: 'string', value: 'H', about: 'what if the deadline were this' },
-  budget: { type: 'string', value: 'USD', about: 'or the budget' },
-  'purchase-option': {
-    type: 'string',
-    value: 'OPTION',
-    about: 'or spot, on-demand (no Spot), spot-then-on-demand',
-  },
-  types: { type: 'string', value: 'A,B', about: 'or these instance types' },
-  zones: { type: 'string', value: 'A,B', about: 'or these zones, such as use1-az1' },
-  regions: { type: 'string', value: 'A,B', about: 'or these AWS regions' },
-  launcher: {
-    type: 'string',
-    value: 'NAME',
-    about: `or ${DECLARED_LAUNCHERS.join(', ')} (cheapest: all are weighed)`,
-  },
-  'data-gigabytes': {
-    type: 'string',
-    value: 'N',
-    about: 'how much would move to a region that the pipeline did not name',
-  },
-} as const;
+  attempt: option('N', 'of one attempt', wholeNumber(1).optional()),
+  'deadline-hours': option('H', 'what if the deadline were this', amount),
+  budget: option('USD', 'or the budget', amount),
+  'purchase-option': option(
+    'OPTION',
+    'or spot, on-demand (no Spot), spot-then-on-demand',
+    z
+      .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
+      .optional(),
+  ),
+  types: option('A,B', 'or these instance types', list),
+  zones: option('A,B', 'or these zones, such as use1-az1', list),
+  regions: option('A,B', 'or these AWS regions', list),
+  launcher: option(
+    'NAME',
+    `or ${DECLARED_LAUNCHERS.join(', ')} (cheapest: all are weighed)`,
+    z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`).optional(),
+  ),
+  'data-gigabytes': option('N', 'how much would move to a region that the pipeline did not name', amount),
+};
 
-const schema = z.object({
-  attempt: z.coerce.number(COUNTED).int(COUNTED).min(1, COUNTED).optional(),
-  'deadline-hours': amount,
-  'data-gigabytes': amount,
-  budget: amount,
-  'purchase-option': z
-    .enum(['spot', 'on-demand', 'spot-then-on-demand'], 'write spot, on-demand or spot-then-on-demand')
-    .optional(),
-  launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`).optional(),
-  types: list,
-  zones: list,
-  regions: list,
-});
-type Values = z.output<typeof schema>;
+type Values = ValuesOf<typeof options>;
 
 export const verb = defineVerb({
   name: 'why',
@@ -66,7 +51,6 @@ Each decision is made again from what is stored. With options it is also made as
 at that moment. Nothing is started.`,
   positionals: ['RUN?'],
   options,
-  schema,
   examples: [
     ['digits-000042', 'the table of every attempt'],
     ['digits-000042 --deadline-hours 12 --purchase-option on-demand', 'what if'],

@@ -1,7 +1,6 @@
 /** Calls of the HTTP API as any AWS client makes them: signed with SigV4 for execute-api. */
 
-import { signedHeaders } from '@tidewheel/kit/signed-headers.ts';
-import { request } from 'undici';
+import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import type { AccessKey } from '../access/access-key.ts';
 import { type DeployedStack, REGION } from './clients.ts';
 
@@ -24,23 +23,13 @@ export interface ApiOwner {
 
 export function apiClient({ credentials, stack }: ApiOwner): ApiClient {
   const signing = { service: 'execute-api', region: REGION, credentials };
+  const headers = { 'content-type': 'application/json' };
   const urlOf = (path: string): URL => new URL(`${stack.apiUrl}${path}`);
-  const send = async (method: string, url: URL, headers: Record<string, string>, body?: string) => {
-    const reply = await request(url, {
-      method: method as 'GET',
-      headers,
-      ...(body !== undefined && { body }),
-    });
-    const text = await reply.body.text();
-    return { status: reply.statusCode, body: parse(text) };
-  };
+  const replyOf = async (answer: Response) => ({ status: answer.status, body: parse(await answer.text()) });
   return {
-    call: async (method, path, body) => {
-      const url = urlOf(path);
-      const headers = { 'content-type': 'application/json' };
-      return send(method, url, await signedHeaders(url, { method, headers, body }, signing), body);
-    },
-    callUnsigned: async (method, path) => send(method, urlOf(path), {}),
+    call: async (method, path, body) =>
+      replyOf(await signedFetch(urlOf(path), { method, headers, body }, signing)),
+    callUnsigned: async (method, path) => replyOf(await fetch(urlOf(path), { method })),
   };
 }
 

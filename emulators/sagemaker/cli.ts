@@ -1,9 +1,9 @@
 /** The local SageMaker by itself: `node emulators/sagemaker/cli.ts --help`. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { printable } from '@tidewheel/kit/command-line.ts';
-import { messageOf } from '@tidewheel/kit/errors.ts';
+import { printable, readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
+import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn } from '../access/access-key.ts';
 import type { CapacityMarket } from '../spot-market/model/capacity-source.ts';
 import { canShowOptMl, NOT_SHOWN } from './hosts/opt-ml.ts';
@@ -37,29 +37,21 @@ const unlimited = {
   onCapacity: () => () => {},
 } satisfies CapacityMarket;
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      endpoint: { type: 'string' },
-      python: { type: 'string' },
-      port: { type: 'string', default: '0' },
-      'access-key': { type: 'string', default: join('.tidewheel', ACCESS_KEY_FILE) },
-      state: { type: 'string', default: '.tidewheel/sagemaker' },
-      region: { type: 'string', default: 'us-east-1' },
-      account: { type: 'string', default: '000000000000' },
-      grace: { type: 'string', default: '120' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(HELP);
-    return;
-  }
-  if (values.endpoint === undefined || values.python === undefined) {
-    throw new Error('give --endpoint and --python; --help explains them');
-  }
+const schema = z.object({
+  endpoint: z.url('write it as http://127.0.0.1:4566'),
+  python: z.string('name a Python 3.10 or newer'),
+  port: wholeNumber(0, 65_535).default(0),
+  'access-key': z.string().default(join('.tidewheel', ACCESS_KEY_FILE)),
+  state: z.string().default('.tidewheel/sagemaker'),
+  region: z.string().default('us-east-1'),
+  account: z.string().default('000000000000'),
+  grace: z.coerce.number('give seconds').positive('give seconds above 0').default(120),
+});
+
+await runCommand(HELP, async (args) => {
+  const { values } = readCommandLine(args, { schema });
   const server = await startLocalSageMaker({
-    port: Number(values.port),
+    port: values.port,
     credentials: await accessKeyIn(values['access-key']),
     stateDirectory: values.state,
     awsEndpointUrl: values.endpoint,
@@ -69,7 +61,7 @@ async function main(): Promise<void> {
     pythonPath: values.python,
     // It has no VPC to look in: every subnet is one of the first zone.
     subnetZone: async () => 'use1-az1',
-    graceSeconds: Number(values.grace),
+    graceSeconds: values.grace,
     log: (line) => console.log(printable(line)),
   });
   if (!(await canShowOptMl(values.python, values.state))) console.log(NOT_SHOWN);
@@ -77,11 +69,5 @@ async function main(): Promise<void> {
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   console.log('stopping: hosts have a few seconds to save');
   await server.close();
-}
-
-try {
-  await main();
-} catch (error) {
-  console.error(`local SageMaker: ${printable(messageOf(error))}`);
-  process.exitCode = 1;
-}
+  return 0;
+});

@@ -1,6 +1,7 @@
 /** `node emulators/spot-market/cli.ts`: the local Spot market by itself, for any EC2 client. */
 import { join } from 'node:path';
 import { printable, readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { ACCESS_KEY_FILE, accessKeyIn, keyVariables } from '../access/access-key.ts';
 import { REGIONS } from './model/offers.ts';
@@ -21,32 +22,17 @@ Then, with what it prints in the environment: aws ec2 get-spot-placement-scores 
         --instance-types g5.xlarge g6.xlarge g4dn.xlarge --target-capacity 2 --single-availability-zone
 `;
 
-const wholeNumber = (least: number, most: number) => {
-  const message = `give a whole number from ${least} to ${most}`;
-  return z.coerce.number(message).int(message).min(least, message).max(most, message);
-};
-
-const spec = {
-  options: {
-    script: { type: 'string', default: 'calm' },
-    port: { type: 'string', default: '0' },
-    'access-key': { type: 'string', default: join('.tidewheel', ACCESS_KEY_FILE) },
-    region: { type: 'string', default: REGIONS[0] },
-    'config-limit': { type: 'string', default: '50' },
-    'aws-endpoint-url': { type: 'string' },
-  },
-  schema: z.object({
-    script: z.string(),
-    port: wholeNumber(0, 65_535),
-    'access-key': z.string(),
-    region: z.enum(REGIONS, `give one of ${REGIONS.join(', ')}`),
-    'config-limit': wholeNumber(0, 1_000_000),
-    'aws-endpoint-url': z.url('write it as http://127.0.0.1:4566').optional(),
-  }),
-} as const;
+const schema = z.object({
+  script: z.string().prefault('calm'),
+  port: wholeNumber(0, 65_535).default(0),
+  'access-key': z.string().prefault(join('.tidewheel', ACCESS_KEY_FILE)),
+  region: z.enum(REGIONS, `give one of ${REGIONS.join(', ')}`).prefault(REGIONS[0]),
+  'config-limit': wholeNumber(0, 1_000_000).default(50),
+  'aws-endpoint-url': z.url('write it as http://127.0.0.1:4566').optional(),
+});
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, spec);
+  const { values } = readCommandLine(args, { schema });
   const endpoint = values['aws-endpoint-url'];
   const credentials = await accessKeyIn(values['access-key']);
   const market = await startLocalMarket({

@@ -12,7 +12,7 @@ import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } 
 import { spotRoleFindings } from './fleet-quotas.ts';
 import { imageFindings } from './image-findings.ts';
 import { launcherChecks, usesOwnInstances } from './launcher-checks.ts';
-import { networkFindings, type Vpc } from './network.ts';
+import { networkFindings } from './network.ts';
 import { roleFindings } from './roles.ts';
 
 export interface CheckDeps {
@@ -129,13 +129,8 @@ function laterTypeFindings({ name, compute }: Pipeline): readonly Finding[] {
   );
 }
 
-interface PlaceOfTraining {
-  readonly name: string;
-  readonly vpc: Vpc | undefined;
-}
-
 /** The regions in which a pipeline may train, each with its own network. */
-function placesOf({ compute }: Pipeline, home: string): readonly PlaceOfTraining[] {
+function placesOf({ compute }: Pipeline, home: string) {
   if (compute.regions === undefined) return [{ name: home, vpc: compute.vpc }];
   return compute.regions.map(({ name, vpc }) => ({ name, vpc: name === home ? (vpc ?? compute.vpc) : vpc }));
 }

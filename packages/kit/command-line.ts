@@ -15,19 +15,28 @@ export class UsageError extends Error {
   }
 }
 
+type Typed = ReturnType<typeof parseArgs>['values'];
+
 export interface CommandSpec<Schema extends z.ZodType> {
-  /** Which options there are and which take a value, as node:util has it. */
-  readonly options: ParseArgsOptionsConfig;
-  /** What they must be: its messages end the sentence `--name is "value": `; those about several are sentences. */
+  /**
+   * An object with a field for each option: of booleans they take no value, and of lists they may come again. Its
+   * messages end the sentence `--name is "value": `; those about several are sentences.
+   */
   readonly schema: Schema;
+  /** The one letter of an option, by its name. */
+  readonly short?: Readonly<Record<string, string>>;
   /** What stands without a dash, by name, in order; a name that ends in `?` may be left out, one in `...` may come again. */
   readonly positionals?: readonly string[];
   /** Variables that must be set. The help says from where they come. */
   readonly environment?: readonly string[];
-  /** What else is wrong, in sentences. A word that may belong to an unknown option is not passed, nor are those after it. */
+  /**
+   * What else is wrong, in sentences. A word that may belong to an unknown option is not passed, nor are those after it.
+   * The values are there where the schema takes all of them; the options as they were typed always are.
+   */
   readonly check?: (
     positionals: readonly string[],
     values: z.output<Schema> | undefined,
+    given: Typed,
   ) => readonly string[];
 }
 
@@ -37,8 +46,9 @@ export interface CommandSpec<Schema extends z.ZodType> {
  */
 export function readCommandLine<Schema extends z.ZodType>(
   args: readonly string[],
-  { options, schema, positionals: names = [], environment = [], check }: CommandSpec<Schema>,
+  { schema, short = {}, positionals: names = [], environment = [], check }: CommandSpec<Schema>,
 ): { readonly values: z.output<Schema>; readonly positionals: readonly string[] } {
+  const options = optionsIn(schema, short);
   // Not strict: node would stop at the first thing that it does not like.
   const { values, positionals, tokens } = parseArgs({
     args: [...args],
@@ -51,11 +61,39 @@ export function readCommandLine<Schema extends z.ZodType>(
   const problems = [...mistypedOptions(tokens, options), ...misplaced(positionals, certain, names)];
   const parsed = schema.safeParse(values);
   problems.push(...valueProblems(parsed.error?.issues ?? [], values, options));
-  problems.push(...(check?.(certain, parsed.data) ?? []));
+  problems.push(...(check?.(certain, parsed.data, values) ?? []));
   const unset = environment.filter((name) => !process.env[name]);
   problems.push(...unset.map((name) => `${name} is not set: see below`));
   if (parsed.success && problems.length === 0) return { values: parsed.data, positionals };
   throw new UsageError(problems);
+}
+
+type Definition = z.core.$ZodTypeDef;
+
+// By the type that each definition names, without zod itself, which the start of a command does not load.
+const isObject = (def: Definition): def is z.core.$ZodObjectDef => def.type === 'object';
+const isBoth = (def: Definition): def is z.core.$ZodIntersectionDef => def.type === 'intersection';
+const isPipe = (def: Definition): def is z.core.$ZodPipeDef => def.type === 'pipe';
+const isWrapped = (def: Definition): def is z.core.$ZodOptionalDef =>
+  def.type === 'optional' || def.type === 'default' || def.type === 'prefault';
+
+function optionsIn(schema: z.core.$ZodType, short: Readonly<Record<string, string>>): ParseArgsOptionsConfig {
+  const { def } = schema._zod;
+  if (isBoth(def)) return { ...optionsIn(def.left, short), ...optionsIn(def.right, short) };
+  const fields = isObject(def) ? Object.entries(def.shape) : [];
+  return Object.fromEntries(
+    fields.map(([name, field]) => [
+      name,
+      { ...typeOf(field), ...(short[name] !== undefined && { short: short[name] }) },
+    ]),
+  );
+}
+
+function typeOf({ _zod: { def } }: z.core.$ZodType): ParseArgsOptionsConfig[string] {
+  if (isWrapped(def)) return typeOf(def.innerType);
+  if (isPipe(def)) return typeOf(def.in);
+  if (def.type === 'boolean') return { type: 'boolean' };
+  return { type: 'string', multiple: def.type === 'array' };
 }
 
 // oxlint-disable-next-line no-control-regex -- it finds them
@@ -123,7 +161,7 @@ export async function usable<T>(name: string, place: string, act: () => Promise<
 
 function valueProblems(
   issues: readonly z.core.$ZodIssue[],
-  values: ReturnType<typeof parseArgs>['values'],
+  values: Typed,
   options: ParseArgsOptionsConfig,
 ): string[] {
   return issues.flatMap(({ path, message }) => {

@@ -5,5 +5,5 @@
  */
 
 export { crc32c, maskedCrc32c } from './formats/crc32c.ts';
-export { Crc64Nvme, crc64NvmeBase64 } from './formats/crc64-nvme.ts';
+export { Crc64Nvme } from './formats/crc64-nvme.ts';
 export { crc32ToBase64, keptSum, startSum, sumOf } from './formats/running-sum.ts';

@@ -98,7 +98,6 @@ async function failuresOf(running: Promise<void>): Promise<number> {
 
 async function main(args: readonly string[]): Promise<number> {
   const { positionals } = readCommandLine(args, {
-    options: {},
     schema: z.object({}),
     positionals: ['NAME...'],
     check: (names) =>

@@ -39,7 +39,7 @@ async function* linesOf(first: number, last: number): AsyncGenerator<string> {
 }
 
 async function histories(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, { options: { seeds: { type: 'string' } }, schema });
+  const { values } = readCommandLine(args, { schema });
   const [first = 0, last = 0] = values.seeds;
   const model = spawn('python3', [path.join(import.meta.dirname, 'model.py')], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -50,7 +50,6 @@ function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, {
-    options: { from: { type: 'string' }, by: { type: 'string' }, pipelines: { type: 'string' } },
     schema,
   });
   const { from, pipelines: names } = values;

@@ -1,3 +1,5 @@
+import { isTable } from '@tidewheel/kit/tables.ts';
+
 /**
  * Checks a value against one of AWS's service models, in the form in which botocore carries them: types, required and
  * unknown members, lengths, ranges, patterns, enums and unions. Every problem is worded as AWS services word it. Rules
@@ -99,11 +101,9 @@ function check(walk: Walk, shapeName: string, value: unknown, path: string): Vio
   if (shape === undefined) throw new Error(`the model has no shape ${shapeName}`);
   switch (shape.type) {
     case 'structure':
-      return isRecord(value)
-        ? structureViolations(walk, shape, value, path)
-        : [wrongType(shape, value, path)];
+      return isTable(value) ? structureViolations(walk, shape, value, path) : [wrongType(shape, value, path)];
     case 'map':
-      return isRecord(value) ? mapViolations(walk, shape, value, path) : [wrongType(shape, value, path)];
+      return isTable(value) ? mapViolations(walk, shape, value, path) : [wrongType(shape, value, path)];
     case 'list':
       return Array.isArray(value)
         ? listViolations(walk, shape, value, path)
@@ -264,9 +264,6 @@ function compile(source: string): RegExp {
     return new RegExp(source);
   }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const lowerFirst = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);
 

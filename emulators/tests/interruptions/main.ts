@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { startTestEmulator } from '../../../test/support/emulator.ts';
 import { layGround } from '../../../test/support/local-sagemaker.ts';
@@ -18,19 +19,12 @@ const USAGE = `npm run test:interruptions [-- OPTIONS]
   --each N    how many of them one training takes (8)
   --first N   the first seed (1)`;
 
-const WHOLE = 'give a whole number from 1 to 1000000';
-const whole = z.coerce.number(WHOLE).int(WHOLE).min(1, WHOLE).max(1_000_000, WHOLE);
+const whole = wholeNumber(1, 1_000_000);
 const schema = z.object({
   seeds: whole.default(8),
   each: whole.default(8),
   first: whole.default(1),
 });
-
-const OPTIONS = {
-  seeds: { type: 'string' },
-  each: { type: 'string' },
-  first: { type: 'string' },
-} as const;
 
 /** Of a start of two hosts on a machine that has much else to do. */
 const PATIENCE_SECONDS = 900;
@@ -38,7 +32,7 @@ const PATIENCE_SECONDS = 900;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, { options: OPTIONS, schema });
+  const { values } = readCommandLine(args, { schema });
   const folder = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-interruptions-'));
   const emulator = await startTestEmulator();
   const ground = await layGround(emulator.url, {}, PATIENCE_SECONDS);

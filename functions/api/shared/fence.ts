@@ -74,12 +74,7 @@ export const openRunId = async ({ pipelines }: Pick<ApiDeps, 'pipelines'>, name:
 
 const dollars = (usd: Bound = 0): string => `$${usd.toFixed(2)}`;
 
-interface Counted {
-  readonly runId: string;
-  readonly usd: Bound;
-}
-
-async function countedOf(deps: ApiDeps, { since }: Fence, but: string): Promise<readonly Counted[]> {
+async function countedOf(deps: ApiDeps, { since }: Fence, but: string) {
   const open = await deps.runs.listOpen();
   const ended = since === undefined ? [] : await runsChangedIn(deps, { from: since });
   const isOther = ({ runId }: { readonly runId: string }): boolean => runId !== but;

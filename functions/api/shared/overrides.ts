@@ -3,6 +3,7 @@
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { LaunchRefusedError, type Problem } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { isTable } from '@tidewheel/kit/tables.ts';
 import { generationsNow, type VersionReader } from '../../records/dataset-version.ts';
 
 /** Tables whose fields are named by the person who declares them. */
@@ -21,9 +22,6 @@ export const fieldsOf = (change: Readonly<Record<string, unknown>>): string[] =>
           )
         : [section],
   );
-
-const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const PIN = /^dataset\.pin (of \S+ )?/;
 

@@ -112,12 +112,7 @@ function wholeSum(headers: IncomingHttpHeaders, name: string): string | undefine
   return isWhole && typeof sum === 'string' && !sum.includes('-') ? sum : undefined;
 }
 
-interface KeptSum {
-  readonly start: () => Summing;
-  readonly expected: string;
-}
-
-function keptSum(headers: IncomingHttpHeaders): KeptSum | undefined {
+function keptSum(headers: IncomingHttpHeaders) {
   for (const [name, start] of CHECKS) {
     const expected = wholeSum(headers, name);
     if (expected !== undefined) return { start, expected };

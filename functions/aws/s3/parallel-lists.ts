@@ -7,18 +7,11 @@ import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedObject, ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { listInParallel } from '@tidewheel/packing/plan.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import { config } from '../shared/config.ts';
 import { isRetryable } from './errors.ts';
-import { type OpenStore, openBlobStore } from './open-store.ts';
-
-/** One a process: sockets and credentials outlive an invocation. */
-let opened: Promise<OpenStore> | undefined;
+import { dataPath } from './open-store.ts';
 
 export const inParallel = (store: ObjectStore): ObjectStore =>
-  withParallelLists(store, async () => {
-    opened ??= openBlobStore({ bucket: config.bucket() });
-    return (await opened).store;
-  });
+  withParallelLists(store, async () => (await dataPath()).store);
 
 export const withParallelLists = (store: ObjectStore, open: () => Promise<BlobStore>): ObjectStore => ({
   ...store,

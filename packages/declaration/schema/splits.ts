@@ -137,13 +137,8 @@ interface Declared {
   readonly training?: NamingChannels | undefined;
 }
 
-interface SplitProblem {
-  readonly path: (string | number)[];
-  readonly message: string;
-}
-
 /** Reads what other rules have refused too, so a field may be of any type. */
-export function splitProblems({ packing, training }: Declared): SplitProblem[] {
+export function splitProblems({ packing, training }: Declared) {
   const split = isPart(packing?.split) ? packing.split : {};
   const declared = Object.keys(training?.channels ?? {});
   const isMade = (name: string): boolean => SPLITS.some((one) => one === name && split[one] !== undefined);

@@ -85,12 +85,7 @@ export interface CommandLine {
   readonly arguments?: readonly Argument[] | undefined;
 }
 
-interface ArgumentProblem {
-  readonly path: (string | number)[];
-  readonly message: string;
-}
-
-export function commandLineProblems(line: CommandLine, channels: readonly string[]): ArgumentProblem[] {
+export function commandLineProblems(line: CommandLine, channels: readonly string[]) {
   return [...textsOf(line)].flatMap(({ path, text, isAlone }) => {
     if (isAlone && text === HYPERPARAMETERS) return [];
     if (path[0] === 'command' && path[1] === 0) return [];

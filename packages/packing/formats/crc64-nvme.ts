@@ -91,10 +91,3 @@ export class Crc64Nvme {
     return value.toString('base64');
   }
 }
-
-/** The checksum as S3's `x-amz-checksum-crc64nvme` holds it. */
-export function crc64NvmeBase64(chunks: readonly Uint8Array[]): string {
-  const crc = new Crc64Nvme();
-  for (const chunk of chunks) crc.add(chunk);
-  return crc.base64;
-}

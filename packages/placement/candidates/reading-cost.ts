@@ -7,17 +7,8 @@ import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 const GIBIBYTE = 2 ** 30;
 const GIGABIT_BYTES = 125e6;
 
-interface ReadingCost {
-  readonly diskSeconds: number;
-  readonly networkSeconds: number;
-}
-
 /** @param share of the measured host's bytes that one host there reads in a step */
-export function readingCost(
-  reading: HostReading | undefined,
-  share: number,
-  facts: InstanceFacts,
-): ReadingCost {
+export function readingCost(reading: HostReading | undefined, share: number, facts: InstanceFacts) {
   if (reading === undefined) return { diskSeconds: 0, networkSeconds: 0 };
   const bytes = reading.bytesPerStep * share;
   return reading.inputMode === 'File'

@@ -162,18 +162,12 @@ const OTHER_SORT = 0.6;
 /** Spread of the rates of disks that no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
 const ASSUMED_DISK = 0.35;
 
-interface Load {
-  readonly acceleratorSeconds: number;
-  readonly vcpuSeconds: number;
-  readonly uncertainty: number;
-}
-
 /** The load of a step on this type's accelerator or, without one, on its vCPUs. */
 function loadOn(
   { measuredOn, acceleratorSeconds, vcpuSeconds }: Workload,
   there: InstanceFacts,
   hardware: FactsOf,
-): Load {
+) {
   const here = factsIn(hardware, measuredOn);
   const [from, to] = [speedOf(here), speedOf(there)];
   if (here.acceleratorCount > 0 && there.acceleratorCount > 0) {

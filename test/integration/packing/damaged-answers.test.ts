@@ -1,7 +1,7 @@
 /** The fake S3 damages answers as a network does. What it reports of an object stays true. */
 import { expect, it } from 'vitest';
-import { regularCorpus } from '../../../bench/packing/listing.ts';
-import { startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
+import { regularCorpus } from '../../support/memory-s3/listing.ts';
+import { startMemoryS3 } from '../../support/memory-s3/memory-s3.ts';
 
 it('a late HEAD answer states the object size', async () => {
   const corpus = regularCorpus({ prefix: 'late/', count: 1, size: () => 1_000, suffix: 'jpg' });

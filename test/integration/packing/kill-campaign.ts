@@ -5,9 +5,9 @@
 import { crc32 } from 'node:zlib';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { seededUint32 } from '@tidewheel/kit/seeded-random.ts';
-import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
-import { regularCorpus } from '../../../bench/packing/listing.ts';
-import { type Fault, type MemoryS3, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
+import type { StoredChecksum } from '../../support/memory-s3/checksum-headers.ts';
+import { regularCorpus } from '../../support/memory-s3/listing.ts';
+import { type Fault, type MemoryS3, startMemoryS3 } from '../../support/memory-s3/memory-s3.ts';
 
 const PIPELINE = 'faulty';
 const RUN = 'faulty-000001';

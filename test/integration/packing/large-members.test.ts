@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { manifestsOf, memberLines, packingKeys } from '@tidewheel/packing/dataset.ts';
 import { describe, expect, it } from 'vitest';
-import type { StoredChecksum } from '../../../bench/packing/checksum-headers.ts';
-import { corpusBody, regularCorpus } from '../../../bench/packing/listing.ts';
-import { type Fault, startMemoryS3 } from '../../../bench/packing/memory-s3.ts';
 import { openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { PIPELINE, packPipeline, RUN, readTar, settings } from '../../support/builders/packing.ts';
+import type { StoredChecksum } from '../../support/memory-s3/checksum-headers.ts';
+import { corpusBody, regularCorpus } from '../../support/memory-s3/listing.ts';
+import { type Fault, startMemoryS3 } from '../../support/memory-s3/memory-s3.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const SIZES = [17 * MEBIBYTE + 13, 3_000_000, 33 * MEBIBYTE];

@@ -6,15 +6,10 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
 const spec = {
-  options: {
-    deadline: { type: 'string' },
-    market: { type: 'string', default: 'spot' },
-    verbose: { type: 'boolean', default: false },
-  },
   schema: z.object({
     deadline: z.coerce.number({ error: 'give hours' }).positive('give hours above 0'),
-    market: z.enum(['spot', 'on-demand'], { error: 'give spot or on-demand' }),
-    verbose: z.boolean(),
+    market: z.enum(['spot', 'on-demand'], { error: 'give spot or on-demand' }).default('spot'),
+    verbose: z.boolean().default(false),
   }),
   positionals: ['RUN_ID', 'ATTEMPT?'],
 } as const;
@@ -74,7 +69,6 @@ describe('a command line', () => {
 
   it('names the wrong value of a repeated option', () => {
     const again = {
-      options: { env: { type: 'string', multiple: true }, hours: { type: 'string' } },
       schema: z.object({
         env: z.array(z.string().regex(/=/, 'write NAME=VALUE')),
         hours: z.string().max(1, 'give a digit').optional(),

@@ -62,7 +62,7 @@ describe.each(Object.entries(VERBS))('tidewheel %s', (_, load) => {
     );
 
   it('answers wrong words in words of its own', async () => {
-    const valued = Object.entries(verb.options).filter(([, { type }]) => type === 'string');
+    const valued = Object.entries(verb.options).filter(([, { value }]) => value !== undefined);
     const lines = [
       ...valued.flatMap(([name]) => WRONG.map((word) => [`--${name}=${word}`])),
       ...valued.map(([name]) => [`--${name}`]),

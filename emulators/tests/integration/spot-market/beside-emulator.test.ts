@@ -145,7 +145,7 @@ describe('the command line', () => {
       stderr: expect.stringContaining('seed:NUMBER'),
     });
     await expect(run('--config-limit', 'x')).rejects.toMatchObject({
-      stderr: expect.stringContaining('--config-limit is "x": give a whole number'),
+      stderr: expect.stringContaining('--config-limit is "x": write a whole number'),
     });
   });
 });

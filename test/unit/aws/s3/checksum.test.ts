@@ -1,4 +1,4 @@
-import { crc64NvmeBase64 } from '@tidewheel/packing/checksums.ts';
+import { Crc64Nvme } from '@tidewheel/packing/checksums.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isCheckable, isIntact } from '../../../../functions/aws/s3/checksum.ts';
@@ -14,20 +14,24 @@ function slowCrc64(bytes: Uint8Array): string {
   return (crc ^ 0xffff_ffff_ffff_ffffn).toString(16).padStart(16, '0');
 }
 
+function crc64(chunks: readonly Uint8Array[]): string {
+  const crc = new Crc64Nvme();
+  for (const chunk of chunks) crc.add(chunk);
+  return crc.base64;
+}
+
 describe('CRC-64/NVME', () => {
   it('equals the definition for any chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 5 }), (chunks) => {
-        expect(Buffer.from(crc64NvmeBase64(chunks), 'base64').toString('hex')).toBe(
-          slowCrc64(Buffer.concat(chunks)),
-        );
+        expect(Buffer.from(crc64(chunks), 'base64').toString('hex')).toBe(slowCrc64(Buffer.concat(chunks)));
       }),
     );
   });
 
   it('goes on beyond its window', () => {
     const long = Buffer.alloc(200_003, 'tidewheel');
-    expect(crc64NvmeBase64([long])).toBe(crc64NvmeBase64([long.subarray(0, 65_537), long.subarray(65_537)]));
+    expect(crc64([long])).toBe(crc64([long.subarray(0, 65_537), long.subarray(65_537)]));
   });
 });
 

@@ -2,14 +2,13 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { completionOf, SHELLS } from '../../../../cli/command/completion.ts';
 import { terminalOf } from '../../../../cli/command/terminal.ts';
-import { defineVerb } from '../../../../cli/command/verb.ts';
+import { defineVerb, option } from '../../../../cli/command/verb.ts';
 
 const verb = defineVerb({
   name: 'drop',
   summary: "upload a folder's files",
   positionals: ['DIR', 'PIPELINE?'],
-  options: { label: { type: 'string', short: 'l', value: 'TEXT', about: "the samples' label" } },
-  schema: z.object({ label: z.string().optional() }),
+  options: { label: option('TEXT', "the samples' label", z.string().optional(), 'l') },
   examples: [['data', 'all of it']],
   run: () => Promise.resolve(0),
 });
@@ -19,7 +18,7 @@ const several = defineVerb({
   positionals: ['COMMAND'],
   commands: ['ls', 'get'],
   deployment: 'none',
-  schema: z.object({}),
+  options: {},
   examples: [],
   run: () => Promise.resolve(0),
 });

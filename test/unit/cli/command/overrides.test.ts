@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overridesOf, setSchema, unseenText } from '../../../../cli/command/overrides.ts';
+import { overridesOf, setOption, unseenText } from '../../../../cli/command/overrides.ts';
 
 describe('overrides', () => {
   it('set hyperparameters by their bare names', () => {
@@ -48,7 +48,7 @@ describe('overrides', () => {
     ['training.workers=2', 'an argument of the script is named alone: workers=VALUE'],
     ['training.argumnets=[a]', 'did you mean training.arguments?'],
   ])('refuse %j as mistyped', (text, message) => {
-    expect(setSchema.safeParse([text]).error?.message).toContain(message);
+    expect(setOption.safeParse([text]).error?.message).toContain(message);
   });
 
   it('say what the script does not see', () => {
@@ -61,7 +61,7 @@ describe('overrides', () => {
   });
 
   it('refuse a word without a value', () => {
-    expect(setSchema.safeParse(['lr']).error?.message).toMatch(/NAME=VALUE/);
-    expect(setSchema.parse(['lr=1'])).toEqual(['lr=1']);
+    expect(setOption.safeParse(['lr']).error?.message).toMatch(/NAME=VALUE/);
+    expect(setOption.parse(['lr=1'])).toEqual(['lr=1']);
   });
 });

@@ -57,7 +57,9 @@ describe('the outcome of a script of others', () => {
 });
 
 const isPinned = ({ origin }: Script): boolean =>
-  'package' in origin ? /^[0-9a-f]{64}$/.test(origin.sha256) : origin.documentation.startsWith('https:');
+  'release' in origin
+    ? /^[\w-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}$/.test(origin.release)
+    : origin.documentation.startsWith('https:');
 
 describe('the catalogue of scripts', () => {
   it('names scripts once and pins archives by hash', () => {

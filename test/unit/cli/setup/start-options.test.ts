@@ -63,7 +63,7 @@ describe('a start', () => {
       expect.stringContaining(DECLARED_LAUNCHERS.join(', ')),
       expect.stringContaining(LIMIT_PROFILES.join(', ')),
     ]);
-    expect(START_OPTIONS['launcher']?.default).toBe(DEFAULT_LAUNCHER);
+    expect(START_HELP).toContain(`(default ${DEFAULT_LAUNCHER};`);
     for (const name of Object.keys(START_OPTIONS)) expect(START_HELP).toContain(`  --${name} `);
   });
 });
