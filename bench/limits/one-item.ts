@@ -24,7 +24,7 @@ const RUN = { pipeline: 'bench', runId: 'bench-000001' };
 export async function requestsOfOneItem({ files, fileBytes } = LARGE_FILES): Promise<Requests> {
   const prefix = bucketKeys.incoming(RUN.pipeline);
   const corpus = regularCorpus({ prefix, count: files, size: () => fileBytes, suffix: 'jpg' });
-  const server = await startMemoryS3({ corpus, keepsShards: false });
+  const server = await startMemoryS3({ corpus, keepsShards: { now: false } });
   try {
     await using opened = await openBenchStore({ endpoint: server.url });
     const { store } = opened;

@@ -3,15 +3,24 @@ import { type Corpus, regularCorpus } from '../../test/support/memory-s3/listing
 
 const INCOMING = 'bench/incoming/';
 
-interface BenchSet {
+export interface BenchSet {
   readonly title: string;
   readonly files: number;
+  /** Files in a shard of about 256 MB: the same for every tool. */
+  readonly filesPerShard: number;
+  /** More than memory holds at once: peers that need files on disk go shard by shard. */
+  readonly isLarge: boolean;
+  /** So many files hold few enough bytes to keep all outputs and compare them byte by byte. */
+  readonly compared: number;
   corpus(files: number): Corpus;
 }
 
 const regular = (title: string, files: number, bytes: number): BenchSet => ({
   title,
   files,
+  filesPerShard: Math.floor(256e6 / (bytes + 1_024)),
+  isLarge: files * bytes > 4e9,
+  compared: Math.min(files, Math.floor(300e6 / bytes)),
   corpus: (count) => regularCorpus({ prefix: INCOMING, count, size: () => bytes, suffix: 'jpg' }),
 });
 

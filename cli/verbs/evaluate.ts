@@ -1,6 +1,6 @@
 /** `tidewheel evaluate`: scores a model alone, and compares it with the one in use. */
 import * as z from 'zod';
-import { defineVerb } from '../command/verb.ts';
+import { defineVerb, option } from '../command/verb.ts';
 import { judgedLines, modelsMeant } from '../model/states.ts';
 import { watchRun } from '../watch/watch-run.ts';
 
@@ -12,14 +12,12 @@ The script of "evaluation" scores the model of RUN, or the one in use, on the da
 candidate that has no comparison yet (docs/models.md). No model is scored twice on the same samples.`,
   positionals: ['RUN or PIPELINE?'],
   options: {
-    on: {
-      type: 'string',
-      multiple: true,
-      value: 'NAME',
-      about: 'on this split or channel instead, which decides nothing; may come again',
-    },
+    on: option(
+      'NAME',
+      'on this split or channel instead, which decides nothing; may come again',
+      z.array(z.string().min(1, 'name a split or a channel')).optional(),
+    ),
   },
-  schema: z.object({ on: z.array(z.string().min(1, 'name a split or a channel')).optional() }),
   examples: [
     ['digits-000043', 'the model of a run whose host was lost before it was scored'],
     ['digits --on test', 'the model in use, on another split'],

@@ -48,8 +48,8 @@ export interface MemoryS3Options {
   readonly faults?: Faults;
   /** Added to every answer. */
   readonly latencyMilliseconds?: number;
-  /** False: of shards only the size is kept, once their checksums were seen to be right. */
-  readonly keepsShards?: boolean;
+  /** False: of shards only the size is kept, once their checksums were seen to be right. May be changed at any time. */
+  readonly keepsShards?: { now: boolean };
   /** Sent with an object that is read whole. Default: CRC-32. */
   readonly checksum?: StoredChecksum;
   /** The ETag of a made-up object is its MD5, as on S3, and not only a text of its own. */
@@ -245,7 +245,7 @@ class Service {
   }
 
   get #keepsShards(): boolean {
-    return this.#parts.options.keepsShards !== false;
+    return this.#parts.options.keepsShards?.now !== false;
   }
 
   #store(key: string, body: Buffer): string {
