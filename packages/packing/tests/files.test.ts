@@ -183,6 +183,15 @@ describe('a generation of files', () => {
     expect(await sealedIn(4)).toContainEqual(['b.csv', 0]);
   });
 
+  it('has what changed after it was retracted', async () => {
+    drop({ 'a.csv': 'one', 'b.csv': 'two' });
+    await planAndSeal(1);
+    await noteRetraction(store, PIPELINE, [`${incoming}b.csv`]);
+    drop({ 'b.csv': 'other' });
+    await planAndSeal(2);
+    expect(await sealedIn(2)).toContainEqual(['b.csv', 0]);
+  });
+
   it('leaves out what is retracted while it is sealed', async () => {
     drop({ 'a.csv': 'one', 'b.csv': 'two' });
     await plan(1);
