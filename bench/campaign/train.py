@@ -98,7 +98,7 @@ def main() -> int:
     arguments.add_argument(
         "--save_seconds", type=float, default=0.0, help="between saves, at least"
     )
-    arguments.add_argument("--save_steps", type=int, help="between saves, whatever is asked for")
+    arguments.add_argument("--save_steps", type=int, help="between saves; default: by seconds")
     options = arguments.parse_args()
     leaving = Leaving()
     folder = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"])
