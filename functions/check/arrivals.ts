@@ -1,4 +1,4 @@
-/** Whether a dropped object becomes an event that on-arrival takes: by settings, and by one test object. */
+/** Whether events reach what takes them: dropped objects by settings and one test object, decisions on models by their queue. */
 
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { type TestObjectStore } from '../records/stores.ts';
@@ -46,6 +46,34 @@ export async function arrivalFindings(
           });
         })),
   ];
+}
+
+/** Decisions on models that their registries do not know yet, where the deployment hands them over. */
+export async function registryFindings(
+  { resources }: StackView,
+  { messagesIn }: Pick<AccountView, 'messagesIn'>,
+): Promise<readonly Finding[]> {
+  const urls = [resources.get('RegistriesQueue'), resources.get('RegistriesDeadLetters')];
+  const groups = await Promise.all(
+    urls.map(async (url, index) => {
+      if (url === undefined) return [];
+      const place = { check: 'registries', field: index === 0 ? 'queue of decisions' : 'dead letters' };
+      return judged(place, await messagesIn(url), (count) =>
+        count === 0
+          ? passed(place, 'none')
+          : limited(place, {
+              value: `${count} messages`,
+              message:
+                'registries do not know these decisions on models yet: the timelines of the runs say why',
+              remedy:
+                index === 0
+                  ? 'wait a quarter of an hour for the next try'
+                  : 'aws sqs start-message-move-task',
+            }),
+      );
+    }),
+  );
+  return groups.flat();
 }
 
 export interface TestObjectDeps {

@@ -43,6 +43,17 @@ export const NOTICES = {
     gainUsd: range,
     unknown: z.array(z.string()).readonly(),
   }),
+  ModelEvaluated: z.object({
+    ...decision,
+    decision: z.enum(['promoted', 'rejected', 'waits']),
+    verdict: z.string().optional().describe('By its scores; absent without them.'),
+    metric: z.string().optional(),
+    mean: z.number().optional(),
+    better: z.number().optional().describe('Than the model in use, in units of the metric.'),
+    interval: z.array(z.number()).readonly().optional().describe('Of `better`, at 95 %.'),
+    against: z.string().optional().describe('The run whose model was in use.'),
+  }),
+  HandOverDelayed: z.object({ registry: z.string(), reason: z.string() }),
   ModelPromoted: z.object({
     ...decision,
     from: z.string().optional().describe('The run whose model was in use before.'),
