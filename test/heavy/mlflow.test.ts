@@ -6,10 +6,15 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
-import { afterAll, beforeAll } from 'vitest';
+import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
+import { apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { stringify } from 'yaml';
 import { registryContract, shownInMlflow } from '../support/contracts/registries.ts';
 import { pythonTools } from '../support/python-tools.ts';
+import { finishedRun, startTestRegion } from '../support/region.ts';
 
 let folder: string;
 const servers = new Map<string, { readonly url: string; readonly server: ChildProcess }>();
@@ -81,3 +86,41 @@ for (const name of Object.keys(STORES))
     },
     41,
   );
+
+it('a drop in a region ends as the champion', async () => {
+  const test = await startTestRegion('calm');
+  try {
+    const api = apiClient(test.region);
+    const { clients, stack } = test.region;
+    const put = (Key: string, Body: string) =>
+      clients.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body }));
+    const { url = '' } = servers.get('a database') ?? {};
+    const script =
+      "import os, pathlib\npathlib.Path(os.environ['SM_MODEL_DIR'], 'weights').write_text('1')\n";
+    await put(`${bucketKeys.source('pets')}train.py`, script);
+    const declaration = stringify({
+      name: 'pets',
+      settle: { quietSeconds: 2 },
+      packing: { accept: ['.txt'], label: 'none' },
+      training: { strategy: 'single', environment: { MLFLOW_TRACKING_URI: url } },
+      promote: 'always',
+      registries: { mlflow: {} },
+      compute: { instanceTypes: ['g5.xlarge'] },
+    });
+    expect(await api.call('PUT', '/pipelines/pets', declaration)).toMatchObject({ status: 200 });
+    await put(`${bucketKeys.incoming('pets')}a.txt`, 'a');
+    const runId = runIdOf('pets', 1);
+    expect(await finishedRun(api, runId)).toMatchObject({ status: 'succeeded' });
+    // hand-over looks every five minutes.
+    const shown = () => shownInMlflow(fetch, url)('pets').catch(() => undefined);
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ inUse: [runId] }), {
+      timeout: 420_000,
+      interval: 1_000,
+    });
+    expect(await api.call('GET', `/runs/${runId}`)).toMatchObject({
+      body: { timeline: expect.arrayContaining([expect.objectContaining({ kind: 'ModelHandedOver' })]) },
+    });
+  } finally {
+    await test.stop();
+  }
+}, 1_200_000);

@@ -37,10 +37,7 @@ const modelSchema = z.object({
     aliases: z.array(z.object({ alias: z.string(), version: z.coerce.string() })).default([]),
   }),
 });
-const versionsSchema = z.object({
-  model_versions: z.array(version).default([]),
-  next_page_token: z.string().optional(),
-});
+const versionsSchema = z.object({ model_versions: z.array(version).default([]) });
 const createdSchema = z.object({ model_version: version });
 type Version = z.output<typeof version>;
 
@@ -71,20 +68,12 @@ async function championOf(call: Call, name: string): Promise<string | undefined>
 
 /** The first version with this archive. Two processes at once may have made two: the later one goes. */
 async function versionOf(call: Call, name: string, source: string): Promise<Version | undefined> {
-  const found: Version[] = [];
-  let page_token = '';
-  do {
-    // MLflow knows no quote within a quoted text, and neither names nor addresses of archives have one.
-    const filter = `name='${name}' and source_path='${source}'`;
-    const query = { filter, max_results: '200', ...(page_token !== '' && { page_token }) };
-    const page = versionsSchema.parse(await call('GET', 'model-versions/search', query));
-    found.push(...page.model_versions);
-    page_token = page.next_page_token ?? '';
-  } while (page_token !== '');
-  const own = found
+  // MLflow knows no quote within a quoted text, and neither names nor addresses of archives have one.
+  const filter = `name='${name}' and source_path='${source}'`;
+  const { model_versions } = versionsSchema.parse(await call('GET', 'model-versions/search', { filter }));
+  const [first, ...doubled] = model_versions
     .filter(({ tags }) => tags.some(({ key }) => key === 'tidewheel.run'))
     .toSorted((a, b) => Number(a.version) - Number(b.version));
-  const [first, ...doubled] = own;
   for (const { version: later } of doubled)
     await call('DELETE', 'model-versions/delete', { name, version: later }, 'RESOURCE_DOES_NOT_EXIST');
   return first;

@@ -63,8 +63,14 @@ async function put(client: SageMakerClient, to: Declared, handed: HandedModel): 
   const shown = await client.send(new DescribeModelPackageCommand({ ModelPackageName: arn }));
   if (to.declared.approvalPromotes && overruled === undefined && isApprovedByPerson(shown, model)) {
     const by = shown.LastModifiedBy?.UserProfileName ?? 'a person';
-    const reason = shown.ApprovalDescription || `approved as version ${shown.ModelPackageVersion}`;
-    return { kind: 'approved', by: `${by} in SageMaker Model Registry`, reason };
+    // A person who writes none leaves ours.
+    const own = stateOf(handed).ApprovalDescription;
+    const reason = shown.ApprovalDescription === own ? undefined : shown.ApprovalDescription;
+    return {
+      kind: 'approved',
+      by: `${by} in SageMaker Model Registry`,
+      reason: reason || `approved as version ${shown.ModelPackageVersion}`,
+    };
   }
   if (overruled !== undefined || !isWritten(shown, tags))
     await client.send(new UpdateModelPackageCommand({ ModelPackageArn: arn, ...stateOf(handed) }));

@@ -51,7 +51,7 @@ export interface HandOverDeps extends ModelDeps, Pick<Stores, 'runs' | 'attempts
   readonly runOfPackage: (arn: string) => Promise<string | undefined>;
 }
 
-type RoundDeps = HandOverDeps & { readonly down: Map<string, unknown>; readonly isTimeUp: () => boolean };
+type RoundDeps = HandOverDeps & { readonly down: Map<string, unknown> };
 
 /** As the queue's redrive policy has it (serverless/events.yml): a day. */
 export const MOST_TRIES = 100;
@@ -62,8 +62,8 @@ const MOST_LOOKS = 20;
 
 export async function drainHandOvers(given: HandOverDeps & { readonly queue: PolledQueue }): Promise<Taken> {
   const down = new Map<string, unknown>();
-  return drainQueue(given, (messages, isTimeUp) =>
-    takeEach(messages, (message) => handOver({ ...given, down, isTimeUp }, message)),
+  return drainQueue(given, (messages) =>
+    takeEach(messages, (message) => handOver({ ...given, down }, message)),
   );
 }
 
@@ -86,7 +86,7 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
       notes.push(...(await putUnlessDown(deps, registry, asked)));
     } catch (error: unknown) {
       failures.push(error);
-      await noteFailure(deps, asked, { registry, message, reason: messageOf(error) });
+      await noteFailure(deps, asked, { name: registry.name, message, reason: messageOf(error) });
     }
   }
   if (failures.length > 0) throw failures[0];
@@ -120,7 +120,6 @@ async function askedOf({ runOfPackage }: RoundDeps, body: string): Promise<Asked
 
 async function putUnlessDown(deps: RoundDeps, registry: ModelRegistry, asked: Asked): Promise<string[]> {
   if (deps.down.has(registry.address)) throw deps.down.get(registry.address);
-  if (deps.isTimeUp()) throw new TransientError('other registries took the time of this round');
   try {
     return await keepInStep(deps, registry, asked);
   } catch (error: unknown) {
@@ -160,25 +159,19 @@ async function putModel(deps: HandOverDeps, registry: ModelRegistry, of: ModelOf
   const { model } = of;
   const given = await handedModel(deps, of);
   const handed = await registry.put(given);
-  if (handed.kind === 'stands') return noteHandOver(deps, registry, { model, where: handed.where });
+  if (handed.kind === 'stands') {
+    const text = `the model of ${model.runId} is ${handed.where} in ${registry.name}, as ${model.state}`;
+    const id = `registry-${registry.name}-${model.number}`;
+    const at = deps.clock.now().toISOString();
+    await deps.timeline.add(model.runId, { id, at, kind: 'ModelHandedOver', text });
+    return text;
+  }
   const { by, reason } = handed;
   const { pipeline } = of.known;
   const choice = { pipeline, decision: 'promote', runId: model.runId, by, reason } as const;
   const decided = await decideAsAsked(deps, choice);
   if (decided.kind === 'refused') await registry.put({ ...given, overruled: decided.why });
   return `${model.runId} is approved in ${registry.name}: ${decided.kind}`;
-}
-
-async function noteHandOver(
-  { timeline, clock }: HandOverDeps,
-  { name }: ModelRegistry,
-  { model, where }: { readonly model: Model; readonly where: string },
-): Promise<string> {
-  const text = `the model of ${model.runId} is ${where} in ${name}, as ${model.state}`;
-  const at = clock.now().toISOString();
-  const id = `registry-${name}-${model.number}`;
-  await timeline.add(model.runId, { id, at, kind: 'ModelHandedOver', text });
-  return text;
 }
 
 async function handedModel(deps: HandOverDeps, { known, model }: ModelOf): Promise<HandedModel> {
@@ -211,28 +204,17 @@ async function handedModel(deps: HandOverDeps, { known, model }: ModelOf): Promi
   };
 }
 
-interface Failure {
-  readonly registry: ModelRegistry;
-  readonly message: PolledMessage;
-  readonly reason: string;
-}
-
-async function noteFailure(deps: RoundDeps, { pipeline, runIds }: Asked, failure: Failure): Promise<void> {
-  const { registry, message, reason } = failure;
-  const [runId = ''] = runIds;
+async function noteFailure(
+  deps: RoundDeps,
+  { pipeline, runIds: [runId = ''] }: Asked,
+  { name, message, reason }: { name: string; message: PolledMessage; reason: string },
+): Promise<void> {
   const isLast = message.receives >= MOST_TRIES;
   const at = deps.clock.now().toISOString();
-  const id = `registry-${isLast ? 'failed' : 'late'}-${registry.name}-${message.messageId}`;
+  const kind = isLast ? 'HandOverFailed' : 'HandOverDelayed';
   const then = isLast ? 'It is among the dead letters' : 'It is tried again for a day';
-  await deps.timeline.add(runId, {
-    id,
-    at,
-    kind: isLast ? 'HandOverFailed' : 'HandOverDelayed',
-    text: `${registry.name} does not know yet what was decided: ${reason}. ${then}`,
-  });
+  const text = `${name} does not know yet what was decided: ${reason}. ${then}`;
+  await deps.timeline.add(runId, { id: `${kind}-${name}-${message.messageId}`, at, kind, text });
   if (isLast || message.receives === TRIES_BEFORE_NOTICE)
-    await deps.notifier.notify(
-      { runId, pipeline },
-      { type: 'HandOverDelayed', registry: registry.name, reason },
-    );
+    await deps.notifier.notify({ runId, pipeline }, { type: 'HandOverDelayed', registry: name, reason });
 }

@@ -60,14 +60,14 @@ async function waiting(declared: object = { approvalPromotes: true }) {
     event,
     describe: (version: number) =>
       sageMaker.send(new DescribeModelPackageCommand({ ModelPackageName: arn(version) })),
-    approve: async (version: number) => {
+    approve: async (version: number, ApprovalDescription?: string) => {
       at.clock.advance(60);
       const ModelApprovalStatus = 'Approved';
       await sageMaker.send(
         new UpdateModelPackageCommand({
           ModelPackageArn: arn(version),
           ModelApprovalStatus,
-          ApprovalDescription: 'seen in the lab',
+          ...(ApprovalDescription && { ApprovalDescription }),
         }),
       );
       at.clock.advance(60);
@@ -80,7 +80,7 @@ describe('an approval in SageMaker', () => {
   it('promotes here, once, after any death', async () => {
     for (let call = 1; call < 12; call += 1) {
       const on = await waiting();
-      await on.approve(2);
+      await on.approve(2, 'seen in the lab');
       await on.process(call)([on.event(2)]);
       await on.process()([on.event(2), ...on.messages()]);
       const known = await on.known();
@@ -91,6 +91,13 @@ describe('an approval in SageMaker', () => {
       ]);
       expect(await on.shown()).toMatchObject({ inUse: [on.runIds(2)] });
     }
+  });
+
+  it('needs no words', async () => {
+    const on = await waiting();
+    await on.approve(2);
+    await on.process()([on.event(2)]);
+    expect((await on.known()).models[0]).toMatchObject({ state: 'current', reason: 'approved as version 2' });
   });
 
   it('is no echo of a decision here', async () => {
