@@ -26,7 +26,7 @@ const judgedPartSchema = z.object({
 });
 
 /** By its scores. */
-const judgedSchema = z.object({
+export const judgedSchema = z.object({
   verdict: z.enum(['first', 'better', 'notBetter', 'inconclusive', 'rejected']),
   metric: z.string(),
   mean: z.number().optional().describe('Of the metric, on all its samples.'),

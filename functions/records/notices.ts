@@ -1,5 +1,6 @@
 /** The details of the events that the service sends, which docs/events.md describes for others. */
 import * as z from 'zod';
+import { judgedSchema } from './models.ts';
 
 const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
 const decision = { number: z.number().int(), by: z.string(), reason: z.string() };
@@ -46,12 +47,7 @@ export const NOTICES = {
   ModelEvaluated: z.object({
     ...decision,
     decision: z.enum(['promoted', 'rejected', 'waits']),
-    verdict: z.string().optional().describe('By its scores; absent without them.'),
-    metric: z.string().optional(),
-    mean: z.number().optional(),
-    better: z.number().optional().describe('Than the model in use, in units of the metric.'),
-    interval: z.array(z.number()).readonly().optional().describe('Of `better`, at 95 %.'),
-    against: z.string().optional().describe('The run whose model was in use.'),
+    judged: judgedSchema.optional().describe('By its scores; absent without them.'),
   }),
   HandOverDelayed: z.object({ registry: z.string(), reason: z.string() }),
   ModelPromoted: z.object({

@@ -35,19 +35,14 @@ interface Declared {
   readonly declared: { readonly image?: string | undefined; readonly approvalPromotes: boolean };
 }
 
-export function sageMakerRegistry(client: SageMakerClient, { group, declared }: Declared): ModelRegistry {
-  return {
-    name: 'SageMaker Model Registry',
-    address: 'SageMaker',
-    put: async (model) => {
-      try {
-        return await put(client, { group, declared }, model);
-      } catch (error: unknown) {
-        return rethrow(`hand the model of ${model.model.runId} over to ${group}`, error);
-      }
-    },
-  };
-}
+export const sageMakerRegistry = (client: SageMakerClient, to: Declared): ModelRegistry => ({
+  name: 'SageMaker Model Registry',
+  address: 'SageMaker',
+  put: (handed) =>
+    put(client, to, handed).catch((error: unknown) =>
+      rethrow(`hand the model of ${handed.model.runId} over to ${to.group}`, error),
+    ),
+});
 
 /** @returns the run that a package was handed over for */
 export async function runOfPackage(client: SageMakerClient, arn: string): Promise<string | undefined> {
@@ -157,15 +152,9 @@ function packageRequest(
     CustomerMetadataProperties: { 'tidewheel.run': model.runId },
     ...(image === undefined
       ? { SourceUri: model.uri }
-      : {
-          InferenceSpecification: {
-            Containers: [{ Image: image, ModelDataUrl: model.uri }],
-          },
-        }),
+      : { InferenceSpecification: { Containers: [{ Image: image, ModelDataUrl: model.uri }] } }),
     ...(judgement !== undefined && {
-      ModelMetrics: {
-        ModelQuality: { Statistics: { ContentType: 'application/json', S3Uri: judgement } },
-      },
+      ModelMetrics: { ModelQuality: { Statistics: { ContentType: 'application/json', S3Uri: judgement } } },
     }),
     ...(jobName !== undefined && { MetadataProperties: { GeneratedBy: jobName } }),
   };

@@ -110,10 +110,7 @@ export const config = {
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   noticesQueueUrl: () => read(schemas.noticesQueue).TIDEWHEEL_NOTICES_QUEUE_URL,
-  handOver: () => {
-    const { TIDEWHEEL_REGISTRIES_QUEUE_URL: queueUrl, TIDEWHEEL_STACK: stack } = read(schemas.handOver);
-    return { queueUrl, stack };
-  },
+  handOver: () => read(schemas.handOver),
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
   allowed: (): Allowed => {

@@ -9,7 +9,7 @@ import { clock, notifier, store, tableStores } from '../../wiring/services.ts';
 import { openRegistries } from './open-registries.ts';
 
 export const handler = lambdaHandler('hand-over', z.object({}), async () => {
-  const { queueUrl, stack } = config.handOver();
+  const { TIDEWHEEL_REGISTRIES_QUEUE_URL: queueUrl, TIDEWHEEL_STACK: stack } = config.handOver();
   const done = await drainHandOvers({
     ...tableStores(),
     store: store(),

@@ -4,7 +4,7 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { mlflowRegistry } from '../../aws/registries/mlflow-registry.ts';
 import { runOfPackage, sageMakerRegistry } from '../../aws/registries/sagemaker-registry.ts';
 import { type SecretAddress, secretAddress } from '../../aws/shared/secret-address.ts';
-import type { HandOverDeps, ModelRegistry } from '../../run/models/hand-over.ts';
+import type { ModelRegistry } from '../../run/models/hand-over.ts';
 
 interface Clients {
   readonly sageMaker: () => Parameters<typeof sageMakerRegistry>[0];
@@ -14,34 +14,23 @@ interface Clients {
   readonly stack: string;
 }
 
-export const openRegistries = (clients: Clients): Pick<HandOverDeps, 'registriesOf' | 'runOfPackage'> => ({
-  registriesOf: (pipeline) => registriesOf(clients, pipeline),
-  runOfPackage: (arn) => runOfPackage(clients.sageMaker(), arn),
+export const openRegistries = ({ sageMaker, secrets, fetch, stack }: Clients) => ({
+  runOfPackage: (arn: string) => runOfPackage(sageMaker(), arn),
+  registriesOf: ({ name, registries = {}, training: { environment = {} } }: Pipeline) => {
+    const { sagemaker, mlflow } = registries;
+    const opened: ModelRegistry[] = [];
+    if (sagemaker !== undefined)
+      opened.push(sageMakerRegistry(sageMaker(), { group: `${stack}-${name}`, declared: sagemaker }));
+    if (mlflow !== undefined) {
+      const { secret, model } = mlflow;
+      const address = secret ?? environment['MLFLOW_TRACKING_URI'] ?? '';
+      const server = async () =>
+        secret === undefined ? declared(environment) : secretAddress(secrets(), secret);
+      opened.push(mlflowRegistry({ name: model ?? name, fetch, address, server }));
+    }
+    return opened;
+  },
 });
-
-function registriesOf(
-  { sageMaker, secrets, fetch, stack }: Clients,
-  { name, registries = {}, training }: Pipeline,
-): readonly ModelRegistry[] {
-  const { sagemaker, mlflow } = registries;
-  const { secret = '', model = name } = mlflow ?? {};
-  const environment = training.environment ?? {};
-  return [
-    ...(sagemaker === undefined
-      ? []
-      : [sageMakerRegistry(sageMaker(), { group: `${stack}-${name}`, declared: sagemaker })]),
-    ...(mlflow === undefined
-      ? []
-      : [
-          mlflowRegistry({
-            name: model,
-            fetch,
-            address: secret || environment['MLFLOW_TRACKING_URI'] || '',
-            server: async () => (secret === '' ? declared(environment) : secretAddress(secrets(), secret)),
-          }),
-        ]),
-  ];
-}
 
 /** What the scripts of the pipeline have. */
 const declared = (environment: Readonly<Record<string, string>>): SecretAddress => ({

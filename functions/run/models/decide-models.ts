@@ -109,11 +109,8 @@ async function tell({ timeline, notifier }: ModelDeps, models: PipelineModels, n
   await timeline.add(runId, { id: `model-${number}`, at, kind, text: textOf(news) });
   // A run decides once, when its model goes on record.
   if (by === runId && kind !== 'ModelRolledBack') {
-    const { verdict, metric, mean, better, interval, against } =
-      models.models.find((model) => model.runId === runId)?.judged ?? {};
-    const judged = { verdict, metric, mean, better, interval, against };
-    const decision = DECISIONS[kind];
-    await notifier.notify(run, { type: 'ModelEvaluated', ...decided, decision, ...judged });
+    const judged = models.models.find((model) => model.runId === runId)?.judged;
+    await notifier.notify(run, { type: 'ModelEvaluated', ...decided, decision: DECISIONS[kind], judged });
   }
   switch (kind) {
     case 'ModelWaits':

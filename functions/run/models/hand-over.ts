@@ -93,29 +93,25 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
   return notes;
 }
 
-const MODEL_EVENTS = ['ModelEvaluated', 'ModelPromoted', 'ModelRejected', 'ModelRolledBack'] as const;
-const eventSchema = z.discriminatedUnion('detail-type', [
-  z.object({
-    'detail-type': z.enum(MODEL_EVENTS),
-    detail: z.object({ pipeline: z.string(), runId: z.string(), from: z.string().optional() }),
-  }),
-  // https://docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
-  z.object({
-    'detail-type': z.literal('SageMaker Model Package State Change'),
-    detail: z.object({ ModelPackageArn: z.string() }),
-  }),
-]);
+/** Of the types that the rules let through (serverless/events.yml). */
+const eventSchema = z.object({
+  detail: z.union([
+    z.object({ pipeline: z.string(), runId: z.string(), from: z.string().optional() }),
+    // https://docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
+    z.object({ ModelPackageArn: z.string() }),
+  ]),
+});
 
 /** @returns undefined for a model package of others */
 async function askedOf({ runOfPackage }: RoundDeps, body: string): Promise<Asked | undefined> {
-  const event = eventSchema.parse(parseJson(body));
-  if (event['detail-type'] !== 'SageMaker Model Package State Change') {
-    const { pipeline, runId, from } = event.detail;
+  const { detail } = eventSchema.parse(parseJson(body));
+  if ('runId' in detail) {
+    const { pipeline, runId, from } = detail;
     return { pipeline, runIds: from === undefined ? [runId] : [runId, from] };
   }
-  const runId = await runOfPackage(event.detail.ModelPackageArn);
-  const run = parseRunId(runId ?? '');
-  return run && runId ? { pipeline: run.pipeline, runIds: [runId] } : undefined;
+  const runId = (await runOfPackage(detail.ModelPackageArn)) ?? '';
+  const run = parseRunId(runId);
+  return run && { pipeline: run.pipeline, runIds: [runId] };
 }
 
 async function putUnlessDown(deps: RoundDeps, registry: ModelRegistry, asked: Asked): Promise<string[]> {

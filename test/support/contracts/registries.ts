@@ -193,7 +193,7 @@ const AFTER = (runIds: InWorld['runIds']): Shown => ({
  * @param open of a world that is not used yet
  * @param every death at each so many calls: real servers take their time
  */
-export function registryContract(name: string, open: () => Promise<RegistryWorld>, every = 1) {
+export function registryContract(name: string, open: () => Promise<RegistryWorld>, every = 2) {
   describe(name, () => {
     it('follows each decision', async () => {
       const on = await pipelineIn(await open());

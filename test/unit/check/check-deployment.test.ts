@@ -331,7 +331,7 @@ describe('the deployment', () => {
     const resources = new Map([...stack().resources, ['RegistriesQueue', 'https://sqs/q']]);
     expect(
       await troubles({ messagesIn: async () => seen(2) }, { stack: stack({ resources }) }),
-    ).toMatchObject([{ kind: 'limited', check: 'registries', value: '2 messages' }]);
+    ).toMatchObject([{ kind: 'limited', check: 'registries', value: '2 wait' }]);
     expect(await troubles({ messagesIn: async () => seen(2) })).toEqual([]);
   });
 

@@ -89,7 +89,10 @@ describe('the model of a run', () => {
     await record(1, 'byHand');
     await record(2, 'byHand');
     expect(await states()).toEqual({ 1: 'current', 2: 'candidate' });
-    expect(at.notifier.notices.at(-1)?.notice).toMatchObject({ type: 'ModelEvaluated', decision: 'waits' });
+    expect(at.notifier.notices.at(-1)?.notice).toMatchObject({
+      type: 'ModelEvaluated',
+      decision: 'waits',
+    });
     expect(await choose('promote', 2)).toEqual({ kind: 'changed' });
     expect(await states()).toEqual({ 1: 'former', 2: 'current' });
   });
