@@ -1,5 +1,5 @@
 /** Contents of alarms.yml: CloudWatch alarms, notices of runs, their topic, and the dashboard. */
-import { arnOf, ref, STACK, sub, type Value } from './describe/cloudformation.ts';
+import { arnOf, CONDITIONS, ref, STACK, sub, type Value } from './describe/cloudformation.ts';
 
 interface Alarm {
   readonly description: string;
@@ -18,7 +18,7 @@ interface Alarm {
 
 const TOPIC = ref('AlarmTopic');
 
-function alarm(given: Alarm): Value {
+function alarm(given: Alarm) {
   const { above, below, periods = 1 } = given;
   return {
     Type: 'AWS::CloudWatch::Alarm',
@@ -44,7 +44,7 @@ function alarm(given: Alarm): Value {
 const queueName = (id: string): Value => ({ QueueName: { 'Fn::GetAtt': [id, 'QueueName'] } });
 const functionNamed = (name: string): Value => ({ FunctionName: `${STACK}-${name}` });
 
-const deadLetters = (id: string, what: string): Value =>
+const deadLetters = (id: string, what: string) =>
   alarm({
     description: `${what} (dead-letter queue ${id}). docs/deploy.md says how to send them again.`,
     namespace: 'AWS/SQS',
@@ -67,6 +67,10 @@ const alarms: Readonly<Record<string, Value>> = {
     'NoticeDeliveriesDeadLetters',
     "Notices did not reach a declaration's topics and webhooks ten times",
   ),
+  RegistriesDeadLettersAlarm: {
+    Condition: CONDITIONS.registries,
+    ...deadLetters('RegistriesDeadLetters', 'Model registries did not learn within a day what was decided'),
+  },
   SpotWarningsAgeAlarm: alarm({
     description: 'A Spot warning waited for over a minute of the two that it leaves',
     namespace: 'AWS/SQS',

@@ -68,6 +68,7 @@ const REMEMBERED = {
     pattern: /^([1-9]\d{0,3}|10000)$/,
     remedy: `write a number from ${packers.least} to ${packers.most}`,
   },
+  registries: { default: '', pattern: /^yes$/, remedy: 'write yes, or forget it' },
   securityGroups: {
     default: '',
     pattern: /^(\*|sg-\w+(, ?sg-\w+)*)$/,

@@ -24,8 +24,8 @@ const LIMIT_MILLISECONDS = 300_000;
 /** osls waits so long before each look at the stack. Its default of 5 s is for CloudFormation's quota of requests. */
 const STACK_LOOK_MILLISECONDS = 250;
 
-/** The region's only networks are its own. */
-const ANY_NETWORK = ['--param=subnets=*', '--param=securityGroups=*'];
+/** The region's only networks are its own, and its registries are those of declarations. */
+const ANYTHING = ['--param=subnets=*', '--param=securityGroups=*', '--param=registries=yes'];
 
 /**
  * Two commands of one clone run one after the other: osls empties `.serverless` in the project's folder, where the other
@@ -57,7 +57,7 @@ async function runAlone(options: OslsOptions, args: readonly string[], build: st
   };
   const child = spawn(
     process.execPath,
-    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args, ...ANY_NETWORK],
+    [join(projectFolder, 'node_modules/osls/bin/serverless.js'), ...args, ...ANYTHING],
     {
       cwd: projectFolder,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },

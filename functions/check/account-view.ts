@@ -129,4 +129,6 @@ export interface AccountView extends TrainingView {
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
   sendsEvents(bucket: string): Promise<AwsAnswer<boolean>>;
   queueReader(functionName: string, deadLetterQueueUrl: string): Promise<AwsAnswer<QueueReader>>;
+  /** Hidden ones, too. */
+  messagesIn(queueUrl: string): Promise<AwsAnswer<number>>;
 }

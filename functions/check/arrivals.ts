@@ -1,4 +1,4 @@
-/** Whether a dropped object becomes an event that on-arrival takes: by settings, and by one test object. */
+/** Whether events reach what takes them: dropped objects by settings and one test object, decisions on models by their queue. */
 
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { type TestObjectStore } from '../records/stores.ts';
@@ -46,6 +46,25 @@ export async function arrivalFindings(
           });
         })),
   ];
+}
+
+/** Decisions on models that their registries do not know yet, where the deployment hands them over. */
+export async function registryFindings(
+  { resources }: StackView,
+  { messagesIn }: Pick<AccountView, 'messagesIn'>,
+): Promise<readonly Finding[]> {
+  const place = { check: 'registries', field: 'decisions on models' };
+  const queue = resources.get('RegistriesQueue');
+  if (queue === undefined) return [];
+  return judged(place, await messagesIn(queue), (count) =>
+    count === 0
+      ? passed(place, 'none waits')
+      : limited(place, {
+          value: `${count} wait`,
+          message: 'registries do not know them yet: the timelines of the runs say why',
+          remedy: 'wait a quarter of an hour for the next try',
+        }),
+  );
 }
 
 export interface TestObjectDeps {

@@ -26,6 +26,10 @@ const parametersSchema = z.object({
   sharedPrefixes: list,
   packageIndexSecret: z.string().default(''),
   packageIndexRepository: z.string().default(''),
+  registries: z
+    .string()
+    .default('')
+    .transform((text) => text === 'yes'),
   packers: z.coerce.number().int().min(1).optional(),
   notify: z.enum(['objects', 'markers']).default('objects'),
   marker: z.string().default('_SUCCESS'),

@@ -9,6 +9,7 @@ import { compactShards } from './compact-shards/function.ts';
 import { deletePacked } from './delete-packed/function.ts';
 import { diagnose } from './diagnose/function.ts';
 import { expireRuns } from './expire-runs/function.ts';
+import { handOver } from './hand-over/function.ts';
 import { judge } from './judge/function.ts';
 import { launch } from './launch/function.ts';
 import { onArrival } from './on-arrival/function.ts';
@@ -51,6 +52,7 @@ export const functions = {
   'on-training-event': onTrainingEvent,
   'on-spot-warning': onSpotWarning,
   'send-notices': sendNotices,
+  'hand-over': handOver,
   reconcile,
   'expire-runs': expireRuns,
   api,

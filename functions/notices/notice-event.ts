@@ -25,6 +25,8 @@ export const noticeEvent = z.discriminatedUnion('detail-type', [
   event('BudgetNearlySpent', NOTICES.BudgetNearlySpent),
   event('DeadlineInDanger', NOTICES.DeadlineInDanger),
   event('DeadlineSafe', NOTICES.DeadlineSafe),
+  event('ModelEvaluated', NOTICES.ModelEvaluated),
+  event('HandOverDelayed', NOTICES.HandOverDelayed),
   event('ModelPromoted', NOTICES.ModelPromoted),
   event('ModelRejected', NOTICES.ModelRejected),
   event('ModelRolledBack', NOTICES.ModelRolledBack),

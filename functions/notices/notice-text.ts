@@ -44,6 +44,8 @@ const VERBS = {
   BudgetNearlySpent: 'watch',
   DeadlineInDanger: 'why',
   DeadlineSafe: 'watch',
+  ModelEvaluated: 'model show',
+  HandOverDelayed: 'why',
   ModelPromoted: 'model get',
   ModelRejected: 'model show',
   ModelRolledBack: 'model get',
@@ -51,7 +53,7 @@ const VERBS = {
 
 type ModelEvent = Extract<
   NoticeEvent,
-  { 'detail-type': 'ModelPromoted' | 'ModelRejected' | 'ModelRolledBack' }
+  { 'detail-type': 'ModelEvaluated' | 'ModelPromoted' | 'ModelRejected' | 'ModelRolledBack' }
 >;
 const isOfModel = (event: NoticeEvent): event is ModelEvent => event['detail-type'].startsWith('Model');
 
@@ -77,6 +79,8 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       const { costUsd, budgetUsd } = event.detail;
       return `${runId} has spent ${Math.floor((100 * costUsd) / budgetUsd)} % of its budget`;
     }
+    case 'HandOverDelayed':
+      return `${event.detail.registry} does not know the models of ${event.detail.pipeline}`;
     case 'DeadlineInDanger':
       return `${runId} will probably miss its deadline`;
     case 'DeadlineSafe':
@@ -87,6 +91,8 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
 function modelTitle({ 'detail-type': type, detail }: ModelEvent): string {
   const model = `The model of ${detail.runId}`;
   switch (type) {
+    case 'ModelEvaluated':
+      return `${model} is a candidate`;
     case 'ModelPromoted':
       return `${model} is in use`;
     case 'ModelRejected':
@@ -105,6 +111,7 @@ function linesOf(event: NoticeEvent): readonly string[] {
       return [cost, ...modelLine(modelUri)];
     }
     case 'RunFailed':
+    case 'HandOverDelayed':
     case 'AttemptInterrupted':
       return [plain(event.detail.reason)];
     case 'RunStopped':

@@ -10,7 +10,13 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { AttemptRecord, RunRecord, TimelineEntry } from '../records/run-records.ts';
 import type { Stores } from '../records/stores.ts';
-import { type QueueMessage, type Taken, takeEach } from '../run/queue-messages.ts';
+import {
+  drainQueue,
+  type PolledMessage,
+  type PolledQueue,
+  type Taken,
+  takeEach,
+} from '../run/queue-messages.ts';
 import { type NoticeEvent, noticeEvent } from './notice-event.ts';
 import { interruptionsUpTo, type NoticeText, noticeText } from './notice-text.ts';
 
@@ -42,13 +48,8 @@ type RoundDeps = NoticeDeps & {
 /** As the queue's redrive policy has it (serverless/events.yml). */
 const MOST_TRIES = 10;
 
-export interface NoticeMessage extends QueueMessage {
-  /** How often the queue has given it, this time included; 1 where that is not known. */
-  readonly receives?: number;
-}
-
-const sendNotices = (deps: RoundDeps, messages: readonly NoticeMessage[]): Promise<Taken> =>
-  takeEach(messages, ({ body, receives = 1 }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
+const sendNotices = (deps: RoundDeps, messages: readonly PolledMessage[]): Promise<Taken> =>
+  takeEach(messages, ({ body, receives }) => sendNotice(deps, parse(body), receives >= MOST_TRIES));
 
 function parse(body: string): NoticeEvent {
   let value: unknown;
@@ -93,6 +94,8 @@ const KINDS = {
   BudgetNearlySpent: 'budget',
   DeadlineInDanger: 'deadline',
   DeadlineSafe: 'deadline',
+  ModelEvaluated: 'model',
+  HandOverDelayed: 'model',
   ModelPromoted: 'model',
   ModelRejected: 'model',
   ModelRolledBack: 'model',
@@ -106,6 +109,8 @@ function wants(
   if (!on.includes(KINDS[event['detail-type']])) return false;
   // Nothing is to be done then.
   if (event['detail-type'] === 'DoctorVerdict') return event.detail.cause !== 'nothing-wrong';
+  // Otherwise the decision comes as an event of its own.
+  if (event['detail-type'] === 'ModelEvaluated') return event.detail.decision === 'waits';
   if (event['detail-type'] !== 'AttemptInterrupted') return true;
   return interruptionsUpTo(attempts, event.detail.attempt) === afterInterruptions + 1;
 }
@@ -221,36 +226,7 @@ const discordBody = (text: NoticeText): string =>
 const webhookBody = (event: NoticeEvent, text: NoticeText): string =>
   JSON.stringify({ type: event['detail-type'], time: event.time, detail: event.detail, ...text });
 
-// Takes events from their queue until none is visible. One that fails stays, and becomes visible again later.
-
-interface Received extends NoticeMessage {
-  readonly receipt: string;
-}
-
-export interface NoticeQueue {
-  /** Some of the visible messages, hidden from then on for a while; none at the end. */
-  receive(): Promise<readonly Received[]>;
-  delete(message: Received): Promise<void>;
-}
-
-const MOST_ROUNDS = 50;
-/** A target that does not answer takes ten more: the function has 120. */
-const MOST_SECONDS = 90;
-
-export async function drainNotices(given: NoticeDeps & { readonly queue: NoticeQueue }) {
-  const until = given.clock.now().getTime() + MOST_SECONDS * 1_000;
-  const isTimeUp = () => given.clock.now().getTime() > until;
-  const deps = { ...given, down: new Map<string, unknown>(), isTimeUp };
-  const notes: string[] = [];
-  const failed: { readonly messageId: string; readonly reason: string }[] = [];
-  for (let round = 0; round < MOST_ROUNDS && !isTimeUp(); round += 1) {
-    const messages = await deps.queue.receive();
-    if (messages.length === 0) break;
-    const done = await sendNotices(deps, messages);
-    notes.push(...done.notes);
-    failed.push(...done.failed);
-    const stay = new Set(done.failed.map(({ messageId }) => messageId));
-    for (const message of messages) if (!stay.has(message.messageId)) await deps.queue.delete(message);
-  }
-  return { notes, failed };
+export async function drainNotices(given: NoticeDeps & { readonly queue: PolledQueue }): Promise<Taken> {
+  const down = new Map<string, unknown>();
+  return drainQueue(given, (messages, isTimeUp) => sendNotices({ ...given, down, isTimeUp }, messages));
 }

@@ -1,5 +1,6 @@
 /** The details of the events that the service sends, which docs/events.md describes for others. */
 import * as z from 'zod';
+import { judgedSchema } from './models.ts';
 
 const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
 const decision = { number: z.number().int(), by: z.string(), reason: z.string() };
@@ -43,6 +44,12 @@ export const NOTICES = {
     gainUsd: range,
     unknown: z.array(z.string()).readonly(),
   }),
+  ModelEvaluated: z.object({
+    ...decision,
+    decision: z.enum(['promoted', 'rejected', 'waits']),
+    judged: judgedSchema.optional().describe('By its scores; absent without them.'),
+  }),
+  HandOverDelayed: z.object({ registry: z.string(), reason: z.string() }),
   ModelPromoted: z.object({
     ...decision,
     from: z.string().optional().describe('The run whose model was in use before.'),

@@ -14,6 +14,7 @@ export const CONDITIONS = {
   oidcIssuer: 'HasOidcIssuer',
   packageIndexRepository: 'HasPackageIndexRepository',
   packageIndexSecret: 'HasPackageIndexSecret',
+  registries: 'HasRegistries',
   sharedPrefixes: 'HasSharedPrefixes',
   subnets: 'HasSubnets',
 } as const;

@@ -51,6 +51,7 @@ export const allowedNames = {
   TIDEWHEEL_SHARED_PREFIXES: "${param:sharedPrefixes, ''}",
   TIDEWHEEL_PACKAGE_INDEX_ARN: "${param:packageIndexSecret, ''}",
   TIDEWHEEL_PACKAGE_INDEX_REPOSITORY: "${param:packageIndexRepository, ''}",
+  TIDEWHEEL_REGISTRIES: "${param:registries, ''}",
 };
 
 /** Who may call the API for people, by claims of their tokens (`functions/api/shared/people.ts`). */

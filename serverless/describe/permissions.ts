@@ -127,6 +127,23 @@ export const noticePermissions = [
   statement('secretsmanager', ['GetSecretValue'], [arn('secretsmanager', 'secret:tidewheel/notify/*')]),
 ];
 
+/** A group for each pipeline, and secrets whose names are the list. */
+export const handOver = [
+  statement(
+    'sagemaker',
+    ['CreateModelPackageGroup', 'CreateModelPackage'],
+    [arn('sagemaker', `model-package-group/${STACK}-*`), arn('sagemaker', `model-package/${STACK}-*`)],
+  ),
+  statement(
+    'sagemaker',
+    ['DescribeModelPackage', 'UpdateModelPackage'],
+    [arn('sagemaker', `model-package/${STACK}-*`)],
+  ),
+  // AWS does not say which resource a list of one group is checked by.
+  withoutResource('sagemaker', 'ListModelPackages'),
+  statement('secretsmanager', ['GetSecretValue'], [arn('secretsmanager', 'secret:tidewheel/registry/*')]),
+];
+
 const passRole = (role: Value, service: string) =>
   statement('iam', ['PassRole'], [role], { StringEquals: { 'iam:PassedToService': service } });
 

@@ -113,6 +113,7 @@ describe('the requests of a check', () => {
     await view.hasBucket('tw-data-us-west-2');
     await view.sendsEvents('tw-data');
     await view.queueReader('tidewheel-dev-on-arrival', 'https://sqs.us-east-1.amazonaws.com/123456789012/q');
+    await view.messagesIn('https://sqs.us-east-1.amazonaws.com/123456789012/q');
     await view.decisions({
       roleArn: 'arn:aws:iam::123456789012:role/x',
       actions: ['s3:GetObject'],

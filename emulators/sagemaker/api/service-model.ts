@@ -249,7 +249,8 @@ const compiled = new Map<string, RegExp>();
 export function wholeMatch(pattern: string): RegExp {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;
-  const plain = pattern.replaceAll('\\p{Alnum}', 'a-zA-Z0-9');
+  // Java takes an end that is repeated, such as `${1,256}`.
+  const plain = pattern.replaceAll('\\p{Alnum}', 'a-zA-Z0-9').replace(/\$\{\d+,\d+\}$/, '');
   const expression = compile(`^(?:${plain.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')})$`);
   compiled.set(pattern, expression);
   return expression;

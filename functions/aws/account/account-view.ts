@@ -40,6 +40,7 @@ export function accountView(clients: AccountClients): AccountView {
       look('lambda:ListEventSourceMappings and sqs:GetQueueAttributes', () =>
         queueReader(clients, functionName, queueUrl),
       ),
+    messagesIn: (queueUrl) => look('sqs:GetQueueAttributes', () => messagesIn(clients.sqs, queueUrl)),
   };
 }
 
@@ -48,14 +49,22 @@ async function queueReader(
   FunctionName: string,
   QueueUrl: string,
 ): Promise<QueueReader> {
-  const [{ EventSourceMappings = [] }, { Attributes = {} }] = await Promise.all([
+  const [{ EventSourceMappings = [] }, deadLetters] = await Promise.all([
     lambda.send(new ListEventSourceMappingsCommand({ FunctionName })),
-    sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['ApproximateNumberOfMessages'] })),
+    messagesIn(sqs, QueueUrl),
   ]);
-  return {
-    state: EventSourceMappings[0]?.State ?? 'missing',
-    deadLetters: Number(Attributes['ApproximateNumberOfMessages'] ?? 0),
-  };
+  return { state: EventSourceMappings[0]?.State ?? 'missing', deadLetters };
+}
+
+/** A message that failed is hidden until its next try. */
+async function messagesIn(sqs: SQSClient, QueueUrl: string): Promise<number> {
+  const { Attributes = {} } = await sqs.send(
+    new GetQueueAttributesCommand({
+      QueueUrl,
+      AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
+    }),
+  );
+  return Object.values(Attributes).reduce((sum, count) => sum + Number(count), 0);
 }
 
 const BODY = 'The test object of a check. It starts nothing.\n';

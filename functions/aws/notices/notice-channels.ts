@@ -1,18 +1,12 @@
 /** Where notices go: topics of SNS, and webhooks whose addresses are secrets. */
 
 import { createHmac } from 'node:crypto';
-import {
-  GetSecretValueCommand,
-  ResourceNotFoundException,
-  type SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
-import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { parseJson } from '@tidewheel/kit/json.ts';
-import * as z from 'zod';
-import type { Delivery, NoticeChannels, NoticeQueue } from '../../notices/send-notices.ts';
+import type { Delivery, NoticeChannels } from '../../notices/send-notices.ts';
+import { type SecretAddress, secretAddress } from '../shared/secret-address.ts';
 
 export interface ChannelClients {
   readonly sns: SNSClient;
@@ -27,7 +21,7 @@ export function noticeChannels(clients: ChannelClients): NoticeChannels {
   return {
     publish: (topicArn, { subject, message }) => publish(clients.sns, topicArn, subject, message),
     post: async (secret, body) => {
-      const webhook = await webhookOf(clients.secrets, secret);
+      const webhook = await secretAddress(clients.secrets, secret);
       return 'reason' in webhook ? { kind: 'refused', ...webhook } : send(webhook, body, clients.clock);
     },
   };
@@ -59,36 +53,7 @@ const PERMANENT = new Set([
   'KMSNotFoundException',
 ]);
 
-interface Webhook {
-  readonly url: URL;
-  readonly key?: string | undefined;
-}
-
-const withKey = z.object({ url: z.string(), key: z.string().min(16).optional() });
-
-/** The secret holds the address alone, or {"url": …, "key": …}. No word of it goes into a reason. */
-async function webhookOf(
-  secrets: SecretsManagerClient,
-  SecretId: string,
-): Promise<Webhook | { readonly reason: string }> {
-  let text: string;
-  try {
-    ({ SecretString: text = '' } = await secrets.send(new GetSecretValueCommand({ SecretId })));
-  } catch (error: unknown) {
-    if (error instanceof ResourceNotFoundException) return { reason: 'there is no such secret' };
-    throw error;
-  }
-  const given = withKey.safeParse(parseJson(text));
-  const { url, key } = given.success ? given.data : { url: text.trim(), key: undefined };
-  const address = URL.canParse(url) ? new URL(url) : undefined;
-  if (address === undefined)
-    return { reason: 'the secret holds no address: write it, or {"url": …, "key": …}' };
-  const isLocal = address.protocol === 'http:' && address.hostname === '127.0.0.1';
-  if (address.protocol !== 'https:' && !isLocal) return { reason: 'its address is not https' };
-  return { url: address, key };
-}
-
-async function send({ url, key }: Webhook, body: string, clock: Clock): Promise<Delivery> {
+async function send({ url, key }: SecretAddress, body: string, clock: Clock): Promise<Delivery> {
   const seconds = Math.floor(clock.now().getTime() / 1_000);
   const signature = key === undefined ? {} : { 'tidewheel-signature': signatureOf(key, seconds, body) };
   let answer: Response;
@@ -117,26 +82,3 @@ const signatureOf = (key: string, seconds: number, body: string): string =>
   `t=${seconds},v1=${createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')}`;
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');
-
-/** The most that one call gives. */
-const BATCH = 10;
-
-export const noticeQueue = (sqs: SQSClient, QueueUrl: string): NoticeQueue => ({
-  receive: async () => {
-    const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({
-        QueueUrl,
-        MaxNumberOfMessages: BATCH,
-        MessageSystemAttributeNames: ['ApproximateReceiveCount'],
-      }),
-    );
-    return Messages.flatMap((message) => {
-      const { MessageId: messageId, ReceiptHandle: receipt, Body: body = '', Attributes = {} } = message;
-      if (messageId === undefined || receipt === undefined) return [];
-      return { messageId, receipt, body, receives: Number(Attributes['ApproximateReceiveCount'] ?? 1) };
-    });
-  },
-  delete: async ({ receipt: ReceiptHandle }) => {
-    await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
-  },
-});

@@ -43,6 +43,11 @@ const schemas = {
     TIDEWHEEL_PACKERS: z.coerce.number().int().min(parallelPackers.least).max(parallelPackers.most),
   }),
   noticesQueue: z.object({ TIDEWHEEL_NOTICES_QUEUE_URL: z.url() }),
+  handOver: z.object({
+    TIDEWHEEL_REGISTRIES_QUEUE_URL: z.url(),
+    /** Begins the names of model package groups. */
+    TIDEWHEEL_STACK: z.string().min(1),
+  }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
   allowed: z.object({
@@ -53,6 +58,7 @@ const schemas = {
     TIDEWHEEL_SHARED_PREFIXES: list,
     TIDEWHEEL_PACKAGE_INDEX_ARN: z.string().default(''),
     TIDEWHEEL_PACKAGE_INDEX_REPOSITORY: z.string().default(''),
+    TIDEWHEEL_REGISTRIES: z.string().default(''),
   }),
   people: z.object({ TIDEWHEEL_OPERATORS: claims, TIDEWHEEL_VIEWERS: claims }),
   signIn: z.object({
@@ -104,6 +110,7 @@ export const config = {
   eventBus: () => read(schemas.eventBus).TIDEWHEEL_EVENT_BUS,
   codeFolder: () => read(schemas.codeFolder).LAMBDA_TASK_ROOT,
   noticesQueueUrl: () => read(schemas.noticesQueue).TIDEWHEEL_NOTICES_QUEUE_URL,
+  handOver: () => read(schemas.handOver),
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
   allowed: (): Allowed => {
@@ -116,6 +123,7 @@ export const config = {
       sharedPrefixes: values.TIDEWHEEL_SHARED_PREFIXES,
       packageIndexSecret: values.TIDEWHEEL_PACKAGE_INDEX_ARN,
       packageIndexRepository: values.TIDEWHEEL_PACKAGE_INDEX_REPOSITORY,
+      registries: values.TIDEWHEEL_REGISTRIES === 'yes',
     };
   },
   people: (): PeopleRoles => {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { lambdaHandler, logger } from '../../aws/lambda/lambda-handler.ts';
-import { noticeChannels, noticeQueue } from '../../aws/notices/notice-channels.ts';
+import { noticeChannels } from '../../aws/notices/notice-channels.ts';
 import * as clients from '../../aws/shared/clients.ts';
 import { config } from '../../aws/shared/config.ts';
+import { polledQueue } from '../../aws/sqs/polled-queue.ts';
 import { drainNotices } from '../../notices/send-notices.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
@@ -10,7 +11,7 @@ export const handler = lambdaHandler('send-notices', z.object({}), async () => {
   const done = await drainNotices({
     ...tableStores(),
     store: store(),
-    queue: noticeQueue(clients.sqs(), config.noticesQueueUrl()),
+    queue: polledQueue(clients.sqs(), config.noticesQueueUrl()),
     channels: noticeChannels({ sns: clients.sns(), secrets: clients.secretsManager(), clock }),
     clock,
   });

@@ -26,6 +26,8 @@ export interface Allowed {
   readonly packageIndexSecret: string;
   /** The ARN of the one CodeArtifact repository that scripts install from; empty: none. */
   readonly packageIndexRepository: string;
+  /** Whether it hands models over to registries. */
+  readonly registries: boolean;
 }
 
 export interface DeploymentRules {
@@ -66,6 +68,7 @@ export function onlyAllowed({ allowed, bucket }: DeploymentRules, declaration: D
     ...frameworkProblems(declaration.pipeline),
     ...indexProblems(declaration.pipeline, allowed),
     ...prefixProblems(declaration.pipeline, { allowed, bucket }),
+    ...registryProblems(declaration.pipeline, allowed),
   ];
   return problems.length === 0 ? declaration : { valid: false, problems };
 }
@@ -134,6 +137,13 @@ function indexProblems({ training: { packageIndex } }: Pipeline, allowed: Allowe
   const instead = allowed[parameter] === '' ? '' : `use ${allowed[parameter]}, or `;
   const message = `"${arn}" is not allowed by the deployment: ${instead}deploy with --param="${parameter}=${arn}"`;
   return [{ path: `training.packageIndex.${isRepository ? 'codeArtifact' : 'secret'}`, message }];
+}
+
+function registryProblems({ registries }: Pipeline, allowed: Allowed): Problem[] {
+  if (registries === undefined || allowed.registries) return [];
+  const message =
+    'the deployment hands no models over: leave it out, or deploy with --param="registries=yes"';
+  return [{ path: 'registries', message }];
 }
 
 /** The folder of the archive, or of the run's models; empty where the pipeline's own runs give it. */

@@ -73,7 +73,7 @@ export async function publishModels(deps: ModelDeps, pipeline: string): Promise<
     const models = await deps.models.get(pipeline);
     if (models === undefined) return;
     await writeFile(deps.store, models);
-    for (const news of models.news) await tell(deps, pipeline, news);
+    for (const news of models.news) await tell(deps, models, news);
     if (models.news.length === 0 || (await deps.models.setPublished(pipeline, models.number))) return;
   }
   throw new TransientError(`the models of ${pipeline} change too often now: make the same call again`);
@@ -101,20 +101,29 @@ async function fileOf(store: ObjectStore, pipeline: string) {
   return { etag: stored.etag, content: currentFileSchema.safeParse(parseJson(stored.text)).data };
 }
 
-async function tell({ timeline, notifier }: ModelDeps, pipeline: string, news: ModelNews): Promise<void> {
+async function tell({ timeline, notifier }: ModelDeps, models: PipelineModels, news: ModelNews) {
   const { kind, number, runId, from, at, by, reason } = news;
+  const run = { runId, pipeline: models.pipeline };
+  const decided = { number, by, reason };
   await timeline.add(runId, { id: `model-${number}`, at, kind, text: textOf(news) });
+  // A run decides once, when its model goes on record.
+  if (by === runId && kind !== 'ModelRolledBack') {
+    const judged = models.models.find((model) => model.runId === runId)?.judged;
+    await notifier.notify(run, { type: 'ModelEvaluated', ...decided, decision: DECISIONS[kind], judged });
+  }
   switch (kind) {
     case 'ModelWaits':
       return;
     case 'ModelPromoted':
-      return notifier.notify({ runId, pipeline }, { type: kind, number, from, by, reason });
+      return notifier.notify(run, { type: kind, ...decided, from });
     case 'ModelRejected':
-      return notifier.notify({ runId, pipeline }, { type: kind, number, by, reason });
+      return notifier.notify(run, { type: kind, ...decided });
     case 'ModelRolledBack':
-      return notifier.notify({ runId, pipeline }, { type: kind, number, from: from ?? '', by, reason });
+      return notifier.notify(run, { type: kind, ...decided, from: from ?? '' });
   }
 }
+
+const DECISIONS = { ModelPromoted: 'promoted', ModelRejected: 'rejected', ModelWaits: 'waits' } as const;
 
 function textOf({ kind, runId, from, by, reason }: ModelNews): string {
   const why = `${by}: ${reason}`;

@@ -29,6 +29,7 @@ import { modelProblems, promoteSchema } from './models.ts';
 import { notifySchema } from './notify.ts';
 import { packingSchema } from './packing.ts';
 import { heldForClasses } from './packing-parts.ts';
+import { registriesSchema, registryProblems } from './registries.ts';
 import { retentionSchema } from './retention.ts';
 import { SCHEDULE_PATTERN, scheduleProblem } from './schedule.ts';
 import { pipeProblems } from './shard-formats.ts';
@@ -203,6 +204,7 @@ const pipelineFields = z.strictObject({
   training: trainingSchema,
   evaluation: evaluationSchema.optional(),
   promote: promoteSchema,
+  registries: registriesSchema,
   compute: computeSchema,
   limits: limitsSchema.prefault({}),
   retention: retentionSchema.prefault({}),
@@ -269,6 +271,7 @@ export const pipelineSchema = pipelineFields.superRefine((fields, context) => {
     ...filesProblems(fields),
     ...modelProblems(fields),
     ...evaluationProblems(fields),
+    ...registryProblems(fields),
     ...pipeProblems(fields),
     ...deletionProblems(fields),
   ])

@@ -63,6 +63,36 @@ compute: { instanceTypes: [g5.xlarge], regions: [{ name: us-west-2 }] }`;
   });
 });
 
+describe('registries', () => {
+  const TRACKED = 'environment: { MLFLOW_TRACKING_URI: "https://mlflow.example.com" }';
+
+  it.each([
+    ['model: required', '{ sagemaker: { approvalPromotes: true } }'],
+    ['model: required', '{ mlflow: { secret: tidewheel/registry/team, model: digits of all } }'],
+    [TRACKED, '{ sagemaker: {}, mlflow: {} }'],
+  ])('take %s with %s', (training, registries) => {
+    expect(problemsOf(training, `promote: always\nregistries: ${registries}`)).toEqual([]);
+  });
+
+  it.each([
+    ['{ sagemaker: {} }', 'promote: says which models go on record'],
+    ['{ mlflow: {} }', 'registries.mlflow: needs a tracking server'],
+    ['{ mlflow: { secret: others } }', 'begins with tidewheel/registry/'],
+    ['{ wandb: {} }', 'registries'],
+  ])('refuse %s', (registries, message) => {
+    expect(problemsOf('model: required', `registries: ${registries}`).join('\n')).toContain(message);
+  });
+
+  it('need a server that speaks HTTP', () => {
+    const training = 'environment: { MLFLOW_TRACKING_URI: "file:///tmp/mlruns" }';
+    expect(problemsOf(training, 'promote: always\nregistries: { mlflow: {} }')).toEqual([
+      expect.stringMatching(
+        /^registries\.mlflow: needs a tracking server.* is file:\/\/\/tmp\/mlruns: write https/,
+      ),
+    ]);
+  });
+});
+
 describe('promote', () => {
   it('needs models', () => {
     expect(problemsOf('model: none', 'promote: always')).toEqual([

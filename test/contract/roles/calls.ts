@@ -64,6 +64,10 @@ export const ofStage = (stage: string) => ({
   'ec2:InstanceProfile': instanceProfile(roleOfKind('hosts').replace('/dev/', `/${stage}/`)),
 });
 export const made = { 'aws:RequestTag/tidewheel:job': `${RUN}-a1-abcdef` };
+export const onPackages = (action: string, of: string): Call => ({
+  action: `sagemaker:${action}`,
+  resource: regional('sagemaker', `model-package${of}`),
+});
 export const onEc2 = (action: string, resource: string, context?: Call['context']): Call => ({
   action: `ec2:${action}`,
   resource: regional('ec2', resource),
@@ -426,6 +430,23 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     {
       action: 'secretsmanager:GetSecretValue',
       resource: regional('secretsmanager', 'secret:tidewheel/notify/slack-AbCdEf'),
+    },
+  ],
+  'hand-over': [
+    log('hand-over'),
+    ...consume('tw-registriesqueue'),
+    ...decideModels,
+    query,
+    read(bucketKeys.pipeline('digits')),
+    ...['CreateModelPackageGroup', 'CreateModelPackage'].map((action) =>
+      onPackages(action, '-group/tidewheel-dev-digits'),
+    ),
+    ...['CreateModelPackage', 'ListModelPackages', 'DescribeModelPackage', 'UpdateModelPackage'].map(
+      (action) => onPackages(action, '/tidewheel-dev-digits/1'),
+    ),
+    {
+      action: 'secretsmanager:GetSecretValue',
+      resource: regional('secretsmanager', 'secret:tidewheel/registry/mlflow-AbCdEf'),
     },
   ],
   api: [

@@ -26,7 +26,7 @@ import {
   TABLE,
   write,
 } from './call-words.ts';
-import { attempt, made, ofStage, onEc2 } from './calls.ts';
+import { attempt, made, ofStage, onEc2, onPackages } from './calls.ts';
 
 const ADMINISTRATOR = 'arn:aws:iam::aws:policy/AdministratorAccess';
 
@@ -69,6 +69,8 @@ export const FORBIDDEN: readonly Call[] = [
   onEc2('TerminateInstances', 'instance/i-foreign'),
   onEc2('TerminateInstances', 'instance/i-other-stage', ofStage('production')),
   { action: 'sns:Publish', resource: regional('sns', 'others') },
+  onPackages('UpdateModelPackage', '/others/1'),
+  onPackages('DeleteModelPackage', '/tidewheel-dev-digits/1'),
   { action: 'secretsmanager:GetSecretValue', resource: regional('secretsmanager', 'secret:others-AbCdEf') },
   { action: 'logs:PutLogEvents', resource: regional('logs', 'log-group:others:log-stream:x') },
   { action: 'ssm:GetParameter', resource: regional('ssm', 'parameter/password') },

@@ -16,6 +16,7 @@ import { makeObjectStore } from '../../integration/control-plane/ground.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 import { launch } from '../../support/builders/launch.ts';
 import { objectStoreContract } from '../../support/contracts/object-store.ts';
+import { registryContract, shownInSageMaker } from '../../support/contracts/registries.ts';
 import { storesContract } from '../../support/contracts/stores.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { pythonTools } from '../../support/python-tools.ts';
@@ -61,6 +62,19 @@ afterAll(async () => {
 
 objectStoreContract('S3 of moto', () => Promise.resolve(store));
 storesContract('DynamoDB of moto', () => Promise.resolve(stores));
+registryContract(
+  'SageMaker Model Registry of moto',
+  async () => {
+    const sageMaker = new SageMakerClient(clientConfiguration(url));
+    return Promise.resolve({
+      sageMaker,
+      fetch,
+      registries: { sagemaker: {} },
+      show: shownInSageMaker(sageMaker),
+    });
+  },
+  7,
+);
 
 /** What moto itself lacks: it takes a second job of one name, has other words for a missing one, and its CreateFleet fails. */
 describe('a launch', () => {

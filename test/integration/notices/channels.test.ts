@@ -13,7 +13,8 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { noticeChannels, noticeQueue } from '../../../functions/aws/notices/notice-channels.ts';
+import { noticeChannels } from '../../../functions/aws/notices/notice-channels.ts';
+import { polledQueue } from '../../../functions/aws/sqs/polled-queue.ts';
 import type { NoticeChannels } from '../../../functions/notices/send-notices.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
 
@@ -139,7 +140,7 @@ describe('a topic', () => {
 it('the queue gives each message until it is deleted', async () => {
   const sqs = new SQSClient({ ...clientConfiguration(emulator.url), useQueueUrlAsEndpoint: false });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: 'notices' }));
-  const queue = noticeQueue(sqs, QueueUrl);
+  const queue = polledQueue(sqs, QueueUrl);
   expect(await queue.receive()).toEqual([]);
   await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'an event' }));
   const [message] = await queue.receive();

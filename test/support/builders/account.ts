@@ -86,6 +86,7 @@ export const account = (over: Partial<AccountView> = {}): AccountView => ({
   hasBucket: async () => seen(true),
   sendsEvents: async () => seen(true),
   queueReader: async () => seen({ state: 'Enabled', deadLetters: 0 }),
+  messagesIn: async () => seen(0),
   decisions: async ({ actions }) => seen(actions.map((action) => ({ action, isAllowed: true }))),
   ...over,
 });

@@ -10,4 +10,5 @@ export const ANY_NETWORK: Allowed = {
   sharedPrefixes: [],
   packageIndexSecret: '',
   packageIndexRepository: '',
+  registries: true,
 };

@@ -327,6 +327,14 @@ describe('the deployment', () => {
     ]);
   });
 
+  it('names decisions that no registry knows yet', async () => {
+    const resources = new Map([...stack().resources, ['RegistriesQueue', 'https://sqs/q']]);
+    expect(
+      await troubles({ messagesIn: async () => seen(2) }, { stack: stack({ resources }) }),
+    ).toMatchObject([{ kind: 'limited', check: 'registries', value: '2 wait' }]);
+    expect(await troubles({ messagesIn: async () => seen(2) })).toEqual([]);
+  });
+
   it('reports a stack that was rolled back', async () => {
     const rolledBack = stack({ status: 'UPDATE_ROLLBACK_COMPLETE' });
     expect(await troubles({}, { stack: rolledBack })).toMatchObject([{ kind: 'fails', check: 'stack' }]);

@@ -7,12 +7,8 @@ import { TransientError } from '@tidewheel/kit/errors.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { noticeEvent } from '../../../functions/notices/notice-event.ts';
-import {
-  type Delivery,
-  drainNotices,
-  type NoticeMessage,
-  type NoticeQueue,
-} from '../../../functions/notices/send-notices.ts';
+import { type Delivery, drainNotices } from '../../../functions/notices/send-notices.ts';
+import type { PolledMessage, PolledQueue } from '../../../functions/run/queue-messages.ts';
 import { AT, attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { fakeClock } from '../../support/fakes/clock.ts';
 import { memoryObjectStore } from '../../support/fakes/object-store.ts';
@@ -51,9 +47,9 @@ beforeEach(() => {
 });
 
 /** A queue gives these messages, and keeps what did not arrive. */
-function send(messages: readonly NoticeMessage[]) {
-  const waiting = [messages.map((each) => ({ ...each, receipt: each.messageId }))];
-  const queue: NoticeQueue = {
+function send(messages: readonly Partial<PolledMessage>[]) {
+  const waiting = [messages.map((each) => ({ messageId: '', body: '', receives: 1, receipt: '', ...each }))];
+  const queue: PolledQueue = {
     receive: () => Promise.resolve(waiting.shift() ?? []),
     delete: () => Promise.resolve(),
   };
@@ -170,8 +166,8 @@ describe('the queue', () => {
       { ...failed('c'), messageId: 'c', receipt: 'c' },
     ];
     const deleted: string[] = [];
-    const queue: NoticeQueue = {
-      receive: () => Promise.resolve(waiting.splice(0, 2)),
+    const queue: PolledQueue = {
+      receive: () => Promise.resolve(waiting.splice(0, 2).map((each) => ({ ...each, receives: 1 }))),
       delete: ({ receipt }) => {
         deleted.push(receipt);
         return Promise.resolve();

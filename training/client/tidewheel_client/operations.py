@@ -666,6 +666,7 @@ class Declaration(_Declaration, total=False):
     dataset: DeclarationDataset
     evaluation: DeclarationEvaluation
     promote: Literal["always", "byHand", "never"] | DeclarationPromote1
+    registries: DeclarationRegistries
     limits: DeclarationLimits
     retention: DeclarationRetention
     doctor: DeclarationDoctor
@@ -875,6 +876,21 @@ class DeclarationPromote1(TypedDict, total=False):
     notWorseBy: float | str
     confidence: float
     atLeast: float
+
+
+class DeclarationRegistries(TypedDict, total=False):
+    sagemaker: DeclarationRegistriesSagemaker
+    mlflow: DeclarationRegistriesMlflow
+
+
+class DeclarationRegistriesSagemaker(TypedDict, total=False):
+    image: str
+    approvalPromotes: bool
+
+
+class DeclarationRegistriesMlflow(TypedDict, total=False):
+    secret: str
+    model: str
 
 
 class DeclarationCompute(TypedDict, total=False):
@@ -2803,6 +2819,7 @@ class RunDeclaration(_RunDeclaration, total=False):
     dataset: RunDeclarationDataset
     evaluation: RunDeclarationEvaluation
     promote: Literal["always", "byHand", "never"] | RunDeclarationPromote1
+    registries: RunDeclarationRegistries
     doctor: RunDeclarationDoctor
     schedule: str
     notify: list[RunDeclarationNotifyItem]
@@ -3021,6 +3038,24 @@ class RunDeclarationPromote1(_RunDeclarationPromote1, total=False):
     whenBetterBy: float | str
     notWorseBy: float | str
     atLeast: float
+
+
+class RunDeclarationRegistries(TypedDict, total=False):
+    sagemaker: RunDeclarationRegistriesSagemaker
+    mlflow: RunDeclarationRegistriesMlflow
+
+
+class _RunDeclarationRegistriesSagemaker(TypedDict):
+    approvalPromotes: bool
+
+
+class RunDeclarationRegistriesSagemaker(_RunDeclarationRegistriesSagemaker, total=False):
+    image: str
+
+
+class RunDeclarationRegistriesMlflow(TypedDict, total=False):
+    secret: str
+    model: str
 
 
 class _RunDeclarationCompute(TypedDict):

@@ -7,12 +7,15 @@ const SECRET = 'arn:aws:secretsmanager:us-east-1:123456789012:secret:index-AbCdE
 const VPC = '{ subnets: [{ id: subnet-1, zoneId: use1-az4 }], securityGroupIds: [sg-1] }';
 
 /** The problems of a declaration with these parts, by path. */
-function problemsOf(allowed: Allowed, { training = '', compute = '' }): Readonly<Record<string, string>> {
+function problemsOf(
+  allowed: Allowed,
+  { training = '', compute = '', rest = '' },
+): Readonly<Record<string, string>> {
   const text = `
 name: digits
 training: { strategy: mpi, ${training} }
 compute: { instanceTypes: [g5.xlarge], ${compute} }
-`;
+${rest}`;
   const read = readAllowedDeclaration({ allowed, bucket: 'tw-data' }, 'digits', text);
   return read.valid ? {} : Object.fromEntries(read.problems.map(({ path, message }) => [path, message]));
 }
@@ -50,6 +53,14 @@ describe('a deployment without parameters', () => {
       `--param="packageIndexRepository=${arn}"`,
     );
     expect(problemsOf({ ...NOTHING, packageIndexRepository: arn }, { training })).toEqual({});
+  });
+
+  it('refuses registries where it hands nothing over', () => {
+    const rest = { rest: 'promote: always\nregistries: { sagemaker: {} }' };
+    expect(problemsOf({ ...NOTHING, registries: false }, rest)['registries']).toContain(
+      '--param="registries=yes"',
+    );
+    expect(problemsOf(NOTHING, rest)).toEqual({});
   });
 
   it('refuses a framework that has no image', () => {

@@ -74,7 +74,12 @@ describe('the model of a run', () => {
       },
       former: { runId: 'digits-000001' },
     });
-    expect(at.notifier.notices.map(({ notice }) => notice.type)).toEqual(['ModelPromoted', 'ModelPromoted']);
+    expect(at.notifier.notices.map(({ notice }) => notice.type)).toEqual([
+      'ModelEvaluated',
+      'ModelPromoted',
+      'ModelEvaluated',
+      'ModelPromoted',
+    ]);
     expect((await at.timeline.list('digits-000002')).map(({ text }) => text)).toEqual([
       'the model of digits-000002 is in use, instead of that of digits-000001 (digits-000002: promote: always)',
     ]);
@@ -84,6 +89,10 @@ describe('the model of a run', () => {
     await record(1, 'byHand');
     await record(2, 'byHand');
     expect(await states()).toEqual({ 1: 'current', 2: 'candidate' });
+    expect(at.notifier.notices.at(-1)?.notice).toMatchObject({
+      type: 'ModelEvaluated',
+      decision: 'waits',
+    });
     expect(await choose('promote', 2)).toEqual({ kind: 'changed' });
     expect(await states()).toEqual({ 1: 'former', 2: 'current' });
   });
@@ -115,7 +124,7 @@ describe('the model of a run', () => {
     const run = await ended(1, 'always');
     for (let turn = 0; turn < 3; turn += 1) await recordModel(at, run, uriOf(1));
     expect(await known()).toMatchObject({ number: 1 });
-    expect(at.notifier.notices).toHaveLength(1);
+    expect(at.notifier.notices).toHaveLength(2);
   });
 });
 
@@ -293,7 +302,7 @@ describe('processes at once', () => {
           expect(fileNumber()).toBe(models.number);
           expect(models.number).toBe(decided.length + 1);
           const events = at.notifier.notices.map(({ notice }) => ('number' in notice ? notice.number : 0));
-          const news = decided.flatMap((each) => each.news.filter(({ kind }) => kind !== 'ModelWaits'));
+          const news = decided.flatMap((each) => each.news);
           expect(new Set(events)).toEqual(new Set([1, 2, ...news.map(({ number }) => number)]));
         },
       ),
