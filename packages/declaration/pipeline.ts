@@ -13,6 +13,7 @@ export {
   datasetSettings,
   type OnChange,
   type OnDelete,
+  replayOf,
 } from './schema/dataset.ts';
 export { evaluatedOn } from './schema/evaluation.ts';
 export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
