@@ -22,6 +22,7 @@ import {
   turned,
   type Weights,
 } from './classifiers.ts';
+import { playDrops } from './drops.ts';
 
 const USAGE = `npm run bench:promotion -- [OPTIONS]
 
@@ -29,6 +30,7 @@ Fits pairs of small models whose true difference is known (equal, better or wors
 scores both on the same 200 to 20,000 samples, a third of them in groups, and counts what \`judge\` does with the second,
 beside the rule "the number is higher". Then 50 equal candidates in a row on one frozen set.
 
+  --drops N      instead: trains on N drops in a row, on from the model before and from nothing on all (minutes)
   --pairs N      of each kind; default 1000
   --rows N       of 50 drops in a row; default 300
   --seed N       default 1
@@ -40,12 +42,14 @@ const COUNT = 'give 1, 2, 3, ...';
 const count = z.coerce.number(COUNT).int(COUNT).min(1, COUNT).max(100_000, COUNT);
 const spec = {
   options: {
+    drops: { type: 'string' },
     pairs: { type: 'string', default: '1000' },
     rows: { type: 'string', default: '300' },
     seed: { type: 'string', default: '1' },
     json: { type: 'string' },
   },
   schema: z.object({
+    drops: z.coerce.number(COUNT).int(COUNT).min(2, 'give 2 or more').max(100, COUNT).optional(),
     pairs: count,
     rows: count,
     seed: count,
@@ -182,7 +186,13 @@ function millisecondsOf20000(): number {
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
-  const { pairs, rows, seed, json } = readCommandLine(args, spec).values;
+  const { drops, pairs, rows, seed, json } = readCommandLine(args, spec).values;
+  const write = (counts: object) =>
+    json === undefined ? undefined : writeFileSync(json, JSON.stringify({ seed, ...counts }, null, 2));
+  if (drops !== undefined) {
+    write({ drops, tasks: await playDrops(drops, seed) });
+    return 0;
+  }
   const tallies = countPairs(seed, pairs);
   const row = countRows(seed, rows);
   const milliseconds = millisecondsOf20000();
@@ -195,6 +205,6 @@ await runCommand(USAGE, async (args) => {
     `${DROPS} equal candidates in a row: one promoted in ${percent(row.wrong, rows)} of ${rows} rows; "higher": ${percent(row.naive, rows)}`,
   );
   console.log(`20,000 pairs: ${milliseconds.toFixed(0)} ms of CPU`);
-  if (json !== undefined) writeFileSync(json, JSON.stringify({ seed, tallies, row, milliseconds }, null, 2));
+  write({ tallies, row, milliseconds });
   return 0;
 });
