@@ -148,7 +148,7 @@ export const on = <Next extends string>(
 
 // States
 
-interface Transition<Next extends string> {
+export interface Transition<Next extends string> {
   readonly resultPath?: Path;
   readonly catch?: readonly Catcher<Next>[];
   /** Absent: the last state. */

@@ -10,6 +10,7 @@ import {
   pass,
   states,
   succeed,
+  type Transition,
   task,
   taskSeconds,
   taskWithToken,
@@ -35,13 +36,25 @@ const packing = states('PackShards', {
   SkipOutdatedItem: pass('Not a failure: the seal finds the missing shard, and the run plans again.', {}),
 });
 
-const compaction = states('CompactShards', {
-  CompactShards: task(
-    'compact-shards',
-    'Joins the sealed shards of one item and records its completion.',
-    {},
-  ),
-});
+const joinItem = () =>
+  task('compact-shards', 'Joins the sealed shards of one item and records its completion.', {});
+// No two states of a machine have one name.
+const compaction = states('CompactShards', { CompactShards: joinItem() });
+const drawing = states('CompactShardsOfDrawn', { CompactShardsOfDrawn: joinItem() });
+
+/** @param plan the field that has the plan of what is joined */
+const joinItems = <const Next extends string>(
+  comment: string,
+  { plan, ...rest }: Transition<Next> & { readonly plan: 'compaction' | 'drawing' },
+) =>
+  forEach(comment, {
+    itemsKey: `$.${plan}.itemsKey`,
+    resultsPrefix: `States.Format('{}/runs/{}/map/${plan}', $.pipeline, $.runId)`,
+    select: ITEM,
+    atOncePath: `$.${plan}.packers`,
+    processor: plan === 'drawing' ? drawing : compaction,
+    ...rest,
+  });
 
 export const machine = machineOf('One run, from arrivals to a report. Every state may run twice.', 'Settle', {
   Settle: task('settle', 'Closes the batch once no arrival has changed for the settle window.', {
@@ -55,7 +68,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       when('$.settle.kind', 'wait', 'WaitForQuiet'),
       when('$.settle.kind', 'unpack', 'UnpackArchives'),
       when('$.settle.kind', 'stopped', 'Judge'),
-      when('$.settle.kind', 'packed', 'Judge'),
+      when('$.settle.kind', 'packed', 'IsDrawingWanted'),
     ],
     'PlanShards',
   ),
@@ -85,7 +98,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   IsAnythingWaiting: choice(
     'A run may have failed before the compaction that adds its generation to the dataset.',
     [when('$.plan.waiting', true, 'PlanCompaction')],
-    'Judge',
+    'IsDrawingWanted',
   ),
   NoNewData: pass('The run ends as empty.', {
     parameters: { ...RUN, judgement: { kind: 'empty', reason: 'nothing new arrived' } },
@@ -126,7 +139,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       when('$.seal.status', 'unchanged', 'IsTrainingWanted'),
       when('$.seal.mayCompact', true, 'PlanCompaction'),
     ],
-    'Judge',
+    'IsDrawingWanted',
   ),
   WaitForNextRound: wait('What made items fail may pass.', '$.seal.seconds', 'NextRound'),
   NextRound: pass('SealDataset counts the rounds.', {
@@ -136,7 +149,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   }),
   IsTrainingWanted: choice(
     'The dataset holds the bytes of all arrivals. A requested run trains all the same.',
-    [when('$.settle.trainAnyway', true, 'Judge')],
+    [when('$.settle.trainAnyway', true, 'IsDrawingWanted')],
     'NoNewData',
   ),
   AllArrivalsRejected: pass('The run fails.', {
@@ -176,20 +189,11 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   IsCompactionPlanned: choice(
     'The generations may be too large or too unlike.',
     [when('$.compaction.status', 'planned', 'CompactInParallel')],
-    'Judge',
+    'IsDrawingWanted',
   ),
-  CompactInParallel: forEach(
+  CompactInParallel: joinItems(
     'Compacts the items of the plan. An item that is compacted already is skipped.',
-    {
-      itemsKey: '$.compaction.itemsKey',
-      resultsPrefix: "States.Format('{}/runs/{}/map/compaction', $.pipeline, $.runId)",
-      select: ITEM,
-      atOncePath: '$.compaction.packers',
-      processor: compaction,
-      resultPath: '$.compacted',
-      catch: skipCompaction,
-      next: 'SealCompaction',
-    },
+    { plan: 'compaction', resultPath: '$.compacted', catch: skipCompaction, next: 'SealCompaction' },
   ),
   SealCompaction: task(
     'seal-compaction',
@@ -198,7 +202,7 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
       parameters: { ...RUN, 'generation.$': '$.compaction.generation' },
       resultPath: '$.compacted',
       catch: skipCompaction,
-      next: 'Judge',
+      next: 'IsDrawingWanted',
     },
   ),
   AbandonCompaction: task(
@@ -207,10 +211,43 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     {
       parameters: { ...RUN, 'error.$': '$.compactionError' },
       resultPath: '$.compacted',
-      catch: [on('States.ALL', 'Judge', '$.compactionError')],
-      next: 'Judge',
+      catch: [on('States.ALL', 'IsDrawingWanted', '$.compactionError')],
+      next: 'IsDrawingWanted',
     },
   ),
+
+  IsDrawingWanted: choice(
+    'A run that begins from a model may train on a part of its dataset.',
+    [when('$.settle.draws', true, 'PlanCompactionOfDrawn')],
+    'Judge',
+  ),
+  PlanCompactionOfDrawn: task(
+    'plan-compaction',
+    'Chooses what is new since the model, and a share of the rest.',
+    {
+      parameters: { ...RUN, draws: true },
+      resultPath: '$.drawing',
+      catch: endRun,
+      next: 'IsDrawingPlanned',
+    },
+  ),
+  IsDrawingPlanned: choice(
+    'All samples may be read as they lie.',
+    [when('$.drawing.status', 'planned', 'DrawInParallel')],
+    'Judge',
+  ),
+  DrawInParallel: joinItems('Joins the chosen samples. An item that is joined already is skipped.', {
+    plan: 'drawing',
+    resultPath: '$.drawn',
+    catch: [on('States.ALL', 'Report')],
+    next: 'SealCompactionOfDrawn',
+  }),
+  SealCompactionOfDrawn: task('seal-compaction', 'Proves that the shards hold the chosen samples.', {
+    parameters: { ...RUN, 'generation.$': '$.drawing.generation' },
+    resultPath: '$.drawn',
+    catch: endRun,
+    next: 'Judge',
+  }),
 
   Judge: task('judge', 'Decides from the records, the job and its checkpoints where training stands.', {
     resultPath: '$.judgement',

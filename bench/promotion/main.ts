@@ -27,6 +27,7 @@ import {
   turned,
   type Weights,
 } from './classifiers.ts';
+import { playDrops } from './drops.ts';
 
 const USAGE = `npm run bench:promotion -- [OPTIONS]
 
@@ -35,6 +36,7 @@ scores both on the same 200 to 20,000 samples, a third of them in groups, and co
 beside the rule "the number is higher". Then 50 equal candidates in a row on one frozen set. Last, what scoring 20,000
 samples of both models and testing them takes, beside the models' own work and the starts of processes.
 
+  --drops N      instead: trains on N drops in a row, on from the model before and from nothing on all (minutes)
   --pairs N      of each kind; default 1000
   --rows N       of 50 drops in a row; default 300
   --seed N       default 1
@@ -44,6 +46,7 @@ samples of both models and testing them takes, beside the models' own work and t
 
 const count = wholeNumber(1, 100_000);
 const schema = z.object({
+  drops: wholeNumber(2, 100).optional(),
   pairs: count.default(1000),
   rows: count.default(300),
   seed: count.default(1),
@@ -196,7 +199,13 @@ const TEN_MINUTES = 600_000;
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
-  const { pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
+  const { drops, pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
+  const write = (counts: object) =>
+    json === undefined ? undefined : writeFileSync(json, JSON.stringify({ seed, ...counts }, null, 2));
+  if (drops !== undefined) {
+    write({ drops, tasks: await playDrops(drops, seed) });
+    return 0;
+  }
   const tallies = countPairs(seed, pairs);
   const row = countRows(seed, rows);
   const milliseconds = millisecondsOf20000();
@@ -215,7 +224,6 @@ await runCommand(USAGE, async (args) => {
   console.log(
     `both models scored on them and tested: ${scored.toFixed(0)} ms, ${percent(scored, TEN_MINUTES)} of ten minutes, and two process starts of ${processStart.toFixed(0)} ms`,
   );
-  const counted = { seed, tallies, row, milliseconds, scored, processStart };
-  if (json !== undefined) writeFileSync(json, JSON.stringify(counted, null, 2));
+  write({ tallies, row, milliseconds, scored, processStart });
   return 0;
 });

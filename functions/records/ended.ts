@@ -6,7 +6,7 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { kindOf, type StoredKind, storedOrThrow } from '@tidewheel/kit/stored.ts';
 import { poolSchema, promiseSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import type { RunRecord, RunSpent } from './run-records.ts';
+import { type RunRecord, type RunSpent, readsSchema } from './run-records.ts';
 
 const attemptSchema = z.object({
   pool: poolSchema,
@@ -25,6 +25,7 @@ const endedSchema = z.object({
   failure: z.string().optional(),
   modelUri: z.string().optional(),
   generations: list(z.string()),
+  reads: readsSchema.optional(),
   metrics: z.record(z.string(), z.number().nullable()).readonly(),
   attempts: list(attemptSchema),
   interruptions: z.number().int(),

@@ -55,17 +55,23 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
 
 async function readShards(
   store: ObjectStore,
-  { pipeline }: Pick<RunRecord, 'pipeline'>,
+  { pipeline, reads }: Pick<RunRecord, 'pipeline' | 'reads'>,
   generations: readonly string[],
 ): Promise<GenerationShards[]> {
   const read = async (generation: string) => ({
     generation,
     ...(await readManifest(store, pipeline, generation)),
   });
-  const manifests = await Promise.all(generations.map(read));
+  const names = reads?.drawn === undefined ? generations : [...generations, reads.drawn];
+  const manifests = await Promise.all(names.map(read));
   checkOneKind(manifests, `s3://${store.bucket}/${pipeline}`);
   checkOneHeader(manifests, `s3://${store.bucket}/${pipeline}`);
-  return manifests.flatMap((manifest) => shardsOf(pipeline, manifest));
+  const isTraining = new Set(reads === undefined ? names : [...reads.whole, reads.drawn]);
+  return manifests.flatMap((manifest) =>
+    shardsOf(pipeline, manifest).filter(
+      ({ split = 'train' }) => split !== 'train' || isTraining.has(manifest.generation),
+    ),
+  );
 }
 
 type NamedManifest = z.output<typeof manifestShards> & { readonly generation: string };

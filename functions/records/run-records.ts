@@ -163,6 +163,17 @@ export const resultSchema = z.object({
     .describe('The last values of those that say most.'),
 });
 
+export const readsSchema = z
+  .object({
+    whole: list(z.string()).describe('Generations that it trains on as they are.'),
+    drawn: z.string().optional().describe('What it drew of all others; absent where it drew none.'),
+    replay: z.number().describe('The share of earlier samples, 0 to 1.'),
+    new: z.int(),
+    replayed: z.int(),
+    earlier: z.int(),
+  })
+  .describe('Which samples train, where dataset.read leaves some out; splits that measure are whole.');
+
 export const runRecordSchema = z.object({
   runId: z.string(),
   pipeline: z.string(),
@@ -211,6 +222,7 @@ export const runRecordSchema = z.object({
   generation: z.string().optional().describe('What it packed.'),
   rejected: rejectedSchema.optional(),
   generations: list(z.string()).optional().describe('What it trains on, oldest first.'),
+  reads: readsSchema.optional(),
   /** Of all its attempts. */
   source: z.string().optional().describe('SHA-256 of the packed source.'),
   git: gitIdentitySchema.optional().describe('The commit that its source was sent from.'),
@@ -255,6 +267,7 @@ export const listedRunSchema = runRecordSchema
   .omit({
     declaration: true,
     generations: true,
+    reads: true,
     rejected: true,
     notifiedSince: true,
     newestEventAt: true,

@@ -5,6 +5,10 @@ export const PIPELINES_PREFIX = 'pipelines/';
 
 const checkpoints = (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/checkpoints/`;
 
+/** What a run has drawn lies apart from the generations, so that it may expire. */
+const generationFolder = (pipeline: string, name: string): string =>
+  `${pipeline}/dataset/${isDrawn(name) ? 'drawn/' : ''}${name}/`;
+
 const runFiles = (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/files/`;
 
 export const bucketKeys = {
@@ -35,14 +39,17 @@ export const bucketKeys = {
   report: (pipeline: string, runId: string) => `${pipeline}/runs/${runId}/report.json`,
   /** All generations of the pipeline's dataset; one folder a generation, named as its run. */
   dataset: (pipeline: string) => `${pipeline}/dataset/`,
-  generation: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/`,
+  generation: generationFolder,
   /**
    * The shards themselves: nothing but shards lies here, so that it can be a training channel. A plan that was made in
    * the place of another has a revision, and a folder of its own below.
    */
   shards: (pipeline: string, generation: string, revision?: string) =>
-    `${pipeline}/dataset/${generation}/${shardsFolder(revision)}`,
-  manifest: (pipeline: string, generation: string) => `${pipeline}/dataset/${generation}/manifest.json`,
+    `${generationFolder(pipeline, generation)}${shardsFolder(revision)}`,
+  manifest: (pipeline: string, generation: string) =>
+    `${generationFolder(pipeline, generation)}manifest.json`,
+  /** Prefix of what the run has drawn of the dataset. */
+  drawn: (pipeline: string, runId: string) => `${pipeline}/dataset/drawn/${runId}-`,
   /** Which generations were last compared with a file of annotations. */
   comparedLabels: (pipeline: string) => `${pipeline}/dataset/compared-labels.json`,
   /** The dataset's versions, each written once and never changed. */
@@ -188,6 +195,10 @@ export function parseRunId(runId: string): RunIdParts | undefined {
 /** A compacted generation is named by the newest batch in it and by what it was made of. */
 export const compactedName = (pipeline: string, batch: number, digest: string): string =>
   `${runIdOf(pipeline, batch)}-c${digest.slice(0, 8)}`;
+
+/** What a run draws is named by the run and by the samples. */
+export const drawnName = (runId: string, digest: string): string => `${runId}-r${digest.slice(0, 8)}`;
+const isDrawn = (name: string): boolean => /-\d{6,}-r[0-9a-f]{8}$/.test(name);
 
 export interface GenerationName {
   readonly pipeline: string;

@@ -13,6 +13,7 @@ export {
   datasetSettings,
   type OnChange,
   type OnDelete,
+  replayOf,
 } from './schema/dataset.ts';
 export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
 export type { Promote, PromotionRule } from './schema/models.ts';

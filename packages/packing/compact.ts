@@ -12,7 +12,9 @@ export {
   compactionItemSchema,
   compactionWanted,
   mayCompact,
+  NOTHING_TO_COMPACT,
   planCompaction,
   readCompactionPlan,
 } from './compaction/plan-compaction.ts';
+export { planDrawing } from './compaction/plan-drawing.ts';
 export { type CompactionResult, sealCompaction } from './compaction/seal-compaction.ts';

@@ -11,6 +11,7 @@ import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { demoDeclaration } from '../../cli/demo/demo.ts';
+import type { RunRecord, TimelineEntry } from '../../functions/records/run-records.ts';
 import {
   finishedRun,
   PROJECT_FOLDER,
@@ -31,11 +32,15 @@ def samples(channel):
                 if member.name.endswith('.txt'):
                     yield member.name, shard.extractfile(member).read().decode().split()[0]
 `;
-/** The model is the classes that it has seen. */
+/** The model is the classes that it or the model before has seen. */
 const TRAIN = `
 import os, pathlib
 from reader import samples
-pathlib.Path(os.environ['SM_MODEL_DIR'], 'classes').write_text(' '.join({of for _, of in samples('TRAIN')}))
+before = pathlib.Path(os.environ.get('SM_CHANNEL_MODEL', ''), 'classes')
+known = before.read_text().split() if before.exists() else []
+seen = [of for _, of in samples('TRAIN')]
+print('trains on', len(seen), 'of', ' '.join(sorted(set(seen))), flush=True)
+pathlib.Path(os.environ['SM_MODEL_DIR'], 'classes').write_text(' '.join({*known, *seen}))
 `;
 const EVALUATE = `
 import os, pathlib, tidewheel
@@ -50,6 +55,11 @@ import time
 print('scoring', flush=True)
 time.sleep(0 if '-probe-' in os.environ['TIDEWHEEL_RUN_ID'] else 300)
 `;
+
+interface Answer {
+  readonly run: Pick<RunRecord, 'reads'>;
+  readonly timeline: readonly TimelineEntry[];
+}
 
 let test: TestRegion;
 let api: ApiClient;
@@ -82,7 +92,9 @@ async function declare(launcher: 'sagemaker' | 'ec2'): Promise<void> {
       framework: 'pytorch',
       frameworkVersion: '2.13',
       objective: { metric: 'accuracy', mode: 'max' },
+      startFrom: 'current',
     },
+    dataset: { read: { new: 'all', replay: '30 %' } },
     evaluation: { entryPoint: 'evaluate.py' },
     promote: { whenBetterBy: 0 },
     compute: { ...demo.compute, nodes: 1 },
@@ -127,6 +139,12 @@ it('both models are judged on old and new samples', async () => {
     byLabel: expect.arrayContaining([expect.objectContaining({ label: 'elk', candidate: 1, current: 0 })]),
   });
   expect(await inUse()).toMatchObject({ current: { runId: runId(2) }, former: { runId: runId(1) } });
+  const { run, timeline } = (await api.call('GET', `/runs/${runId(2)}`)).body as Answer;
+  const { reads } = run;
+  expect(reads).toMatchObject({ drawn: expect.stringMatching(/^pets-000002-r/), whole: [runId(2)] });
+  expect(timeline.map(({ text }) => text)).toContain(
+    `trains on ${reads?.new} samples that are new since pets-000001, and on ${reads?.replayed} (30 %) of ${reads?.earlier} earlier ones`,
+  );
   expect(await tidewheelIn(test, test.stateDirectory, ['model', 'show', runId(2)])).toMatch(
     /^scores +accuracy 1, .*\n +earlier +\d+ samples: 1, 0.*\n +new +\d+ samples: 1, \+1/m,
   );
@@ -139,6 +157,8 @@ it('a model is scored once on the same samples', async () => {
   expect(body).toMatchObject({ run: { evaluation: { set: expect.stringMatching(/^[0-9a-f]{64}$/) } } });
   expect(body).not.toHaveProperty('run.evaluation.current');
   expect(await judgement(3)).toMatchObject({ verdict: 'inconclusive', difference: { better: 0 } });
+  const { timeline } = body as Answer;
+  expect(timeline.map(({ text }) => text)).toContain('trains on all samples: none is new since pets-000002');
 }, 600_000);
 
 it.each([

@@ -19,6 +19,7 @@ export const expireRuns: FunctionDescription = {
       '*/runs/*/map/*',
       '*/runs/*/reads/*',
       '*/runs/*/files/*',
+      '*/dataset/drawn/*',
       '*/runs/*/checkpoints/*',
       '*/sources/*',
     ),

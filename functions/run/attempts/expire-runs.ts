@@ -120,16 +120,17 @@ async function isLeftToOther({ runs, clock }: ExpiryDeps, run: RunRecord): Promi
   );
 }
 
-/** Prefixes of the run's own work and of the compactions that are named after its batch. */
+/** Prefixes of the run's own work, of what it drew, and of the compactions that are named after its batch. */
 async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise<string[]> {
   const compactions: string[] = [];
-  const named = `${bucketKeys.runs(pipeline)}${runId}-c`;
+  const named = `${bucketKeys.runs(pipeline)}${runId}-`;
   for await (const page of listPages(store, named, { delimiter: '/' })) compactions.push(...page.prefixes);
   return [
     bucketKeys.plan(pipeline, runId),
     bucketKeys.map(pipeline, runId),
     bucketKeys.reads(pipeline, runId),
     bucketKeys.runFiles(pipeline, runId),
+    bucketKeys.drawn(pipeline, runId),
     ...compactions,
   ];
 }

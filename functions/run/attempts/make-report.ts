@@ -28,6 +28,7 @@ import {
   type ListedRun,
   listedOf,
   type RunRecord,
+  readsSchema,
   rejectedSchema,
   retrySchema,
   stopSchema,
@@ -136,6 +137,7 @@ export const reportSchema = z.object({
   /** Absent in reports of earlier releases, and where there is no object of that name. */
   modelEtag: z.string().optional().describe("S3's digest of the model when the run ended."),
   generations: list(z.string()),
+  reads: readsSchema.optional(),
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
   startedFrom: archiveSchema.optional().describe('The model that it began from.'),
@@ -216,6 +218,7 @@ export function makeReport(input: ReportInput): RunReport {
     modelUri: input.savedNothing === true ? undefined : last?.outcome?.modelUri,
     modelEtag: input.modelEtag,
     generations: run.generations ?? [],
+    reads: run.reads,
     source: run.source,
     startedFrom: run.startedFrom,
     git: run.git,

@@ -1,6 +1,7 @@
 /**
- * The SealCompaction state: seals the joined generation, and writes the result of a compaction to the run's timeline. Where it
- * failed, the run trains on the generations as they are, or is refused if one of them replaces samples. Safe to repeat.
+ * The states SealCompaction and SealCompactionOfDrawn: seal what was joined, and write the result to the timeline. Where
+ * a compaction failed, the run trains on the generations as they are, or is refused if one of them replaces samples. Safe
+ * to repeat.
  */
 
 import { parseJson } from '@tidewheel/kit/json.ts';
@@ -32,7 +33,7 @@ export async function announceCompaction(
 ): Promise<{ readonly status: string }> {
   const at = deps.clock.now().toISOString();
   await deps.timeline.add(runId, {
-    id: 'compacted',
+    id: result.status === 'drawn' ? 'drawn' : 'compacted',
     at,
     kind: TITLES[result.status],
     text: textOf(result),
@@ -43,6 +44,7 @@ export async function announceCompaction(
 const TITLES = {
   compacted: 'DatasetCompacted',
   superseded: 'DatasetNotCompacted',
+  drawn: 'SamplesDrawn',
   failed: 'DatasetNotCompacted',
 } as const;
 
@@ -54,7 +56,9 @@ function textOf(result: CompactionResult | CompactionFailure): string {
   const { generation, of, shards, samples } = result;
   if (result.status === 'superseded')
     return `${generation} was not needed: another compaction or a prune was first`;
-  return `${of.length} generation${of.length === 1 ? '' : 's'} joined into ${generation}: ${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  const drawn = `${samples} samples in ${shards} shard${shards === 1 ? '' : 's'}`;
+  if (result.status === 'drawn') return `${drawn}, for this run`;
+  return `${of.length} generation${of.length === 1 ? '' : 's'} joined into ${generation}: ${drawn}`;
 }
 
 /** Lambda's error is JSON with a message, which the Map may have cut off. Any other text is kept as it is. */

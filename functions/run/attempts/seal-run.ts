@@ -5,7 +5,7 @@ import { holdOf } from '@tidewheel/declaration/packing-settings.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { PackingIncompleteError } from '@tidewheel/kit/errors.ts';
-import { mayCompact } from '@tidewheel/packing/compact.ts';
+import { type CompactionInput, mayCompact } from '@tidewheel/packing/compact.ts';
 import type { QualityDeps } from '@tidewheel/packing/report.ts';
 import { type SealResult, ShardMissingError, sealDataset, spotCheck } from '@tidewheel/packing/seal.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
@@ -15,6 +15,7 @@ import { reportQuality } from './report-quality.ts';
 
 interface Packed extends Pick<Pipeline, 'packing' | 'dataset'> {
   readonly store: BlobStore;
+  readonly readers?: CompactionInput['readers'];
 }
 
 /** Runs a step with the run's packed data and the settings that are pinned on the run. */

@@ -116,6 +116,7 @@ const ofReport = (report: EndedReport) => ({
   failure: report.failure,
   modelUri: report.modelUri,
   generations: report.generations,
+  reads: report.reads,
   result: runResultOf(report),
 });
 

@@ -13,7 +13,7 @@ import { type KeptClose, keepClose, keptClose } from '../../records/record-copie
 import { closedRequest } from '../../records/requests.ts';
 import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
-import { startModelOf, startText } from '../models/start-model.ts';
+import { isDrawing, startModelOf, startText } from '../models/start-model.ts';
 import { type Allowed, onlyAllowed, readAllowedStored } from './allowed.ts';
 import { type ArchiveWork, ListedArchives } from './archives.ts';
 import { closeAgain } from './close-again.ts';
@@ -35,11 +35,13 @@ export type Settled =
   /** A person stops the run. */
   | { readonly kind: 'stopped' }
   /** The run has packed before and a person has it go on, or it is a probe, which packs nothing. */
-  | { readonly kind: 'packed' }
+  | { readonly kind: 'packed'; readonly draws: boolean }
   | {
       readonly kind: 'settled';
       /** Whether the run trains even if it brings no new data. */
       readonly trainAnyway: boolean;
+      /** Whether it trains on a part of its dataset. */
+      readonly draws: boolean;
     };
 
 interface Closing {
@@ -66,7 +68,7 @@ export async function settleRun(
   if (run === undefined) throw new RunNotFoundError(input.runId);
   // A run that packs goes on until its seal, so that each arrival is packed once.
   if (run.stop !== undefined && run.status !== 'packing') return { kind: 'stopped' };
-  if (packsNothing(run)) return { kind: 'packed' };
+  if (packsNothing(run)) return { kind: 'packed', draws: isDrawing(run, run.declaration) };
   if (run.closedAt !== undefined && run.declaration)
     return settled(run, run.declaration, await keptClose(deps.store, run));
 
@@ -216,7 +218,7 @@ function settled(
     run.trigger === 'api' ||
     (run.trigger === 'schedule' && declaration.trainWithoutNewData) ||
     close?.trainsCode === true;
-  return { kind: 'settled', trainAnyway };
+  return { kind: 'settled', trainAnyway, draws: isDrawing(run, declaration) };
 }
 
 async function declarationOf({ store, allowed }: SettleDeps, pipeline: string): Promise<Pipeline> {

@@ -1,7 +1,7 @@
 /** The model that a run begins from: pinned at the close of its batch, and looked at again before a host reads it. */
 
 import { parseRunId, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { type Pipeline, replayOf } from '@tidewheel/declaration/pipeline.ts';
 import { InvalidPipelineError, LaunchRefusedError, noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { type Archive, currentOf, type Model } from '../../records/models.ts';
@@ -77,10 +77,16 @@ function archiveOf(model: Archive | undefined): Archive | undefined {
   return { runId, uri, bytes, etag, digest };
 }
 
+/** Whether a run reads only a part of its dataset: it begins from a model, and is declared to read what is new. */
+export const isDrawing = (
+  { startedFrom }: Pick<RunRecord, 'startedFrom'>,
+  declaration: Pick<Pipeline, 'dataset'> | undefined,
+): boolean => startedFrom !== undefined && replayOf(declaration?.dataset) !== undefined;
+
 /** For the timeline. */
 export function startText(startFrom: string, archive: Archive | undefined): string {
   if (archive === undefined)
-    return `training.startFrom: ${startFrom} finds no model yet, so the run begins from nothing`;
+    return `training.startFrom: ${startFrom} finds no model yet, so the run begins from nothing, on all samples`;
   const { runId, uri, digest } = archive;
   const of = runId === undefined ? uri : `the model of ${runId}`;
   return `begins from ${of}${digest === undefined ? '' : ` (SHA-256 ${digest})`}`;

@@ -2,6 +2,25 @@
 
 import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
+import { percentSchema, shareOf } from './packing-parts.ts';
+
+const READ = 'write all, new, or { new: all, replay: 20 % }';
+const readSchema = z
+  .union(
+    [
+      z.enum(['all', 'new']),
+      z.strictObject({
+        new: z.literal('all').describe('Every sample that the model has not seen.'),
+        replay: percentSchema.describe('A share of the samples that it has seen, drawn for each run.'),
+      }),
+    ],
+    READ,
+  )
+  .optional()
+  .describe(
+    'new: a run that begins from a model trains on what was packed since the run of that model. With replay: and on a share of the earlier samples.',
+  )
+  .meta({ default: 'all' });
 
 export const datasetSchema = z
   .strictObject({
@@ -31,6 +50,7 @@ export const datasetSchema = z
       .describe(
         'retract: a sample leaves the next version when one of its objects is deleted from incoming/, and what is left of it is packed as if it had just arrived. keep: it stays.',
       ),
+    read: readSchema,
     keep: z
       .literal('versions')
       .optional()
@@ -54,9 +74,15 @@ const DEFAULTS = datasetSchema.parse({});
 /** The settings of a declaration; the defaults where it has none. */
 export const datasetSettings = (dataset: DatasetSettings | undefined): DatasetSettings => dataset ?? DEFAULTS;
 
+/** @returns the share of earlier samples that a run draws; undefined where it trains on all of them */
+export function replayOf({ read = 'all' }: Pick<DatasetSettings, 'read'> = {}): number | undefined {
+  if (read === 'all') return undefined;
+  return read === 'new' ? 0 : shareOf(read.replay);
+}
+
 interface Declared {
   readonly packing?: { readonly whenDone?: unknown } | undefined;
-  readonly dataset?: { readonly onDelete?: unknown } | undefined;
+  readonly dataset?: { readonly onDelete?: unknown; readonly read?: unknown } | undefined;
 }
 
 /** Reads what other rules have refused too, so a field may be of any type. */

@@ -1,8 +1,10 @@
 /** Which model a run begins from, and which of its models becomes the one in use. */
+import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
 import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { MODEL_CHANNEL } from '../script/placeholders.ts';
+import { isUnpacked } from './shard-formats.ts';
 import { channelsNamed, type NamingChannels } from './splits.ts';
 
 export const startFromSchema = z
@@ -66,6 +68,9 @@ interface Declared {
         readonly objective?: unknown;
       })
     | undefined;
+  readonly name?: unknown;
+  readonly packing?: { readonly format?: unknown } | undefined;
+  readonly dataset?: { readonly read?: unknown } | undefined;
   readonly promote?: unknown;
   readonly compute?: { readonly regions?: unknown } | undefined;
 }
@@ -80,6 +85,7 @@ export const modelProblems = (declared: Declared): readonly ModelProblem[] => [
   ...promoteProblems(declared),
   ...channelProblems(declared),
   ...startProblems(declared),
+  ...readProblems(declared),
 ];
 
 const problemIf = (isWrong: boolean, path: string[], message: string): readonly ModelProblem[] =>
@@ -135,6 +141,33 @@ function startProblems({ training, promote, compute }: Declared): readonly Model
       compute?.regions !== undefined,
       ['compute', 'regions'],
       'leave models in the region of the data bucket: leave it out, or training.startFrom',
+    ),
+  ];
+}
+
+/** What is new follows from the run of the model that the run begins from. */
+function readProblems({ name, dataset, packing, training = {} }: Declared): readonly ModelProblem[] {
+  const { read = 'all' } = dataset ?? {};
+  const { startFrom = 'none' } = training;
+  if (read === 'all' || typeof startFrom !== 'string') return [];
+  const run = parseRunId(startFrom);
+  const isOther = startFrom.startsWith('s3://') || (run !== undefined && run.pipeline !== name);
+  const path = ['dataset', 'read'];
+  return [
+    ...problemIf(
+      startFrom === 'none',
+      path,
+      'is for runs that begin from a model, and reads what its run has not: declare training.startFrom: current or last, or write all',
+    ),
+    ...problemIf(
+      isOther,
+      path,
+      `knows what a model has seen of this pipeline's runs alone, and training.startFrom is ${startFrom}: name a run of this pipeline, or write all`,
+    ),
+    ...problemIf(
+      isUnpacked(packing),
+      path,
+      'chooses samples in shards, and with packing: none there are none: declare a format, or write all',
     ),
   ];
 }

@@ -131,3 +131,29 @@ describe('promote', () => {
     ]);
   });
 });
+
+describe('dataset.read', () => {
+  const reads = (read: string, startFrom = 'last', more = ''): readonly string[] =>
+    problemsOf(`startFrom: ${startFrom}`, `dataset: { read: ${read} }\n${more}`);
+
+  it.each(['all', 'new', '{ new: all, replay: 20 % }'])('takes %s', (read) => {
+    expect(reads(read)).toEqual([]);
+    expect(reads(read, 'digits-000007')).toEqual([]);
+  });
+
+  it.each([
+    ['old', 'last', 'write all, new, or { new: all, replay: 20 % }'],
+    ['{ replay: 20 % }', 'last', 'write all, new, or'],
+    ['{ new: all, replay: 0.2 }', 'last', 'or { new: all, replay: 20 % }'],
+    ['new', 'none', 'declare training.startFrom: current or last, or write all'],
+    ['new', 'letters-000007', 'name a run of this pipeline, or write all'],
+    ['new', 's3://bucket/a/model.tar.gz', 'name a run of this pipeline, or write all'],
+  ])('refuses %s from %s', (read, startFrom, message) => {
+    expect(reads(read, startFrom).join('\n')).toContain(message);
+  });
+
+  it('chooses in shards', () => {
+    expect(reads('new', 'last', 'packing: none').join()).toContain('declare a format, or write all');
+    expect(reads('all', 'last', 'packing: none')).toEqual([]);
+  });
+});

@@ -121,7 +121,8 @@ export async function withoutReplaced(
   return chosen(store, { inputs: choice.inputs, leftOut }, { packing, countRules });
 }
 
-async function chosen(
+/** Assigns what is left of the inputs to new shards. */
+export async function chosen(
   store: BlobStore,
   { inputs, leftOut }: Required<Pick<CompactionChoice, 'inputs' | 'leftOut'>>,
   rules: { readonly packing: PackingSettings; readonly countRules: ShardCountRules },

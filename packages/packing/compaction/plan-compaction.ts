@@ -3,7 +3,7 @@
  */
 
 import { hash } from 'node:crypto';
-import { bucketKeys, compactedName } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, compactedName, drawnName } from '@tidewheel/contract/bucket-keys.ts';
 import {
   datasetSettings,
   type OnChange,
@@ -22,7 +22,7 @@ import {
   plannedSplitSchema,
   readDocument,
 } from '../documents/documents.ts';
-import type { Manifest } from '../documents/manifest.ts';
+import { type DrawnSamples, drawnSchema, type Manifest } from '../documents/manifest.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
 import { memberLines } from '../documents/sealed-lines.ts';
@@ -31,7 +31,7 @@ import { batchOf, blobVersions, type DatasetVersion, newestVersion } from '../do
 import { type CopyChanges, NO_CHANGES } from './balance-again.ts';
 import { type CompactionChoice, chooseInputs, fewestToJoin } from './choose-generations.ts';
 import { chooseReplacing, withoutReplaced } from './choose-replacing.ts';
-import { LEFT_OUT, type LeftOutSamples } from './superseded-samples.ts';
+import { AllBut, LEFT_OUT, type LeftOutSamples } from './superseded-samples.ts';
 
 const compactionPlanSchema = z.object({
   version: z.literal(DOCUMENT_VERSION),
@@ -45,12 +45,15 @@ const compactionPlanSchema = z.object({
       base: z.number().int(),
       /** Numbers of samples that are not joined, and why. */
       leftOut: z.array(z.tuple([z.number().int(), z.enum(LEFT_OUT)])).optional(),
+      /** Numbers of the only samples that are joined. */
+      kept: z.array(z.int()).optional(),
       /** Numbers of samples, and how many more copies each gets. */
       added: z.array(z.tuple([z.number().int(), z.number().int()])).optional(),
       /** Copies that are not joined: index of the shard, and the numbers of sample and copy. */
       dropped: z.array(z.tuple([z.number().int(), z.number().int(), z.number().int()])).optional(),
     }),
   ),
+  drawn: drawnSchema.optional(),
   /** Above the numbers of all samples. */
   numbers: z.number().int(),
   /** The number of retractions that its samples follow. */
@@ -97,7 +100,7 @@ export interface CompactionPlanned {
   readonly itemsKey: string;
 }
 
-const NOTHING_TO_COMPACT: CompactionPlanned = {
+export const NOTHING_TO_COMPACT: CompactionPlanned = {
   status: 'nothingToCompact',
   generation: '',
   items: 0,
@@ -132,8 +135,11 @@ export async function planCompaction(store: BlobStore, input: CompactionInput): 
   }
   const chosen = await chooseCompaction(store, { ...input, retracted: undefined });
   if (chosen === undefined) return NOTHING_TO_COMPACT;
-  const plan = planOf(input, chosen);
-  const keys = packingKeys(pipeline, plan.generation);
+  return commitCompaction(store, compactionPlan(input, chosen));
+}
+
+export async function commitCompaction(store: BlobStore, plan: CompactionPlan): Promise<CompactionPlanned> {
+  const keys = packingKeys(plan.pipeline, plan.generation);
   await store.put(keys.planCommit, Buffer.from(JSON.stringify(plan)), {
     only: 'absent',
     contentType: 'application/json',
@@ -205,20 +211,29 @@ async function withoutShards(
 /** Above the numbers of the generation's samples, because each sample has an object. */
 const numbersOf = ({ arrivals, compacted }: Manifest): number => compacted?.numbers ?? arrivals.objects;
 
-function planOf(
-  { pipeline, packing }: CompactionInput,
+/** What a run draws: of each input the numbers of the samples. */
+interface Drawing {
+  readonly drawn: DrawnSamples;
+  readonly kept: readonly ReadonlySet<number>[];
+}
+
+export function compactionPlan(
+  { pipeline, packing }: Pick<CompactionInput, 'pipeline' | 'packing'>,
   { inputs, assigned, leftOut, leavesCopies, balanced, retractions = 0 }: CompactionChoice,
+  drawing?: Drawing,
 ): CompactionPlan {
   let numbers = 0;
   const of = inputs.map((manifest, index) => {
     const base = numbers;
     numbers += numbersOf(manifest);
-    const some = [...(leftOut?.[index] ?? [])];
+    const some = [...(leftOut?.[index]?.entries() ?? [])];
+    const kept = drawing?.kept[index];
     const { added, dropped } = balanced?.changes[index] ?? NO_CHANGES;
     return {
       generation: manifest.generation,
       base,
       ...(some.length > 0 && { leftOut: some }),
+      ...(kept && { kept: [...kept] }),
       ...(added.size > 0 && { added: [...added] }),
       ...(dropped.length > 0 && { dropped: dropped.map((copy): [number, number, number] => [...copy]) }),
     };
@@ -233,9 +248,10 @@ function planOf(
   return {
     version: DOCUMENT_VERSION,
     pipeline,
-    generation: compactedName(pipeline, newest, digest),
+    generation: drawing ? drawnName(drawing.drawn.run, digest) : compactedName(pipeline, newest, digest),
     digest,
     of,
+    ...(drawing && { drawn: { ...drawing.drawn } }),
     numbers,
     ...(retractions > 0 && { retractions }),
     shards,
@@ -278,8 +294,10 @@ export const isJoined = (
 ): boolean => !leftOut.has(sample) && !(leavesCopies === true && repeat !== undefined);
 
 /** The samples of an input that are not joined. */
-export const leftOutOf = ({ of }: CompactionPlan, input: number): LeftOutSamples =>
-  new Map(of[input]?.leftOut ?? []);
+export function leftOutOf({ of }: CompactionPlan, input: number): LeftOutSamples {
+  const { leftOut = [], kept } = of[input] ?? {};
+  return kept === undefined ? new Map(leftOut) : new AllBut(new Set(kept));
+}
 
 /** What becomes of the copies of an input. */
 export const copyChangesOf = ({ of }: CompactionPlan, input: number): CopyChanges => ({

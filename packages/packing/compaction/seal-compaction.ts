@@ -29,8 +29,11 @@ export interface SealCompactionInput {
 }
 
 export interface CompactionResult {
-  /** `superseded`: another compaction was faster, or an input was pruned. The dataset does not hold this generation. */
-  readonly status: 'compacted' | 'superseded';
+  /**
+   * `superseded`: another compaction was faster, or an input was pruned. The dataset does not hold this generation.
+   * `drawn`: one run reads it.
+   */
+  readonly status: 'compacted' | 'superseded' | 'drawn';
   readonly generation: string;
   readonly of: readonly string[];
   readonly shards: number;
@@ -46,10 +49,18 @@ export async function sealCompaction(
   const sealed = await readSealedManifest(store, pipeline, generation);
   const manifest = sealed ?? (await seal(store, input));
   const of = manifest.compacted?.of ?? [];
-  const isReplaced = await replaceInputs(store, manifest, of);
+  const status = await joinDataset(store, manifest, of);
   const { samples, bytes } = manifest;
-  const status = isReplaced ? 'compacted' : 'superseded';
   return { status, generation, of, shards: manifest.shards.length, samples, bytes };
+}
+
+async function joinDataset(
+  store: BlobStore,
+  manifest: Manifest,
+  of: readonly string[],
+): Promise<CompactionResult['status']> {
+  if (manifest.drawn !== undefined) return 'drawn';
+  return (await replaceInputs(store, manifest, of)) ? 'compacted' : 'superseded';
 }
 
 /** Replaces the inputs with one conditional write. Does nothing if an input is no longer in the dataset. */
@@ -99,6 +110,7 @@ async function seal(
     format: packing.format,
     schema: first.schema,
     compacted: compactedOf(plan, manifests),
+    ...(plan.drawn && { drawn: plan.drawn }),
     ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
     plan: plan.digest,
@@ -202,6 +214,7 @@ async function sealArrivals(
       if (one !== undefined && old !== undefined) one.shardOf.set(shardNumberOf(old.name), shard);
     }
   const writer = new ArrivalsWriter(store, keys);
+  if (plan.drawn !== undefined) return writer.finish(0);
   const newest = newestAnnotated(manifests)?.annotations?.version;
   const byAge = all.toSorted((a, b) => batchOf(a.manifest.generation) - batchOf(b.manifest.generation));
   return writer.finish(

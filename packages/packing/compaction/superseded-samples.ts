@@ -24,7 +24,29 @@ export interface LeftOutArrival {
 }
 
 /** Of one generation, by the number of the sample. */
-export type LeftOutSamples = ReadonlyMap<number, LeftOut>;
+export type LeftOutSamples = Pick<ReadonlyMap<number, LeftOut>, 'get' | 'has' | 'size' | 'entries'>;
+
+/** Leaves out every sample but these, without a reason of its own. */
+export class AllBut implements LeftOutSamples {
+  readonly size = Number.POSITIVE_INFINITY;
+  readonly #kept: ReadonlySet<number>;
+
+  constructor(kept: ReadonlySet<number>) {
+    this.#kept = kept;
+  }
+
+  get(): undefined {
+    return undefined;
+  }
+
+  has(sample: number): boolean {
+    return !this.#kept.has(sample);
+  }
+
+  entries(): MapIterator<[number, LeftOut]> {
+    return new Map<number, LeftOut>().entries();
+  }
+}
 
 interface Sample {
   readonly number: number;

@@ -68,6 +68,18 @@ const compactedSchema = z.object({
   listings: z.array(z.string()).optional(),
 });
 
+/** Shards that one run alone reads: what a model has not seen, and a share of what it has. */
+export const drawnSchema = z.object({
+  run: z.string(),
+  /** The share of earlier samples, 0 to 1. */
+  replay: z.number(),
+  /** Samples that train, those of whole generations too. */
+  new: z.int(),
+  replayed: z.int(),
+  earlier: z.int(),
+});
+export type DrawnSamples = Readonly<z.infer<typeof drawnSchema>>;
+
 /** What the members say about themselves, summed up; copies are not counted. */
 const contentSchema = z.object({
   /** Prepared images. Mean and standard deviation of red, green and blue over all pixels, from 0 to 1. */
@@ -109,6 +121,8 @@ export const manifestSchema = z.object({
   dots: dotsSchema.optional(),
   schema: dataSchema,
   compacted: compactedSchema.optional(),
+  /** It is no part of the dataset, and has no arrivals. */
+  drawn: drawnSchema.optional(),
   /** Each shard is a gzip file; offsets of members are those of the plain bytes. */
   compression: z.literal('gzip').optional(),
   seed: z.number().int(),

@@ -21,6 +21,10 @@ import type { SplitLists } from './split-lists.ts';
 const HASHED_DIGITS = 12;
 const HASHES = 16 ** HASHED_DIGITS;
 
+/** From 0 to below 1, by a hash. */
+export const hashPlace = (text: string): number =>
+  Number.parseInt(hash('sha256', text).slice(0, HASHED_DIGITS), 16) / HASHES;
+
 /**
  * The split of each key under incoming/. Composed and decomposed forms of a letter count as one, because a person who
  * reads the key sees one group.
@@ -59,8 +63,7 @@ export class SplitRule {
         ? stem
         : boundedSearch('packing.split.groupPattern', this.#pattern, stem)?.[1];
     if (group === undefined || group === '') return undefined;
-    const place =
-      Number.parseInt(hash('sha256', group.normalize('NFC')).slice(0, HASHED_DIGITS), 16) / HASHES;
+    const place = hashPlace(group.normalize('NFC'));
     return (this.#parts.find(([end]) => place < end) ?? this.#parts.at(-1))?.[1];
   }
 }

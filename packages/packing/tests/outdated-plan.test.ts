@@ -76,7 +76,7 @@ function packByMachine(
   let calls = 0;
   return executeStates({
     startAt: 'PlanShards',
-    input: { runId: RUN, pipeline: PIPELINE, settle: { trainAnyway: false } },
+    input: { runId: RUN, pipeline: PIPELINE, settle: { trainAnyway: false, draws: false } },
     states: { Judge: stateOf('RunFinished'), Report: stateOf('RunFailed') },
     call: async (name, event) => {
       calls += 1;

@@ -3,7 +3,13 @@
  * tried on the role that the template gives it.
  */
 
-import { AGENT_FILE, bucketKeys, compactedName, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import {
+  AGENT_FILE,
+  bucketKeys,
+  compactedName,
+  drawnName,
+  SOURCE_FILE,
+} from '@tidewheel/contract/bucket-keys.ts';
 import { archiveNoteKeys, bundleKeys } from '@tidewheel/packing/bundles.ts';
 import { PIPELINE_TAG } from '../../../functions/launch/pipeline-role.ts';
 import { ACCOUNT } from '../intrinsics.ts';
@@ -152,6 +158,7 @@ const generation = bucketKeys.generation('digits', RUN);
 const plan = bucketKeys.plan('digits', RUN);
 /** Small generations joined: the plan and the shards lie under the name of the joined generation. */
 const JOINED = compactedName('digits', 1, '0123456789abcdef');
+const DRAWN = drawnName(RUN, 'abcdef01');
 const joinedPlan = bucketKeys.plan('digits', JOINED);
 export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   'on-arrival': [
@@ -199,9 +206,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   ],
   'plan-compaction': [
     log('plan-compaction'),
-    ...items('Get'),
+    ...items('Get', 'Put', 'Update'),
     ...versions,
     read(bucketKeys.manifest('digits', RUN)),
+    read(`${generation}members/shard-000000-abc.jsonl.gz`),
+    write(`${bucketKeys.reads('digits', RUN)}00000001.json`),
     ...['plan.json', 'items.json'].map((name) => write(joinedPlan + name)),
     learnsOfAbsence,
   ],
@@ -232,7 +241,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...['PutObject', 'AbortMultipartUpload', 'GetObject'].map((name) =>
       object(`s3:${name}`, `${bucketKeys.shards('digits', JOINED)}shard-000000.tar`),
     ),
-    write(`${bucketKeys.generation('digits', JOINED)}members/shard-000000-abc.jsonl.gz`),
+    ...[JOINED, DRAWN].map((name) =>
+      write(`${bucketKeys.generation('digits', name)}members/shard-000000-abc.jsonl.gz`),
+    ),
     learnsOfAbsence,
   ],
   'delete-packed': [
@@ -251,7 +262,10 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...items('Update'),
     index('open'),
     look,
-    list(`${bucketKeys.runs('digits')}${RUN}-c`),
+    list(`${bucketKeys.runs('digits')}${RUN}-`),
+    ...['manifest.json', 'shards/shard-000000.tar'].map((name) =>
+      object('s3:DeleteObject', `${bucketKeys.generation('digits', DRAWN)}${name}`),
+    ),
     ...['plan/a', 'map/b', 'reads/c', 'checkpoints/d', 'files/training/e'].map((name) =>
       object('s3:DeleteObject', `${bucketKeys.run('digits', RUN)}${name}`),
     ),
@@ -286,7 +300,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(`${generation}members/shard-000000-abc.jsonl.gz`),
     read(`${bucketKeys.shards('digits', JOINED)}shard-000000.tar`),
     write(`${bucketKeys.generation('digits', JOINED)}arrivals/part-000000.jsonl.gz`),
-    write(bucketKeys.manifest('digits', JOINED)),
+    ...[JOINED, DRAWN].map((name) => write(bucketKeys.manifest('digits', name))),
     ...versions,
     write(bucketKeys.datasetVersion('digits', 1)),
     learnsOfAbsence,

@@ -96,7 +96,7 @@ describe('a probe', () => {
 
   it('packs nothing', async () => {
     await start({ number: 1, steps, change });
-    expect(await settleRun(at, { runId: PROBE })).toEqual({ kind: 'packed' });
+    expect(await settleRun(at, { runId: PROBE })).toEqual({ kind: 'packed', draws: false });
   });
 
   it('ends without a notice to anyone', async () => {

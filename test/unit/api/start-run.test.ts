@@ -37,7 +37,7 @@ const problemsOf = ({ body }: { readonly body: unknown }) =>
   (body as { problems: { path: string; message: string }[] }).problems;
 async function settle(runId = FIRST) {
   at.clock.advance(1_000);
-  expect(await settleRun(at, { runId })).toEqual({ kind: 'settled', trainAnyway: true });
+  expect(await settleRun(at, { runId })).toEqual({ kind: 'settled', trainAnyway: true, draws: false });
   await at.runs.update(runId, { status: 'succeeded', updatedAt: at.clock.now().toISOString() });
 }
 

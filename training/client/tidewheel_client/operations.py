@@ -768,7 +768,13 @@ class DeclarationDataset(TypedDict, total=False):
     pin: str
     onChange: Literal["replace", "keep"]
     onDelete: Literal["keep", "retract"]
+    read: Literal["all", "new"] | DeclarationDatasetRead1
     keep: Literal["versions"]
+
+
+class DeclarationDatasetRead1(TypedDict):
+    new: Literal["all"]
+    replay: str
 
 
 class _DeclarationTraining(TypedDict):
@@ -1514,6 +1520,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     retry: GetRunAnswerReportRetry
     modelUri: str
     modelEtag: str
+    reads: GetRunAnswerReportReads
     source: str
     startedFrom: GetRunAnswerReportStartedFrom
     git: GetRunAnswerReportGit
@@ -1535,6 +1542,18 @@ class GetRunAnswerReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _GetRunAnswerReportReads(TypedDict):
+    whole: list[str]
+    replay: float
+    new: int
+    replayed: int
+    earlier: int
+
+
+class GetRunAnswerReportReads(_GetRunAnswerReportReads, total=False):
+    drawn: str
 
 
 class _GetRunAnswerReportStartedFrom(TypedDict):
@@ -2220,6 +2239,7 @@ class Report(_Report, total=False):
     retry: ReportRetry
     modelUri: str
     modelEtag: str
+    reads: ReportReads
     source: str
     startedFrom: ReportStartedFrom
     git: ReportGit
@@ -2242,6 +2262,18 @@ class ReportRetry(TypedDict):
     at: str
     requestedBy: str
     attempts: int
+
+
+class _ReportReads(TypedDict):
+    whole: list[str]
+    replay: float
+    new: int
+    replayed: int
+    earlier: int
+
+
+class ReportReads(_ReportReads, total=False):
+    drawn: str
 
 
 class _ReportStartedFrom(TypedDict):
@@ -2580,6 +2612,7 @@ class Run(_Run, total=False):
     generation: str
     rejected: RunRejected
     generations: list[str]
+    reads: RunReads
     source: str
     git: RunGit
     failure: str
@@ -2706,6 +2739,18 @@ class RunRejected(TypedDict):
 class RunRejectedExamplesItem(TypedDict):
     key: str
     reason: str
+
+
+class _RunReads(TypedDict):
+    whole: list[str]
+    replay: float
+    new: int
+    replayed: int
+    earlier: int
+
+
+class RunReads(_RunReads, total=False):
+    drawn: str
 
 
 class _RunGit(TypedDict):
@@ -2930,7 +2975,13 @@ class _RunDeclarationDataset(TypedDict):
 
 class RunDeclarationDataset(_RunDeclarationDataset, total=False):
     pin: str
+    read: Literal["all", "new"] | RunDeclarationDatasetRead1
     keep: Literal["versions"]
+
+
+class RunDeclarationDatasetRead1(TypedDict):
+    new: Literal["all"]
+    replay: str
 
 
 class _RunDeclarationTraining(TypedDict):

@@ -21,6 +21,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from common.first_model import read_first_model
 from common.gradients import compress_gradients
 from common.precision import Precision
 from common.preparation import Preparation
@@ -153,9 +154,11 @@ class ImageTask:
         samples = read_index(Path(os.environ["SM_CHANNEL_TRAIN"]))
         self._share = share = share_of(world, config.batch_size)
         # Hosts may hold different shards, so the classes are those of all hosts.
-        self.labels = sorted(
-            {label for seen in world.all_gather({s.label for s in samples}) for label in seen}
-        )
+        seen = {label for some in world.all_gather({s.label for s in samples}) for label in some}
+        self.first = read_first_model(config.init, world)
+        known = self.first.described["labels"] if self.first else []
+        self.labels = [*known, *sorted(seen.difference(known))]
+        self._known = len(known)
         self._held_out = [s for s in samples if is_held_out(s.key, config.holdout_percent)]
         training = [s for s in samples if not is_held_out(s.key, config.holdout_percent)]
         per_epoch = world.all_reduce_min(steps_per_epoch(len(training), share))
@@ -187,6 +190,8 @@ class ImageTask:
     def _build(self, make_model: MakeModel) -> None:
         config, device = self.config, self.world.device
         self.network = make_model(self._reader.shape, len(self.labels)).to(device)
+        if self.first is not None:
+            self.first.load_into(self.network, self._known)
         example = torch.zeros(2, *self._reader.shape, device=device)
         self.precision = Precision.choose(config.precision, self.network, example, self._share.own)
         replicas = DistributedDataParallel(

@@ -12,6 +12,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
 
 import tidewheel
+from common.first_model import FirstModel
 from common.settings import TrainingSettings
 from common.torch_state import restore_random_state
 from common.training_state import Checkpoints, Facts, WholeState
@@ -28,6 +29,8 @@ class Task(Protocol[Batch]):
     """Whether a rank holds only its part of the state."""
     data: str
     """A fingerprint of the data and its order: a step number is valid only for the same data."""
+    first: FirstModel | None
+    """What it began from."""
 
     def batches(self, step: int) -> Iterator[Batch]:
         """This rank's part of every batch from `step` on."""
@@ -75,7 +78,10 @@ class TrainingLoop:
         world, total = self.world, self.task.total_steps
         restored = self._checkpoints.restore(self.task)
         if restored is None:
-            world.print0("starting at step 0")
+            first = self.task.first
+            if first is not None and first.weights is None:
+                raise ValueError("the checkpoint of a training that began from a model is gone")
+            world.print0("starting at step 0" + (", from a model" if first else ""))
             return
         step = self.step = self._saved_step = restored.facts.step
         self.metrics = restored.facts.metrics
@@ -140,6 +146,8 @@ class TrainingLoop:
         if not self._has_folder or self.step == self._saved_step:
             return
         self._saved_step = self.step
+        if self.task.first is not None and self.world.is_rank0:
+            self.task.first.keep()
         total, data = self.task.total_steps, self.task.data
         self._checkpoints.save(self.task, Facts(self.step, total, data, self.metrics))
 

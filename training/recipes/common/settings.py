@@ -99,6 +99,9 @@ class LearningSettings(Settings):
 class TrainingSettings(LearningSettings):
     """Settings of every training with torchrun's ranks."""
 
+    init: str = ""
+    """Folder of a model of this recipe to begin from, such as ${channel:model}; its optimizer and
+    rate begin afresh."""
     devices: int = limited(0, 0, 1024)
     """Ranks on this host without torchrun (strategy `single`); 0 means one per GPU, or one."""
     gradient_precision: str = one_of("float32", "bfloat16", "float16")

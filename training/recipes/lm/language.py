@@ -20,11 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from common.first_model import read_first_model
 from common.schedule import count_parameters
 from common.world import Share, World, is_sharded_by_host, share_of
 from config import Config
 from learner import Learner
-from text import Tokenizer, learn_tokens, read_sequences, shard_files
+from text import Merge, Tokenizer, learn_tokens, read_sequences, shard_files
 
 _SAMPLE_TOKENS = 60
 
@@ -38,7 +39,7 @@ class LanguageTask:
     def __init__(self, config: Config, world: World) -> None:
         self.config, self.world = config, world
         self._read_text()
-        self.learner = Learner(config, world.device, self._tokenizer.size)
+        self.learner = Learner(config, world.device, self._tokenizer.size, self.first)
         self.is_sharded = config.sharding == "full"
         count = len(micro_batches(self._share.own, config.micro_batch))
         world.print0(
@@ -50,9 +51,10 @@ class LanguageTask:
         config, world = self.config, self.world
         self._share = share_of(world, config.batch_size)
         shards = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
-        # Hosts may hold different text, so all ranks use the tokens of rank 0.
-        merges = learn_tokens(shards, config.vocabulary).merges if world.is_rank0 else None
-        self._tokenizer = Tokenizer(world.broadcast(merges))
+        self.first = read_first_model(config.init, world)
+        self._tokenizer = Tokenizer(
+            self.first.described["merges"] if self.first else self._learn(shards)
+        )
         text = read_sequences(shards, self._tokenizer, config.context, config.holdout_percent)
         per_epoch = world.all_reduce_min(len(text.training) // self._share.batch_size)
         if per_epoch == 0 or len(text.held_out) == 0:
@@ -69,6 +71,13 @@ class LanguageTask:
             f"{len(text.tokens)} tokens of {self._tokenizer.size} kinds, {len(text.training)} "
             f"sequences to train on, {per_epoch} steps an epoch, {world.size} ranks"
         )
+
+    def _learn(self, shards: list[Path]) -> list[Merge]:
+        """Hosts may hold different text, so all ranks use the tokens of rank 0."""
+        world = self.world
+        merges = learn_tokens(shards, self.config.vocabulary).merges if world.is_rank0 else None
+        learnt: list[Merge] = world.broadcast(merges)
+        return learnt
 
     def batches(self, step: int) -> Iterator[Numbers]:
         return self._order.from_step(step, self.total_steps)

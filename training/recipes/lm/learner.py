@@ -18,6 +18,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
+from common.first_model import FirstModel
 from common.gradients import WIDTHS, compress_gradients
 from common.precision import Precision
 from common.schedule import rate_at, settle_buckets
@@ -106,7 +107,13 @@ Rows = tuple[torch.Tensor, torch.Tensor]
 
 
 class Learner:
-    def __init__(self, config: Config, device: torch.device, vocabulary: int) -> None:
+    def __init__(
+        self,
+        config: Config,
+        device: torch.device,
+        vocabulary: int,
+        first: FirstModel | None = None,
+    ) -> None:
         self.config, self.device = config, device
         if device.type == "cuda":
             # Of the attention kernels only the others have a deterministic backward pass.
@@ -114,6 +121,8 @@ class Learner:
             torch.backends.cuda.enable_cudnn_sdp(False)
         self.vocabulary = vocabulary
         self.network = self.make_network()
+        if first is not None:
+            first.load_into(self.network)
         is_sharded = config.sharding == "full"
         example = torch.zeros(1, config.context, dtype=torch.long, device=device)
         self.precision = Precision.choose(

@@ -68,7 +68,7 @@ const functions: Readonly<Record<string, (event: Data) => Promise<unknown>>> = {
 const run = (broken: string[] = []): Promise<Executed> =>
   executeStates({
     startAt: 'PlanCompaction',
-    input: { runId: RUN, pipeline: PIPELINE },
+    input: { runId: RUN, pipeline: PIPELINE, settle: { draws: false } },
     call: (name, event) =>
       broken.includes(name)
         ? Promise.reject(new Error(`${name} is broken`))
@@ -110,11 +110,16 @@ it.each([['PlanCompaction'], ['CompactShards'], ['SealCompaction']])(
 
 it.each([
   [true, 'PlanCompaction'],
-  [false, 'Judge'],
+  [false, 'IsDrawingWanted'],
 ])('plans a compaction where the seal says so: %s', async (mayCompact, next) => {
   const { visited } = await executeStates({
     startAt: 'IsSealed',
-    input: { runId: RUN, pipeline: PIPELINE, seal: { status: 'sealed', mayCompact } },
+    input: {
+      runId: RUN,
+      pipeline: PIPELINE,
+      settle: { draws: false },
+      seal: { status: 'sealed', mayCompact },
+    },
     call: (name, event) => functions[name]?.(event) ?? Promise.reject(new Error(name)),
     readItems: (key) => JSON.parse(store.body(key).toString()) as unknown[],
   });

@@ -1,4 +1,4 @@
-import { bucketKeys, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, drawnName, SOURCE_FILE } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
 import { executionName } from '../../../../functions/records/batches.ts';
 import type { RunRecord, RunStatus } from '../../../../functions/records/run-records.ts';
@@ -15,6 +15,8 @@ const FILES = {
     `${bucketKeys.map('digits', RUN)}abc/SUCCEEDED_0.json`,
     `${bucketKeys.reads('digits', RUN)}00000001.json`,
     `${bucketKeys.runs('digits')}${RUN}-c0123abcd/plan/items.json`,
+    bucketKeys.planItems('digits', drawnName(RUN, '0123abcd')),
+    bucketKeys.manifest('digits', drawnName(RUN, '0123abcd')),
   ],
   checkpoints: [`${bucketKeys.checkpoints('digits', RUN)}step-10/state.pt`],
   source: [`${bucketKeys.packedSource('digits', 'abc')}${SOURCE_FILE}`],
@@ -22,6 +24,7 @@ const FILES = {
 const KEPT = [
   bucketKeys.report('digits', RUN),
   bucketKeys.manifest('digits', RUN),
+  bucketKeys.manifest('digits', drawnName(`${RUN}0`, '0123abcd')),
   `${bucketKeys.shards('digits', RUN)}shard-000000.tar`,
   `${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`,
   `${bucketKeys.incoming('digits')}1.png`,
@@ -164,7 +167,7 @@ describe('a pass that ends early', () => {
     store.deleteMany = refuse;
     const refused = await after(400);
     expect(refused.expired).toEqual([]);
-    expect(refused.failures).toHaveLength(6);
+    expect(refused.failures).toHaveLength(8);
     store.deleteMany = deleteMany;
     await after(400);
     expect(left()).toEqual([...KEPT].toSorted());

@@ -100,7 +100,7 @@ describe('a retry', () => {
       body: { runId: RUN, status: 'placing', retry: { number: 1, attempts: 2, requestedBy: ADA } },
     });
     expect([...at.executions.started.keys()]).toEqual([`${RUN}-x1`, `${RUN}-x2`]);
-    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed' });
+    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed', draws: false });
     expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
     const entry = (await at.timeline.list(RUN)).find(({ kind }) => kind === 'RetryRequested');
     expect(entry?.text).toBe(`retry requested by ${ADA}`);
@@ -218,7 +218,7 @@ describe('a retry', () => {
     at.lose();
     await restoreRuns(at, 'digits');
     expect(await at.runs.get(RUN)).toMatchObject({ status: 'placing', retry: { number: 1, attempts: 2 } });
-    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed' });
+    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed', draws: false });
   });
 
   it('survives it beside a damaged report', async () => {

@@ -234,7 +234,7 @@ describe('a retry after a stop', () => {
   /** What the execution of the retry does first. */
   async function goesOn() {
     expect(await retry()).toMatchObject({ status: 202, body: { status: 'placing', retry: { number: 1 } } });
-    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed' });
+    expect(await settleRun(at, { runId: RUN })).toEqual({ kind: 'packed', draws: false });
     expect(await judgeRun(at, { runId: RUN })).toMatchObject({ kind: 'place' });
     expect(await kinds()).toContain('RetryRequested');
   }

@@ -47,7 +47,7 @@ describe('a request', () => {
 
   it('during the close is not lost', async () => {
     await expect(atClose(async () => void (await request(withLr(0.3))))).rejects.toThrow(TransientError);
-    expect(await settle()).toEqual({ kind: 'settled', trainAnyway: true });
+    expect(await settle()).toEqual({ kind: 'settled', trainAnyway: true, draws: false });
     expect(await lrOf()).toBe(0.3);
     expect(await keptClose(at.store, { pipeline: 'digits', runId: FIRST })).toMatchObject({
       trigger: 'api',
@@ -115,6 +115,6 @@ describe('the code of a run with changes', () => {
     await request(withLr(0.3));
     await settleNext(SECOND);
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
-    expect(await settleNext('digits-000003')).toEqual({ kind: 'settled', trainAnyway: false });
+    expect(await settleNext('digits-000003')).toEqual({ kind: 'settled', trainAnyway: false, draws: false });
   });
 });

@@ -42,6 +42,7 @@ describe('a run that settles', () => {
     expect(await settleRun(at, { runId: 'digits-000001', observation })).toEqual({
       kind: 'settled',
       trainAnyway: false,
+      draws: false,
     });
     const run = await at.runs.get('digits-000001');
     expect(run).toMatchObject({ status: 'packing', closedAt: at0(), declaration: { name: 'digits' } });
@@ -170,6 +171,7 @@ describe('a run that settles', () => {
     expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({
       kind: 'settled',
       trainAnyway: expected,
+      draws: false,
     });
   });
 
@@ -211,8 +213,8 @@ describe('code that changed', () => {
     await at.runs.update(runId, { status, updatedAt: at0() });
     return answer;
   }
-  const trains = { kind: 'settled', trainAnyway: true };
-  const trainsNot = { kind: 'settled', trainAnyway: false };
+  const trains = { kind: 'settled', trainAnyway: true, draws: false };
+  const trainsNot = { kind: 'settled', trainAnyway: false, draws: false };
 
   it('trains without new data', async () => {
     await writeSource('one');

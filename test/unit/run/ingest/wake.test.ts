@@ -104,7 +104,11 @@ describe('a person who asks for a run', () => {
     await wakeRun(at, { pipeline: 'digits', trigger: 'arrival' });
     await requestRun(at, { pipeline: 'digits', request: requestOf() });
     at.clock.advance(700);
-    expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({ kind: 'settled', trainAnyway: true });
+    expect(await settleRun(at, { runId: 'digits-000001' })).toEqual({
+      kind: 'settled',
+      trainAnyway: true,
+      draws: false,
+    });
   });
 
   it('gets the next run when this one closed meanwhile', async () => {

@@ -93,7 +93,8 @@ describe('the model at the close', () => {
   });
 
   it('stays the one of the close, on record', async () => {
-    at.declare(DECLARATION.replace('strategy: ddp', 'strategy: ddp, startFrom: last'));
+    const startFrom = DECLARATION.replace('strategy: ddp', 'strategy: ddp, startFrom: last');
+    at.declare(`${startFrom}\ndataset: { read: new }`);
     await ended(1);
     at.drop('_SUCCESS');
     const second = runOf(OWN, 2);
@@ -108,6 +109,7 @@ describe('the model at the close', () => {
       observation = settled.observation ?? undefined;
       at.clock.advance(700);
     }
+    expect(await settleRun(at, { runId: second.runId })).toMatchObject({ draws: true });
     expect(await at.runs.get(second.runId)).toMatchObject({ startedFrom: { runId: 'digits-000001' } });
     expect(at.store.json(bucketKeys.closeRecord(OWN, second.runId))).toMatchObject({
       startedFrom: { runId: 'digits-000001' },
