@@ -42,7 +42,7 @@ describe('the boot plan of a local instance', () => {
     );
   });
 
-  it('is read from the script of 0.1.0, of one file', () => {
+  it('is read from the script of 0.1.0', () => {
     const script = userData(host)
       .replace(' --recursive', '')
       .replace(`'${host.agentUri}'`, `'${host.agentUri}tidewheel.pyz'`)

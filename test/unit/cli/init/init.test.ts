@@ -68,7 +68,7 @@ it.each([
   ['a log elsewhere', `with open('log.txt', 'w') as file:`, false],
   ['a file that it reads', `open(os.path.join(${FOLDER}, 'model.json'))\nchoices = ['w']`, false],
   ['a file that it reads as text', `open(os.path.join(${FOLDER}, 'w'), 'r')`, false],
-])('a script is known to save, or not, by %s', (_, text, saves) => {
+])('a script is known to save by %s', (_, text, saves) => {
   expect(readScript(text).saves).toBe(saves);
 });
 
