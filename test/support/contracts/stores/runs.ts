@@ -123,7 +123,9 @@ export function runStoreContract(open: () => Promise<Pick<Stores, 'runs' | 'pipe
     expect(await said()).toEqual(annotation);
     await runs.annotate(noted, { annotation: undefined });
     expect(await said()).toBeUndefined();
-    await expect(runs.annotate(runOf('begun-noted', 9), { annotation })).rejects.toThrow('begun-noted-000009');
+    await expect(runs.annotate(runOf('begun-noted', 9), { annotation })).rejects.toThrow(
+      'begun-noted-000009',
+    );
   });
 
   it('lists open runs until they are finished', async () => {
