@@ -53,9 +53,16 @@ const VERBS = {
 
 type ModelEvent = Extract<
   NoticeEvent,
-  { 'detail-type': 'ModelEvaluated' | 'ModelPromoted' | 'ModelRejected' | 'ModelRolledBack' }
+  {
+    'detail-type':
+      | 'ModelEvaluated'
+      | 'ModelPromoted'
+      | 'ModelRejected'
+      | 'ModelRolledBack'
+      | 'HandOverDelayed';
+  }
 >;
-const isOfModel = (event: NoticeEvent): event is ModelEvent => event['detail-type'].startsWith('Model');
+const isOfModel = (event: NoticeEvent): event is ModelEvent => /^(Model|HandOver)/.test(event['detail-type']);
 
 function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string {
   if (isOfModel(event)) return modelTitle(event);
@@ -79,8 +86,6 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       const { costUsd, budgetUsd } = event.detail;
       return `${runId} has spent ${Math.floor((100 * costUsd) / budgetUsd)} % of its budget`;
     }
-    case 'HandOverDelayed':
-      return `${event.detail.registry} does not know the models of ${event.detail.pipeline}`;
     case 'DeadlineInDanger':
       return `${runId} will probably miss its deadline`;
     case 'DeadlineSafe':
@@ -88,7 +93,10 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
   }
 }
 
-function modelTitle({ 'detail-type': type, detail }: ModelEvent): string {
+function modelTitle(event: ModelEvent): string {
+  if (event['detail-type'] === 'HandOverDelayed')
+    return `${event.detail.registry} does not know the models of ${event.detail.pipeline}`;
+  const { 'detail-type': type, detail } = event;
   const model = `The model of ${detail.runId}`;
   switch (type) {
     case 'ModelEvaluated':
@@ -103,7 +111,10 @@ function modelTitle({ 'detail-type': type, detail }: ModelEvent): string {
 }
 
 function linesOf(event: NoticeEvent): readonly string[] {
-  if (isOfModel(event)) return [`By ${plain(event.detail.by)}: ${plain(event.detail.reason)}`];
+  if (isOfModel(event)) {
+    const who = event['detail-type'] === 'HandOverDelayed' ? '' : `By ${plain(event.detail.by)}: `;
+    return [`${who}${plain(event.detail.reason)}`];
+  }
   switch (event['detail-type']) {
     case 'RunFinished': {
       const { costUsd, onDemandUsd, modelUri } = event.detail;
@@ -111,7 +122,6 @@ function linesOf(event: NoticeEvent): readonly string[] {
       return [cost, ...modelLine(modelUri)];
     }
     case 'RunFailed':
-    case 'HandOverDelayed':
     case 'AttemptInterrupted':
       return [plain(event.detail.reason)];
     case 'RunStopped':

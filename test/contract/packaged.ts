@@ -21,6 +21,7 @@ import { promisify } from 'node:util';
 
 export interface Resource {
   readonly Type: string;
+  readonly Condition?: string;
   readonly Properties: Readonly<Record<string, unknown>>;
   readonly DeletionPolicy?: string;
   readonly DependsOn?: string | readonly string[];

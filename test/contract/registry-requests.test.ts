@@ -28,7 +28,7 @@ it.each([{}, { image: IMAGE, approvalPromotes: true }])(
     const requests = await requestsOf(declared);
     expect(new Set(requests.map(({ operation }) => operation)).size).toBe(5);
     for (const { operation, input } of requests)
-      expect(requestViolations(sagemaker, operation, input), operation).toEqual([]);
+      expect(requestViolations(sagemaker, operation, input)).toEqual([]);
   },
 );
 

@@ -61,7 +61,7 @@ async function put(call: Call, name: string, handed: HandedModel) {
 
 /** @returns the version that has the alias */
 async function championOf(call: Call, name: string): Promise<string | undefined> {
-  const answer = await call('GET', 'registered-models/get', { name });
+  const answer = await call('GET', `registered-models/get?${new URLSearchParams({ name }).toString()}`);
   const { aliases } = modelSchema.parse(answer).registered_model;
   return aliases.find(({ alias }) => alias === ALIAS)?.version;
 }
@@ -70,7 +70,8 @@ async function championOf(call: Call, name: string): Promise<string | undefined>
 async function versionOf(call: Call, name: string, source: string): Promise<Version | undefined> {
   // MLflow knows no quote within a quoted text, and neither names nor addresses of archives have one.
   const filter = `name='${name}' and source_path='${source}'`;
-  const { model_versions } = versionsSchema.parse(await call('GET', 'model-versions/search', { filter }));
+  const query = new URLSearchParams({ filter }).toString();
+  const { model_versions } = versionsSchema.parse(await call('GET', `model-versions/search?${query}`));
   const [first, ...doubled] = model_versions
     .filter(({ tags }) => tags.some(({ key }) => key === 'tidewheel.run'))
     .toSorted((a, b) => Number(a.version) - Number(b.version));
@@ -91,7 +92,7 @@ async function createVersion(call: Call, name: string, { model, tags }: HandedMo
 type Call = (
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  fields: Readonly<Record<string, unknown>>,
+  fields?: object,
   expected?: string,
 ) => Promise<unknown>;
 
@@ -101,11 +102,10 @@ function callerOf({ url, token, username, password }: SecretAddress, fetch: Decl
   const basic = user === '' ? undefined : `Basic ${Buffer.from(`${user}:${word}`).toString('base64')}`;
   const authorization = token === undefined ? basic : `Bearer ${token}`;
   return async (method, path, fields, expected) => {
-    const query = method === 'GET' ? `?${new URLSearchParams(fields as Record<string, string>)}` : '';
-    const answer = await fetch(`${base}${path}${query}`, {
+    const answer = await fetch(`${base}${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
-      ...(method !== 'GET' && { body: JSON.stringify(fields) }),
+      ...(fields !== undefined && { body: JSON.stringify(fields) }),
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
     }).catch((cause: unknown) => {
@@ -117,7 +117,7 @@ function callerOf({ url, token, username, password }: SecretAddress, fetch: Decl
     if (answer.ok) return parseJson(text);
     const error = problemSchema.safeParse(parseJson(text)).data;
     if (expected !== undefined && error?.error_code === expected) return undefined;
-    const why = `${url.host} answers ${answer.status} to ${path}: ${(error?.message ?? '').slice(0, 200)}`;
+    const why = `${url.host} answers ${answer.status}: ${(error?.message ?? '').slice(0, 200)}`;
     throw answer.status >= 500 || answer.status === 429 ? new TransientError(why) : new Error(why);
   };
 }

@@ -10,7 +10,8 @@ import { readStored } from '@tidewheel/declaration/read.ts';
 import { messageOf, TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import * as z from 'zod';
-import { currentOf, type Model, type PipelineModels } from '../../records/models.ts';
+import { currentOf, type Judged, type Model, type PipelineModels } from '../../records/models.ts';
+import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { drainQueue, type PolledMessage, type PolledQueue, type Taken, takeEach } from '../queue-messages.ts';
 import { decideAsAsked } from './choose-model.ts';
@@ -174,31 +175,23 @@ async function handedModel(deps: HandOverDeps, { known, model }: ModelOf): Promi
   const { pipeline } = known;
   const { runId, state, number, by, reason, digest, judged } = model;
   const [run, attempts] = await Promise.all([deps.runs.get(runId), deps.attempts.list(runId)]);
-  const tags = {
-    run: runId,
-    pipeline,
-    state,
-    decision: String(number),
-    by,
-    reason,
-    digest,
-    source: run?.source,
-    data: run?.generations?.at(-1) ?? run?.generation,
-    startedFrom: run?.startedFrom?.runId ?? run?.startedFrom?.uri,
-    verdict: judged?.verdict,
-    metric: judged?.metric,
-    value: judged?.mean?.toString(),
-  };
+  const decided = { run: runId, pipeline, state, decision: String(number), by, reason, digest };
+  const tags = Object.entries({ ...decided, ...lineageOf(run), ...(judged && scoreOf(judged)) });
   return {
     model,
     current: currentOf(known),
-    tags: Object.fromEntries(
-      Object.entries(tags).flatMap(([name, value]) => (value ? [[`tidewheel.${name}`, value]] : [])),
-    ),
+    tags: Object.fromEntries(tags.flatMap(([name, value]) => (value ? [[`tidewheel.${name}`, value]] : []))),
     judgement: judged && s3Uri(deps.store.bucket, bucketKeys.judgement(pipeline, runId)),
     jobName: attempts.at(-1)?.jobName,
   };
 }
+
+const lineageOf = ({ source, generation, generations = [], startedFrom }: Partial<RunRecord> = {}) => ({
+  source,
+  data: generations.at(-1) ?? generation,
+  startedFrom: startedFrom?.runId ?? startedFrom?.uri,
+});
+const scoreOf = ({ verdict, metric, mean }: Judged) => ({ verdict, metric, value: mean?.toString() });
 
 async function noteFailure(
   deps: RoundDeps,

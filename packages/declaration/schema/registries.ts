@@ -58,12 +58,13 @@ export function registryProblems({ training, promote, registries }: Declared) {
       path: ['promote'],
       message: 'says which models go on record, and registries needs it: declare it, such as byHand',
     });
-  const server = valueAt(training, ['environment', 'MLFLOW_TRACKING_URI']) ?? 'missing';
+  const declared = valueAt(training, ['environment', 'MLFLOW_TRACKING_URI']);
+  const server = typeof declared === 'string' ? declared : 'missing';
   const isAlone = valueAt(registries, ['mlflow']) !== undefined && !isNamed(registries);
-  if (isAlone && !SERVER.test(String(server)))
+  if (isAlone && !SERVER.test(server))
     problems.push({
       path: ['registries', 'mlflow'],
-      message: `needs a tracking server, and MLFLOW_TRACKING_URI of training.environment is ${String(server)}: write https://… there, or name a secret that holds {"url": …}`,
+      message: `needs a tracking server, and MLFLOW_TRACKING_URI of training.environment is ${server}: write https://… there, or name a secret that holds {"url": …}`,
     });
   return problems;
 }

@@ -75,7 +75,7 @@ export const shownInMlflow =
   (request: typeof fetch, server: string) =>
   async (pipeline: string): Promise<Shown> => {
     const ask = async (path: string, query: Readonly<Record<string, string>>): Promise<unknown> =>
-      (await request(`${server}/api/2.0/mlflow/${path}?${new URLSearchParams(query)}`)).json();
+      (await request(`${server}/api/2.0/mlflow/${path}?${new URLSearchParams(query).toString()}`)).json();
     const { registered_model } = modelSchema.parse(await ask('registered-models/get', { name: pipeline }));
     const champions = registered_model.aliases.map(({ alias, version }) => `${alias} ${version}`);
     const { model_versions: all } = z
@@ -194,7 +194,7 @@ const AFTER = (runIds: InWorld['runIds']): Shown => ({
  * @param every death at each so many calls: real servers take their time
  */
 export function registryContract(name: string, open: () => Promise<RegistryWorld>, every = 2) {
-  describe(name, () => {
+  describe(`${name} after hand-overs`, () => {
     it('follows each decision', async () => {
       const on = await pipelineIn(await open());
       await on.record(1);

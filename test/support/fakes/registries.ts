@@ -67,6 +67,10 @@ export function memorySageMaker(clock: Clock) {
   return { client: { send } as unknown as SageMakerClient, requests };
 }
 
+/** Of a request. */
+export const addressOf = (input: Parameters<typeof fetch>[0]): string =>
+  input instanceof Request ? input.url : input.toString();
+
 interface Version {
   readonly name: string;
   readonly version: string;
@@ -125,8 +129,11 @@ export function memoryMlflow(): typeof fetch {
     },
   };
   return (input, { method = 'GET', body } = {}) => {
-    const { pathname, searchParams } = new URL(String(input));
-    const fields = method === 'GET' ? Object.fromEntries(searchParams) : JSON.parse(String(body));
+    const { pathname, searchParams } = new URL(addressOf(input));
+    const fields =
+      method === 'GET'
+        ? Object.fromEntries(searchParams)
+        : JSON.parse(typeof body === 'string' ? body : '{}');
     const answer =
       routes[`${method} ${pathname.replace('/api/2.0/mlflow/', '')}`]?.(fields) ?? 'ENDPOINT_NOT_FOUND';
     return Promise.resolve(

@@ -16,7 +16,7 @@ import {
   shownInSageMaker,
 } from '../../../support/contracts/registries.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
-import { memoryMlflow, memorySageMaker } from '../../../support/fakes/registries.ts';
+import { addressOf, memoryMlflow, memorySageMaker } from '../../../support/fakes/registries.ts';
 import { ground } from '../../../support/world/ground.ts';
 
 const memoryWorld = (registries: object, clock = fakeClock()) => ({
@@ -154,7 +154,7 @@ describe('a registry that is down', () => {
     const { sageMaker } = memoryWorld({});
     const asked: string[] = [];
     const fetch: typeof globalThis.fetch = (input) => {
-      asked.push(String(input));
+      asked.push(addressOf(input));
       return Promise.reject(new TypeError('fetch failed'));
     };
     const show = shownInSageMaker(sageMaker);
