@@ -1,4 +1,4 @@
-import { datasetSettings } from '@tidewheel/declaration/pipeline.ts';
+import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { checkDeclaration } from '@tidewheel/declaration/read.ts';
 import { list } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
@@ -6,9 +6,9 @@ import { pinOfNewest } from '../../records/dataset-version.ts';
 import { isUncompared } from '../../records/models.ts';
 import { evaluateAlone } from '../../run/attempts/evaluate-alone.ts';
 import { modelToScore } from '../../run/models/choose-model.ts';
-import { accepted, problem, refused } from '../shared/answers.ts';
+import { accepted, problem, type Refusal, refused } from '../shared/answers.ts';
 import { beyondFence } from '../shared/fence.ts';
-import { CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
+import { type ApiDeps, CHANGES, defineOperation, jsonBodyOf } from '../shared/operation.ts';
 import { whyNoData } from '../shared/overrides.ts';
 import { storedDeclaration } from '../shared/stored-declaration.ts';
 
@@ -41,21 +41,8 @@ export const evaluateModel = defineOperation(
     const asked = jsonBodyOf(evaluationBody, body);
     if (!asked.ok) return problem(400, INVALID, asked.problems);
     const { runId, on } = asked.value;
-    const stored = await storedDeclaration({ ...deps, notifiedMarker: undefined }, name);
-    if ('status' in stored) return stored;
-    const { evaluation, dataset } = stored.pipeline;
-    if (evaluation === undefined)
-      return refused(INVALID, [
-        { path: 'evaluation', message: 'is not declared: name the script that scores a model' },
-      ]);
-    const pin = dataset?.pin ?? (await pinOfNewest(deps.store, name));
-    const checked = checkDeclaration(name, {
-      ...stored.pipeline,
-      evaluation: { ...evaluation, ...(on && { on }) },
-      ...(pin !== undefined && { dataset: { ...datasetSettings(dataset), pin } }),
-    });
-    if (!checked.valid) return problem(400, INVALID, checked.problems);
-    const declaration = checked.pipeline;
+    const declaration = await declarationOf(deps, name, on);
+    if ('status' in declaration) return declaration;
     const batch = ((await deps.pipelines.get(name))?.openBatch ?? 1) - 1;
     const missing = await whyNoData(deps.store, { runId: name, pipeline: name, batch, declaration });
     if (missing !== undefined) return refused(INVALID, [missing]);
@@ -76,3 +63,25 @@ export const evaluateModel = defineOperation(
     return accepted({ ...begun, model: ofRun });
   },
 );
+
+/** The newest sealed data is scored, by the declaration as it is now. */
+async function declarationOf(
+  deps: ApiDeps,
+  name: string,
+  on: readonly string[] | undefined,
+): Promise<Pipeline | Refusal> {
+  const stored = await storedDeclaration({ ...deps, notifiedMarker: undefined }, name);
+  if ('status' in stored) return stored;
+  const { evaluation, dataset } = stored.pipeline;
+  if (evaluation === undefined)
+    return refused(INVALID, [
+      { path: 'evaluation', message: 'is not declared: name the script that scores a model' },
+    ]);
+  const pin = dataset?.pin ?? (await pinOfNewest(deps.store, name));
+  const checked = checkDeclaration(name, {
+    ...stored.pipeline,
+    evaluation: { ...evaluation, ...(on && { on }) },
+    ...(pin !== undefined && { dataset: { ...datasetSettings(dataset), pin } }),
+  });
+  return checked.valid ? checked.pipeline : problem(400, INVALID, checked.problems);
+}

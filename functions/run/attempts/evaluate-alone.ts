@@ -6,17 +6,18 @@
 import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { type Archive, currentOf, decideModel, isUncompared, withComparison } from '../../records/models.ts';
-import { FINISHED, type RunRecord } from '../../records/run-records.ts';
+import { type AttemptRecord, FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { beginProbe, type ProbeDeps, type ProbeQuestion } from '../ingest/start-probe.ts';
 import { changeModels, type ModelDeps, modelsOf } from '../models/decide-models.ts';
 import { judgeModel } from '../models/judge-model.ts';
 import { isLeftToScore, type KeptScores, keepByDigest, keepScores } from '../models/kept-scores.ts';
+import { archiveOf } from '../models/start-model.ts';
 
-export type AloneDeps = ModelDeps & ProbeDeps;
+type AloneDeps = ModelDeps & ProbeDeps;
 
 type Evaluates = NonNullable<ProbeQuestion['evaluation']>['of'];
 
-export interface AloneQuestion extends Pick<ProbeQuestion, 'declaration' | 'batch' | 'requestedBy'> {
+interface AloneQuestion extends Pick<ProbeQuestion, 'declaration' | 'batch' | 'requestedBy'> {
   readonly model: Archive;
   readonly of: Evaluates;
   /** Digest of the packed source; absent: as it is at the launch. */
@@ -44,8 +45,7 @@ export async function evaluateAlone(
     if (!FINISHED.includes(known.status)) await deps.executions.start(known);
     return { kind: 'running', runId: known.runId };
   }
-  const { runId: ofRun, uri, bytes, etag, digest } = model;
-  const evaluation = { of, source, startedFrom: { runId: ofRun, uri, bytes, etag, digest } };
+  const evaluation = { of, source, startedFrom: archiveOf(model) };
   for (let number = (probes[0]?.probe?.number ?? 0) + 1; ; number += 1) {
     const { kind, runId } = await beginProbe(deps, { declaration, number, batch, requestedBy, evaluation });
     if (kind !== 'taken') return { kind, runId };
@@ -91,25 +91,29 @@ function aloneDeclaration({ notify: _notify, doctor: _doctor, ...declared }: Pip
   };
 }
 
+/** The samples of the run, whatever was sealed since. */
+const pinnedTo = (declaration: Pipeline, generation: string | undefined): Pipeline => {
+  const pin = declaration.dataset?.pin ?? generation;
+  return pin === undefined
+    ? declaration
+    : { ...declaration, dataset: { ...datasetSettings(declaration.dataset), pin } };
+};
+
 /** Has scored alone what the run's own evaluation did not, where its model still waits for that. Safe to repeat. */
 export async function evaluateWhatIsLeft(
   deps: AloneDeps,
   run: RunRecord,
   evaluated: KeptScores,
 ): Promise<void> {
-  const { runId: after, pipeline, declaration, generations, batch, source, probe } = run;
+  const { runId: after, pipeline, declaration, batch, source, probe } = run;
   if (declaration === undefined) return;
   const runId = probe?.evaluates?.runId ?? after;
   const { models } = (await modelsOf(deps, pipeline)).known;
   const model = models.find((each) => each.runId === runId);
   if (model?.digest === undefined || !isUncompared(model) || model.by !== after) return;
   if (!isLeftToScore(run, { ...evaluated, digest: model.digest })) return;
-  const pin = declaration.dataset?.pin ?? generations?.at(-1);
   const begun = await evaluateAlone(deps, {
-    declaration:
-      pin === undefined
-        ? declaration
-        : { ...declaration, dataset: { ...datasetSettings(declaration.dataset), pin } },
+    declaration: pinnedTo(declaration, run.generations?.at(-1)),
     batch,
     source,
     requestedBy: after,
@@ -126,17 +130,17 @@ export async function evaluateWhatIsLeft(
 
 /**
  * Takes what an evaluation alone has scored, and decides by it on a model that waits for its comparison. Safe to repeat.
- * @param attempt the last one; undefined where none was placed
+ * @param last undefined where no attempt was placed
  */
 export async function recordEvaluation(
   deps: AloneDeps,
   run: RunRecord,
-  attempt: number | undefined,
+  last: Pick<AttemptRecord, 'attempt'> | undefined,
 ): Promise<void> {
   const { runId: by, pipeline, declaration, probe, startedFrom } = run;
   const evaluates = probe?.evaluates;
   if (evaluates === undefined || declaration?.promote === undefined) return;
-  const kept = attempt === undefined ? {} : await keepScores(deps.store, run, attempt);
+  const kept = last === undefined ? {} : await keepScores(deps.store, run, last.attempt);
   const evaluated = { ...kept, digest: startedFrom?.digest };
   await keepByDigest(deps.store, run, evaluated);
   const at = deps.clock.now().toISOString();

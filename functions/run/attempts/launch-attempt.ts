@@ -157,9 +157,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
   if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
   const evaluation = await evaluationOf(deps, { ...run, source }, dataset.shards);
-  const isAlone = run.probe?.evaluates !== undefined;
-  const start = await modelToStartFrom(deps.store, run, !isAlone && attempt.progressBefore !== undefined);
-  const model = isAlone ? evaluation?.candidate : start;
+  const { isKnown, ...models } = await modelsOf(deps, run, { attempt, evaluation });
   const sources = {
     run,
     declaration,
@@ -167,9 +165,7 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     dataset,
     source,
     channelLists,
-    model,
-    currentModel: evaluation?.current,
-    isAlone,
+    ...models,
     agentPrefix,
     otherRegion,
   };
@@ -183,14 +179,27 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     ...onRecord(pinnedSource, evaluation),
     updatedAt,
   });
-  if (isAlone && evaluation?.candidate === undefined && evaluation?.current === undefined)
-    return endWithoutJob(deps, attempt, { kind: 'completed', message: 'all was scored before' });
+  if (isKnown) return endWithoutJob(deps, attempt, { kind: 'completed', message: 'all was scored before' });
   // Inputs may have been copied for minutes.
   if (await isStopped(deps, run)) return endUnlaunched(deps, attempt);
   const created = await prepared.start();
   await recordCreateOutcome(deps, { attempt, applied, created, dataset, prepared });
   // A look before this job existed found nothing to stop.
   if (await isStopped(deps, run)) await observeAttempt(deps, attempt);
+}
+
+/** The model that the script begins from, or scores, beside the one in use; `isKnown`: nothing is left to score. */
+async function modelsOf(
+  { store }: LaunchDeps,
+  run: RunRecord,
+  { attempt, evaluation }: { readonly attempt: AttemptRecord; readonly evaluation: RunRecord['evaluation'] },
+) {
+  const isAlone = run.probe?.evaluates !== undefined;
+  const model = await modelToStartFrom(store, run, !isAlone && attempt.progressBefore !== undefined);
+  const { candidate, current: currentModel } = evaluation ?? {};
+  if (!isAlone) return { isAlone, isKnown: false, model, currentModel };
+  const isKnown = candidate === undefined && currentModel === undefined;
+  return { isAlone, isKnown, model: candidate, currentModel };
 }
 
 const onRecord = (

@@ -76,15 +76,14 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   });
   await endOpenAttempts(deps, runId);
   const savedNothing = verdict.kind === 'done' && (await hasSavedNothing(deps.store, run));
-  if (savedNothing && run.probe?.evaluates === undefined)
-    await deps.timeline.add(runId, { ...SAVED_NOTHING, at: deps.clock.now().toISOString() });
+  if (savedNothing) await tellSavedNothing(deps, run);
   const decided = decidedVerdict(run, await deps.timeline.list(runId)) ?? undecided(runId);
   const { kind } = decided;
   const { status, failure, finishedAt } = endedAs(decided);
   const attempts = await deps.attempts.list(runId);
   const last = savedNothing ? undefined : attempts.at(-1);
-  if (run.probe?.evaluates !== undefined) await recordEvaluation(deps, run, attempts.at(-1)?.attempt);
-  else if (kind === 'done') await takeModel(deps, run, last);
+  await recordEvaluation(deps, run, attempts.at(-1));
+  if (kind === 'done') await takeModel(deps, run, last);
   const timeline = await deps.timeline.list(runId);
   const series = await readSeries(deps.store, run.pipeline, runId);
   const { leading } = metricsOf({ run, attempts, series });
@@ -145,7 +144,7 @@ async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undef
 /** Its scores are kept first: they decide on it. */
 async function takeModel(deps: ReportDeps, run: RunRecord, last: AttemptRecord | undefined): Promise<void> {
   const uri = last?.outcome?.modelUri;
-  if (last === undefined || uri === undefined) return;
+  if (last === undefined || uri === undefined || run.probe !== undefined) return;
   const kept = await keepScores(deps.store, run, last.attempt);
   await recordModel(deps, run, uri, kept);
   await evaluateWhatIsLeft(deps, run, kept);
@@ -156,6 +155,12 @@ const SAVED_NOTHING = {
   kind: 'SavedNothing',
   text: 'the script saved nothing where it runs, so the run leaves no model: have it save one there, or below SM_MODEL_DIR',
 } as const;
+
+async function tellSavedNothing({ timeline, clock }: ReportDeps, { runId, probe }: RunRecord): Promise<void> {
+  // An evaluation alone saves nothing.
+  if (probe?.evaluates === undefined)
+    await timeline.add(runId, { ...SAVED_NOTHING, at: clock.now().toISOString() });
+}
 
 /** Whether the script saved nothing where it runs, though that is the model. The agent's own files do not count. */
 async function hasSavedNothing(

@@ -5,12 +5,13 @@ import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { shardsChannel } from '@tidewheel/declaration/script.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { currentOf } from '../../records/models.ts';
+import { type Archive, currentOf } from '../../records/models.ts';
 import type { GenerationShards } from '../../records/run-dataset.ts';
 import type { AttemptRecord, RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { modelsOf, objectAt } from './decide-models.ts';
 import { finishedNoteOf, scoresKey } from './kept-scores.ts';
+import { archiveOf } from './start-model.ts';
 
 /**
  * What the host scores beside the run's own model: the model in use. Alone, the run's model is one that is there already.
@@ -18,23 +19,34 @@ import { finishedNoteOf, scoresKey } from './kept-scores.ts';
  */
 export async function evaluationOf(
   deps: Pick<Stores, 'models'> & { readonly store: ObjectStore },
-  { runId, pipeline, declaration, source, probe, startedFrom }: RunRecord,
+  run: RunRecord,
   shards: readonly GenerationShards[],
 ): Promise<RunRecord['evaluation']> {
+  const { pipeline, declaration, probe, startedFrom } = run;
   if (declaration?.evaluation === undefined) return undefined;
-  const set = setOf(declaration.evaluation, { declaration, shards });
-  const isScored = async (digest: string): Promise<boolean> => {
-    const key = scoresKey(pipeline, { runId, source, declaration, evaluation: { set } }, digest);
-    return (await objectAt(deps.store, s3Uri(deps.store.bucket, key))) !== undefined;
-  };
-  const alone = probe?.evaluates === undefined ? undefined : startedFrom;
-  const unscored = alone?.digest !== undefined && !(await isScored(alone.digest));
-  const evaluation = { set, ...(unscored && { candidate: alone }) };
+  const evaluation = { set: setOf(declaration.evaluation, { declaration, shards }) };
+  const isLeft = async (archive: Archive | undefined): Promise<boolean> =>
+    isUnscored(deps.store, { ...run, evaluation }, archive);
+  const alone = probe?.evaluates && startedFrom;
   const current = currentOf((await modelsOf(deps, pipeline)).known);
-  if (current?.digest === undefined || current.digest === alone?.digest) return evaluation;
-  const { runId: ofRun, uri, bytes, etag, digest } = current;
-  const isThere = !(await isScored(digest)) && (await objectAt(deps.store, uri))?.etag === etag;
-  return { ...evaluation, ...(isThere && { current: { runId: ofRun, uri, bytes, etag, digest } }) };
+  const isOther = current?.digest !== alone?.digest;
+  return {
+    ...evaluation,
+    ...((await isLeft(alone)) && { candidate: alone }),
+    ...(isOther && (await isLeft(current)) && { current: archiveOf(current) }),
+  };
+}
+
+/** Whether it is there, and this script has not scored it on these samples. */
+async function isUnscored(
+  store: ObjectStore,
+  run: RunRecord,
+  archive: Archive | undefined,
+): Promise<boolean> {
+  if (archive?.digest === undefined) return false;
+  const key = scoresKey(run.pipeline, run, archive.digest);
+  if ((await objectAt(store, s3Uri(store.bucket, key))) !== undefined) return false;
+  return (await objectAt(store, archive.uri))?.etag === archive.etag;
 }
 
 /** @returns undefined where other data than packed splits is scored: it may change at any time */

@@ -22,7 +22,7 @@ import {
   type Scored,
 } from '../../records/models.ts';
 import type { RunRecord } from '../../records/run-records.ts';
-import { evaluationProblem, isCurrentLeft, type KeptScores, scoredNow } from './kept-scores.ts';
+import { evaluationProblem, isCurrentLeft, type KeptScores, scoredNow, scoredRunOf } from './kept-scores.ts';
 
 /**
  * Writes down how the model compares, for people.
@@ -34,15 +34,13 @@ export async function judgeModel(
   models: PipelineModels,
   evaluated: KeptScores = {},
 ): Promise<(Scored & { readonly judged: Judged }) | undefined> {
-  const { pipeline, runId, declaration, probe } = run;
+  const { pipeline, runId, declaration } = run;
   const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
   if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
   if (typeof promote !== 'object' && evaluation === undefined) return undefined;
   const { metric } = objective;
-  const inUse = currentOf(models);
-  const current = inUse?.runId === probe?.evaluates?.runId ? undefined : inUse;
-  const look = 1 + (current === undefined ? 0 : comparisonsWith(models, current));
+  const { current, look } = comparedWith(models, run);
   const judgement = await judgementOf(
     store,
     { run, current, evaluated, declaration },
@@ -53,6 +51,14 @@ export async function judgeModel(
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
   const { verdict, reasons } = judgement;
   return { verdict, reasons, judged: summaryOf(judgement, { metric, against: current?.runId }) };
+}
+
+/** The model in use, unless that is the one which is scored alone. */
+function comparedWith(models: PipelineModels, { probe }: RunRecord) {
+  const current = currentOf(models);
+  return current === undefined || current.runId === probe?.evaluates?.runId
+    ? { current: undefined, look: 1 }
+    : { current, look: 1 + comparisonsWith(models, current) };
 }
 
 interface Asked {
@@ -98,12 +104,12 @@ async function candidateScores(
   { scores, note }: KeptScores,
 ): Promise<string | undefined> {
   if (scores !== undefined) return scores;
-  const { runId = run.runId, decides = true } = run.probe?.evaluates ?? {};
-  const before = run.probe && (await scoredNow(store, run, run.startedFrom ?? {}));
-  if (before !== undefined || !decides) return before;
-  // What fails now counts, whatever it was.
-  if (run.probe !== undefined && note?.candidate !== undefined) return undefined;
-  return (await readBounded(store, bucketKeys.scores(run.pipeline, runId), 'scores'))?.text;
+  if (run.probe !== undefined) {
+    const known = await scoredNow(store, run, run.startedFrom ?? {});
+    // What fails now counts, whatever it was.
+    if (known !== undefined || note?.candidate !== undefined) return known;
+  }
+  return (await readBounded(store, bucketKeys.scores(run.pipeline, scoredRunOf(run)), 'scores'))?.text;
 }
 
 /** Judges an evaluation that has left no scores, or one number. */

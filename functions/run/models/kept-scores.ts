@@ -42,9 +42,13 @@ export interface KeptScores {
   readonly digest?: string | undefined;
 }
 
+/** Scores on other samples than declared are no later model's measure, so they are not those of the model's run. */
+export const scoredRunOf = ({ runId, probe }: Pick<RunRecord, 'runId' | 'probe'>): string =>
+  probe?.evaluates?.decides === true ? probe.evaluates.runId : runId;
+
 /** Copies what the last attempt wrote: its checkpoints expire, and later models are compared with this one. */
 export async function keepScores(store: ObjectStore, run: RunRecord, attempt: number): Promise<KeptScores> {
-  const { pipeline, runId, declaration, evaluation, probe } = run;
+  const { pipeline, runId, declaration, evaluation } = run;
   if (declaration?.promote === undefined) return {};
   const copy = async (of: 'scores' | 'currentScores', key: string) => {
     const from = bucketKeys.attemptScores(pipeline, runId, attempt, of);
@@ -52,9 +56,7 @@ export async function keepScores(store: ObjectStore, run: RunRecord, attempt: nu
     if (written !== undefined) await store.writeText(key, written.text);
     return written?.text;
   };
-  // Scores on other samples than declared are no later model's measure.
-  const { runId: of = runId, decides = true } = probe?.evaluates ?? {};
-  const own = bucketKeys.scores(pipeline, decides ? of : runId);
+  const own = bucketKeys.scores(pipeline, scoredRunOf(run));
   if (declaration.evaluation === undefined) return { scores: await copy('scores', own) };
   const note = await finishedNoteOf(store, run, attempt);
   const digest = evaluation?.current?.digest;

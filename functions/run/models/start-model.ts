@@ -71,7 +71,7 @@ function leftBy(run: RunRecord | undefined, recorded: readonly Model[]) {
 }
 
 /** Without its state, which changes. */
-function archiveOf(model: Archive | undefined): Archive | undefined {
+export function archiveOf(model: Archive | undefined): Archive | undefined {
   if (model === undefined) return undefined;
   const { runId, uri, bytes, etag, digest } = model;
   return { runId, uri, bytes, etag, digest };

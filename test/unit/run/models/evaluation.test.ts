@@ -98,7 +98,7 @@ async function alone(number: number, given: Ended): Promise<RunRecord> {
   const evaluation = await evaluationOf(at, open, shardsOf(given.generations ?? 2));
   const run = await at.runs.update(runId, { evaluation, updatedAt: open.createdAt });
   scored(runId, given);
-  for (let time = 0; time < 2; time += 1) await recordEvaluation(at, run, 1);
+  for (let time = 0; time < 2; time += 1) await recordEvaluation(at, run, { attempt: 1 });
   await at.runs.finish(run, { status: 'succeeded', updatedAt: open.createdAt });
   return (await at.runs.get(runId)) ?? run;
 }
@@ -281,7 +281,7 @@ it('an evaluation that is known starts no host', async () => {
     scored(runId, number === 1 ? { candidate: scores(80, 100) } : { evaluated: 'lost' });
     const run = await at.runs.get(runId);
     if (run === undefined) throw new Error(`there is no ${runId}`);
-    await recordEvaluation(at, run, 1);
+    await recordEvaluation(at, run, { attempt: 1 });
     expect(await at.runs.get(runId)).toMatchObject({ judged: { mean: 0.8 } });
     await at.runs.finish(run, { status: 'succeeded', updatedAt: run.createdAt });
   }
