@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 TRAINING = Path(__file__).resolve().parents[2] / "training"
@@ -41,12 +42,14 @@ class Sample:
 @dataclass(frozen=True)
 class Trained:
     model: Any
+    passes: int
+    """Samples that it computed, each as often as there are epochs."""
     seconds: float
     score: float
 
 
-Fit = Callable[[Sequence[Sample], Any], Any]
-"""Trains on samples, from nothing or from a model."""
+Fit = Callable[[Sequence[Sample], Any, int], Any]
+"""Trains on samples, from nothing or from a model, for so many epochs."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class Task:
     fit: Fit
     score: Callable[[Any], float]
     """The share of held-out samples that a model gets right."""
+    epochs: tuple[int, int]
+    """From nothing, and from a model."""
+    replay: float
 
 
 def place_of(text: str) -> float:
@@ -75,19 +81,20 @@ def in_drops(samples: Sequence[Sample], drops: int, seed: int) -> list[list[Samp
 
 
 def trained(task: Task, samples: Sequence[Sample], model: Any = None) -> Trained:
+    epochs = task.epochs[model is not None]
     began = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
-        fitted = task.fit(samples, model)
+        fitted = task.fit(samples, model, epochs)
     seconds = time.process_time() - began
-    return Trained(fitted, seconds, task.score(fitted))
+    return Trained(fitted, epochs * len(samples), seconds, task.score(fitted))
 
 
-def play(task: Task, days: Sequence[Sequence[Sample]], replay: float) -> dict[str, Any]:
+def play(task: Task, days: Sequence[Sequence[Sample]]) -> dict[str, Any]:
     first = trained(task, days[0])
     ways: dict[str, list[Trained]] = {way: [first] for way in ("new", "replay")}
     for number in range(1, len(days)):
         earlier = [sample for day in days[:number] for sample in day]
-        drawn = [one for one in earlier if place_of(f"run-{number:06d} {one.key}") < replay]
+        drawn = [one for one in earlier if place_of(f"run-{number:06d} {one.key}") < task.replay]
         for way, samples in (("new", days[number]), ("replay", [*days[number], *drawn])):
             ways[way].append(trained(task, samples, ways[way][-1].model))
     ways["nothing"] = [trained(task, [sample for day in days for sample in day])]
@@ -95,6 +102,7 @@ def play(task: Task, days: Sequence[Sequence[Sample]], replay: float) -> dict[st
         way: {
             "scores": [round(one.score, 5) for one in all_],
             "seconds": [round(one.seconds, 3) for one in all_],
+            "passes": [one.passes for one in all_],
         }
         for way, all_ in ways.items()
     }
@@ -135,7 +143,7 @@ def digits(seed: int) -> Task:
     random.Random(seed).shuffle(samples)
     held_out, rest = samples[:450], samples[450:]
 
-    def fit(some: Sequence[Sample], first: Path | None) -> Path:
+    def fit(some: Sequence[Sample], first: Path | None, epochs: int) -> Path:
         channel = folder()
         with tarfile.open(channel / "0.tar", "w") as tar:
             for sample in some:
@@ -143,7 +151,6 @@ def digits(seed: int) -> Task:
                     member = tarfile.TarInfo(f"{sample.key}.{suffix}")
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
-        epochs = 12 if first is None else 3
         small = ["--batch_size=16", "--holdout_percent=5", "--loader_workers=0", "--width=16"]
         arguments = [*small, f"--epochs={epochs}", f"--seed={seed}"]
         return run_recipe(train.Config, train.make_task, channel, arguments, first)
@@ -157,11 +164,10 @@ def digits(seed: int) -> Task:
         rows = np.stack([np.asarray(Image.open(io.BytesIO(one.content))) for one in held_out])
         images = torch.tensor(rows, dtype=torch.float32).unsqueeze(1) / 255
         guesses = network(images).argmax(1).tolist()
-        return sum(labels[g] == s.label for g, s in zip(guesses, held_out, strict=True)) / len(
-            held_out
-        )
+        hits: list[bool] = [labels[g] == s.label for g, s in zip(guesses, held_out, strict=True)]
+        return sum(hits) / len(hits)
 
-    return Task(rest, fit, score)
+    return Task(rest, fit, score, (12, 11), 0.2)
 
 
 def language(seed: int) -> Task:
@@ -177,17 +183,17 @@ def language(seed: int) -> Task:
     stories = [story(random_) for _ in range(800)]
 
     def label(text: str) -> str:
-        return next(who for who in WHO if who in text.lower())
+        return str(next(who for who in WHO if who in text.lower()))
 
     samples = [Sample(str(n), label(text), text.encode()) for n, text in enumerate(stories)]
     held_out, rest = b"\n".join(s.content for s in samples[:100]), samples[100:]
     size = ["--width=32", "--depth=1", "--context=64", "--vocabulary=256"]
 
-    def fit(some: Sequence[Sample], first: Path | None) -> Path:
+    def fit(some: Sequence[Sample], first: Path | None, epochs: int) -> Path:
         channel = folder()
         (channel / "0.txt").write_bytes(b"\n".join(sample.content for sample in some))
-        epochs = 6 if first is None else 3
-        rates = ["--batch_size=16", "--learning_rate=1e-2", "--evaluate_steps=100000"]
+        rate = "--learning_rate=1e-2" if first is None else "--learning_rate=3e-3"
+        rates = ["--batch_size=16", rate, "--evaluate_steps=100000"]
         arguments = [*size, *rates, "--holdout_percent=30", f"--epochs={epochs}", f"--seed={seed}"]
         return run_recipe(Config, LanguageTask, channel, arguments, first)
 
@@ -200,7 +206,7 @@ def language(seed: int) -> Task:
         with torch.no_grad():
             return float((network(rows).argmax(-1) == targets).float().mean())
 
-    return Task(rest, fit, score)
+    return Task(rest, fit, score, (6, 4), 0.3)
 
 
 def table(seed: int) -> Task:
@@ -219,7 +225,7 @@ def table(seed: int) -> Task:
     random.Random(seed).shuffle(rows)
     held_out, rest = rows[:170], rows[170:]
 
-    def fit(some: Sequence[Sample], first: Any) -> Any:
+    def fit(some: Sequence[Sample], first: Any, epochs: int) -> Any:
         inputs = np.array([sample.content[0] for sample in some])
         outputs = np.array([sample.content[1] for sample in some])
         scaler, before = first or (StandardScaler().fit(inputs), None)
@@ -228,7 +234,7 @@ def table(seed: int) -> Task:
         if before is not None:
             classifier.coef_, classifier.intercept_ = before
         order = np.random.default_rng(seed)
-        for _ in range(60 if before is None else 15):
+        for _ in range(epochs):
             mixed = order.permutation(len(inputs))
             classifier.partial_fit(scaler.transform(inputs[mixed]), outputs[mixed], classes=[0, 1])
         return scaler, (classifier.coef_.copy(), classifier.intercept_.copy())
@@ -239,10 +245,35 @@ def table(seed: int) -> Task:
         outputs = np.array([sample.content[1] for sample in held_out])
         return float(np.mean((inputs @ weights[0] + bias[0] > 0) == outputs))
 
-    return Task(rest, fit, score)
+    return Task(rest, fit, score, (60, 15), 0.2)
 
 
 TASKS = {"digits": digits, "language": language, "table": table}
+
+
+def summary(played: Sequence[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
+    """Means over the seeds, of each training in a row."""
+    return {
+        way: {
+            what: [round(mean(each[way][what][n] for each in played), 5) for n in range(len(first))]
+            for what, first in played[0][way].items()
+        }
+        for way in played[0]
+    }
+
+
+def print_summary(task: str, ways: dict[str, dict[str, list[float]]]) -> None:
+    whole = ways["nothing"]
+    print(f"{task}\tpoints\tCPU seconds\tsamples computed, of the last training", file=sys.stderr)
+    for way, of in ways.items():
+        shares = [f"{of[what][-1]:.2f} ({of[what][-1] / whole[what][-1]:.0%})" for what in COSTS]
+        print(way, f"{100 * of['scores'][-1]:.2f}", *shares, sep="\t", file=sys.stderr)
+    for way in ("new", "replay"):
+        curve = " ".join(f"{100 * score:.0f}" for score in ways[way]["scores"])
+        print(f"after each drop, {way}: {curve}", file=sys.stderr)
+
+
+COSTS = ("seconds", "passes")
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
@@ -250,7 +281,6 @@ if __name__ == "__main__":
     parser.add_argument("--drops", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--replay", type=float, default=0.2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         os.environ["TMPDIR"] = work
@@ -258,5 +288,6 @@ if __name__ == "__main__":
         for seed in range(options.seed, options.seed + options.seeds):
             task = TASKS[options.task](seed)
             days = in_drops(task.samples, options.drops, seed)
-            played.append(play(task, days, options.replay))
-        print(json.dumps(played))
+            played.append(play(task, days))
+        print_summary(options.task, summary(played))
+        print(json.dumps(summary(played)))

@@ -109,8 +109,7 @@ async function seal(
     generation,
     format: packing.format,
     schema: first.schema,
-    compacted: compactedOf(plan, manifests),
-    ...(plan.drawn && { drawn: plan.drawn }),
+    ...joinedOf(plan, manifests),
     ...(first.compression && { compression: first.compression }),
     seed: packing.seed,
     plan: plan.digest,
@@ -222,13 +221,12 @@ async function sealArrivals(
   );
 }
 
-const compactedOf = (
-  { of, numbers }: CompactionPlan,
+const joinedOf = (
+  { of, numbers, drawn }: CompactionPlan,
   manifests: readonly Manifest[],
-): Manifest['compacted'] => ({
-  of: of.map(({ generation }) => generation),
-  numbers,
-  listings: listingsIn(manifests),
+): Pick<Manifest, 'compacted' | 'drawn'> => ({
+  compacted: { of: of.map(({ generation }) => generation), numbers, listings: listingsIn(manifests) },
+  ...(drawn && { drawn }),
 });
 
 const listingsIn = (manifests: readonly Manifest[]): string[] =>
