@@ -12,7 +12,9 @@ import {
 import { readScores, type ScoresRead } from '@tidewheel/judging/scores.ts';
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type * as z from 'zod';
 import { readBounded } from '../../records/host-files.ts';
+import type { judgementSchema } from '../../records/judgement.ts';
 import {
   comparisonsWith,
   currentOf,
@@ -39,7 +41,6 @@ export async function judgeModel(
   if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
   if (typeof promote !== 'object' && evaluation === undefined) return undefined;
-  const { metric } = objective;
   const inUse = currentOf(models);
   const current = inUse?.runId === probe?.evaluates?.runId ? undefined : inUse;
   const look = 1 + (current === undefined ? 0 : comparisonsWith(models, current));
@@ -49,11 +50,15 @@ export async function judgeModel(
     { ...objective, look },
   );
   if (judgement === undefined) return undefined;
-  const content = { version: 1, runId, metric, against: current?.runId, ...judgement };
+  const named = { ...objective, against: current?.runId };
+  const content: Written = { version: 1, runId, ...named, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
   const { verdict, reasons } = judgement;
-  return { verdict, reasons, judged: summaryOf(judgement, { metric, against: current?.runId }) };
+  return { verdict, reasons, judged: summaryOf(judgement, named) };
 }
+
+/** As it is read again. */
+type Written = z.input<typeof judgementSchema>;
 
 interface Asked {
   readonly run: RunRecord;
@@ -180,7 +185,7 @@ const partOf = ({ samples, mean, better, interval }: Partial<Part> & Pick<Part, 
 
 function summaryOf(
   { verdict, mean, difference, samplesNeeded, earlier, fresh }: Judgement,
-  named: { readonly metric: string; readonly against: string | undefined },
+  named: Pick<Judged, 'metric' | 'mode' | 'against'>,
 ): Judged {
   return {
     verdict,
