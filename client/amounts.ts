@@ -79,3 +79,28 @@ export function bytesText(bytes: number): string {
   const value = bytes / 1000 ** power;
   return `${power === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[power]}`;
 }
+
+/** Three digits say as much as most differences of models show. */
+export const scoreText = (value: number): string => String(Number(value.toPrecision(3)));
+
+/** Such as `+0.015 (0.004 to 0.026)`. */
+export function signedText(better: number, [low, high]: readonly number[] = []): string {
+  const range = low === undefined || high === undefined ? '' : ` (${scoreText(low)} to ${scoreText(high)})`;
+  return `${better > 0 ? '+' : ''}${scoreText(better)}${range}`;
+}
+
+interface Compared {
+  readonly metric: string;
+  readonly mean?: number | undefined;
+  readonly against?: string | undefined;
+  readonly pairs?: number | undefined;
+  readonly better?: number | undefined;
+  readonly interval?: readonly number[] | undefined;
+}
+
+/** Such as `accuracy 0.912, +0.015 (0.004 to 0.026) against digits-000003 on 2,000 samples`. */
+export function judgedText({ metric, mean, against = '-', pairs, better, interval }: Compared): string {
+  const reached = mean === undefined ? `no ${metric}` : `${metric} ${scoreText(mean)}`;
+  if (better === undefined || pairs === undefined) return reached;
+  return `${reached}, ${signedText(better, interval)} against ${against} on ${pairs.toLocaleString('en')} samples`;
+}

@@ -4,7 +4,7 @@ import { type ComponentType, render } from 'preact';
 import { needsOf } from './model/needs.ts';
 import { Skeleton } from './parts/card.tsx';
 import { Dialog } from './parts/controls.tsx';
-import { deployment, Facts, RefusalText } from './parts/text.tsx';
+import { Alert, deployment, Facts, RefusalText } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
@@ -13,6 +13,8 @@ import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { type Overview, useOverview } from './state/overview.ts';
 import { currentRefusal, liveness, readAll } from './state/readings.ts';
 
+const ModelsScreen = later(async () => (await import('./screens/models/models.tsx')).ModelsScreen);
+const ModelsOfPipeline = later(async () => (await import('./screens/models/models.tsx')).ModelsOfPipeline);
 const RunScreen = later(async () => (await import('./screens/run/run.tsx')).RunScreen);
 const CompareScreen = later(async () => (await import('./screens/compare.tsx')).CompareScreen);
 const DataScreen = later(async () => (await import('./screens/data.tsx')).DataScreen);
@@ -20,47 +22,49 @@ const MarketScreen = later(async () => (await import('./screens/market.tsx')).Ma
 const ProbesScreen = later(async () => (await import('./screens/probes.tsx')).ProbesScreen);
 const MoneyScreen = later(async () => (await import('./screens/money.tsx')).MoneyScreen);
 
+const OF_PIPELINE = new Map([
+  ['models', ModelsOfPipeline],
+  ['data', DataScreen],
+  ['probes', ProbesScreen],
+]);
+
 function Screen({ overview }: Readonly<{ overview: Overview }>) {
   const [room, name, tab = ''] = address.value.path;
-  if (room === 'runs')
-    return name === undefined ? <RunsScreen /> : <RunScreen key={name} runId={name} tab={tab} />;
+  if (room === 'runs' && name !== undefined)
+    return <RunScreen key={name} runId={name} tab={tab} overview={overview} />;
+  if (room === 'runs') return <RunsScreen />;
   if (room === 'pipelines' && name !== undefined) {
-    if (tab === 'data') return <DataScreen key={name} pipeline={name} />;
-    if (tab === 'probes') return <ProbesScreen key={name} pipeline={name} />;
-    return <RunsScreen key={name} pipeline={name} />;
+    const Tab = OF_PIPELINE.get(tab) ?? RunsScreen;
+    return <Tab key={name} pipeline={name} />;
   }
+  if (room === 'models') return <ModelsScreen overview={overview} />;
   if (room === 'market') return <MarketScreen />;
   if (room === 'money') return <MoneyScreen />;
-  if (room === 'compare') return <CompareScreen />;
-  return <NowScreen overview={overview} />;
+  return room === 'compare' ? <CompareScreen /> : <NowScreen overview={overview} />;
 }
 
-const ROOMS = [
-  [undefined, 'Now'],
-  ['runs', 'Runs'],
-  ['compare', 'Compare'],
-  ['market', 'Market'],
-  ['money', 'Money'],
-] as const;
-
-/** Of these the bar of a phone has room. */
+/** The bar of a phone has room for the first ones. */
+const ROOMS = ['Now', 'Runs', 'Models', 'Compare', 'Market', 'Money'];
 const IN_BAR = 4;
 
 const isSideOpen = signal(false);
 
-const roomLink = ([room, text]: (typeof ROOMS)[number]) => (
-  <a
-    key={text}
-    href={hrefOf(room === undefined ? [] : [room])}
-    aria-current={address.value.path[0] === room ? 'page' : undefined}
-  >
-    <span class="text">{text}</span>
-  </a>
-);
+/** @param state of its dot */
+function sideLink(text: string, path: readonly string[], state?: string) {
+  const isHere = path.join('/') === address.value.path.slice(0, Math.max(1, path.length)).join('/');
+  return (
+    <a key={text} href={hrefOf(path)} title={text} class={state} aria-current={isHere ? 'page' : undefined}>
+      {state && <span class="dot" />}
+      <span class="text">{text}</span>
+    </a>
+  );
+}
 
-function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }) {
-  const [room, name] = address.value.path;
-  const needs = needsOf(pipelines.body?.pipelines ?? [], runs.body ?? []).length;
+const roomLink = (text: string) => sideLink(text, text === 'Now' ? [] : [text.toLowerCase()]);
+
+function Side({ overview: { pipelines, runs, models } }: { readonly overview: Overview }) {
+  const needs = needsOf(pipelines.body?.pipelines ?? [], runs.body ?? [], models.body?.models).length;
+  const statusOf = (name: string) => runs.body?.find(({ pipeline }) => pipeline === name)?.status;
   return (
     <header class={`side${isSideOpen.value ? ' is-open' : ''}`}>
       <a class="name" href={hrefOf([])}>
@@ -79,18 +83,9 @@ function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }
       )}
       {pipelines.body !== undefined && <p class="label">Pipelines</p>}
       <nav aria-label="pipelines">
-        {pipelines.body?.pipelines.map((each) => (
-          <a
-            key={each.name}
-            href={hrefOf(['pipelines', each.name])}
-            title={each.name}
-            class={`is-${runs.body?.find(({ pipeline }) => pipeline === each.name)?.status}`}
-            aria-current={room === 'pipelines' && name === each.name ? 'page' : undefined}
-          >
-            <span class="dot" />
-            <span class="text">{each.name}</span>
-          </a>
-        ))}
+        {pipelines.body?.pipelines.map(({ name }) =>
+          sideLink(name, ['pipelines', name], `is-${statusOf(name)}`),
+        )}
       </nav>
       <div class="foot">
         {access.Account && <access.Account />}
@@ -106,53 +101,29 @@ function Side({ overview: { pipelines, runs } }: { readonly overview: Overview }
   );
 }
 
-const LIVENESS = {
-  live: 'is-succeeded',
-  ended: '',
-  'not live': '',
-  'not current': 'is-failed',
-} as const satisfies Record<typeof liveness.value, string>;
-
-const Bar = () => (
-  <nav class="bar" aria-label="screens of a phone">
-    {ROOMS.slice(0, IN_BAR).map(roomLink)}
-    <button
-      type="button"
-      aria-expanded={isSideOpen.value}
-      onClick={() => (isSideOpen.value = !isSideOpen.value)}
-    >
-      More
-    </button>
-  </nav>
-);
-
-const Help = () => (
-  <Dialog title="Keys" onClose={() => (isHelpOpen.value = false)}>
-    <Facts items={KEYS} />
-  </Dialog>
-);
-
-const Refusal = () =>
-  currentRefusal.value === undefined ? null : (
-    <div class="alert">
-      <RefusalText text={currentRefusal.value} />
-      <button type="button" onClick={readAll}>
-        Try again
-      </button>
-    </div>
-  );
+const LIVENESS = { live: 'is-succeeded', ended: '', 'not live': '', 'not current': 'is-failed' } as const;
 
 function App() {
   const overview = useOverview();
+  const isOpen = isSideOpen.value;
   return (
     <>
       <Side overview={overview} />
       <main id="main" tabIndex={-1}>
-        <Refusal />
+        <Alert text={currentRefusal.value} again={readAll} />
         <Screen overview={overview} />
       </main>
-      <Bar />
-      {isHelpOpen.value && <Help />}
+      <nav class="bar" aria-label="screens of a phone">
+        {ROOMS.slice(0, IN_BAR).map(roomLink)}
+        <button type="button" aria-expanded={isOpen} onClick={() => (isSideOpen.value = !isOpen)}>
+          More
+        </button>
+      </nav>
+      {isHelpOpen.value && (
+        <Dialog title="Keys" onClose={() => (isHelpOpen.value = false)}>
+          <Facts items={KEYS} />
+        </Dialog>
+      )}
       <span id="colour-probe" hidden />
     </>
   );
@@ -190,21 +161,14 @@ const Lost = () => (
 
 /** @param load such as `() => import('./run.tsx')`, with the component taken out of the module */
 function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
-  const loaded = signal<ComponentType<P> | undefined>(undefined);
+  const loaded = signal<Readonly<{ Part: ComponentType<P> }> | undefined>(undefined);
   let isLoading = false;
   return function Later(props: P) {
-    const Loaded = loaded.value;
-    if (Loaded !== undefined) return <Loaded {...props} />;
+    if (loaded.value !== undefined) return <loaded.value.Part {...props} />;
     if (!isLoading)
-      load().then(
-        (component) => {
-          // A signal that is given a function keeps it.
-          loaded.value = component;
-        },
-        () => {
-          loaded.value = Lost;
-        },
-      );
+      void load()
+        .catch(() => Lost)
+        .then((Part) => (loaded.value = { Part }));
     isLoading = true;
     return <Skeleton />;
   };

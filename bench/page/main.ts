@@ -30,6 +30,8 @@ const SCREENS = [
   '#/',
   '#/runs?find=val_accuracy%20%3E%200.9',
   '#/pipelines/digits',
+  '#/models',
+  '#/pipelines/digits/models',
   '#/pipelines/digits/data',
   '#/pipelines/digits/probes',
   `#/runs/${OPEN_RUN}`,

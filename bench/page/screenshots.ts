@@ -24,6 +24,7 @@ const PICTURES: readonly Picture[] = [
   { name: 'why', screen: `#/runs/${OPEN_RUN}/why` },
   { name: 'log', screen: `#/runs/${OPEN_RUN}/log` },
   { name: 'runs', screen: '#/pipelines/digits' },
+  { name: 'models', screen: '#/pipelines/digits/models', height: 1_150 },
   { name: 'data', screen: '#/pipelines/digits/data' },
   { name: 'probes', screen: '#/pipelines/digits/probes' },
   { name: 'market', screen: '#/market' },

@@ -12,6 +12,7 @@ import {
   runOf,
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
+import { fillModels } from './drops.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
 import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';
 
@@ -42,7 +43,10 @@ export async function makeWorld(): Promise<Ground> {
     updatedAt: earlier(0),
   });
   at.declare();
-  for (let batch = 1; batch < RUNS; batch += 1) await at.runs.create(finishedRun(at, batch));
+  const made = Array.from({ length: RUNS - 1 }, (_, place) => finishedRun(at, place + 1));
+  const scored = made.filter(({ status }) => status === 'succeeded').slice(-SCORED);
+  for (const run of made) if (!scored.includes(run)) await at.runs.create(run);
+  await fillModels(at, scored);
   await endedRun(at);
   await longRun(at);
   await openRun(at);
@@ -52,6 +56,8 @@ export async function makeWorld(): Promise<Ground> {
   return at;
 }
 
+/** The newest have models on record. */
+const SCORED = 13;
 /** The newest have reports. */
 const REPORTED = 300;
 

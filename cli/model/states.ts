@@ -1,7 +1,7 @@
 /** The models on record: which one is in use, and what people decide. */
 import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { bytesText } from '../../client/amounts.ts';
+import { bytesText, judgedText, scoreText, signedText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, safe } from '../command/format.ts';
@@ -64,29 +64,7 @@ export function judgedLines(judged: NonNullable<Model['judged']>): string[] {
 }
 
 const partText = ({ samples, mean, better, interval }: JudgedPart): string =>
-  `${samples.toLocaleString('en')} samples: ${shortText(mean)}${better === undefined ? '' : `, ${signedText(better, interval)}`}`;
-
-function signedText(better: number, interval: readonly number[] | undefined): string {
-  const [low, high] = interval ?? [];
-  const range = low === undefined || high === undefined ? '' : ` (${shortText(low)} to ${shortText(high)})`;
-  return `${better > 0 ? '+' : ''}${shortText(better)}${range}`;
-}
-
-/** Such as `accuracy 0.912, +0.015 (0.004 to 0.026) against digits-000003 on 2,000 samples`. */
-export function judgedText({
-  metric,
-  mean,
-  against,
-  pairs,
-  better,
-  interval,
-}: NonNullable<Model['judged']>): string {
-  const reached = mean === undefined ? `no ${metric}` : `${metric} ${shortText(mean)}`;
-  if (better === undefined || pairs === undefined) return reached;
-  return `${reached}, ${signedText(better, interval)} against ${against ?? '-'} on ${pairs.toLocaleString('en')} samples`;
-}
-
-const shortText = (value: number): string => String(Number(value.toPrecision(3)));
+  `${samples.toLocaleString('en')} samples: ${scoreText(mean)}${better === undefined ? '' : `, ${signedText(better, interval)}`}`;
 
 /** @param given a run; of a roll-back, a pipeline */
 export async function decide(

@@ -22,7 +22,7 @@ export interface PageServerDeps extends Pick<Signing, 'region' | 'credentials'> 
 /** The calls of a reader, and those of the buttons, by the API's own list. */
 const READING = pathsOf(Object.values(OPERATIONS).filter(({ method }) => method === 'GET'));
 const STEERING = {
-  POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun, OPERATIONS.startRun]),
+  POST: pathsOf([OPERATIONS.stopRun, OPERATIONS.retryRun, OPERATIONS.startRun, OPERATIONS.chooseModel]),
   PUT: pathsOf([OPERATIONS.acknowledgeRun, OPERATIONS.annotateRun, OPERATIONS.putLimits, OPERATIONS.putPin]),
   DELETE: pathsOf([OPERATIONS.deleteCheckpoints]),
 };

@@ -3,14 +3,14 @@ import path from 'node:path';
 import { bucketKeys, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
-import { bytesText, usdText } from '../../client/amounts.ts';
+import { bytesText, judgedText, usdText } from '../../client/amounts.ts';
 import type { Context } from '../command/context.ts';
 import { momentText, tableText } from '../command/format.ts';
 import { pipelineMeant, runMeant, runsOf } from '../command/run-list.ts';
 import { defineVerb, option } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
 import { fetchSavedFiles, saveObject } from '../dataset/save-object.ts';
-import { currentRun, decide, judgedText, showModel } from '../model/states.ts';
+import { currentRun, decide, showModel } from '../model/states.ts';
 
 const DECISIONS = ['promote', 'rollback', 'reject'] as const;
 

@@ -14,6 +14,7 @@ import { getGeneration } from './operations/get-generation.ts';
 import { getImage } from './operations/get-image.ts';
 import { getLog } from './operations/get-log.ts';
 import { getMarket } from './operations/get-market.ts';
+import { getModel } from './operations/get-model.ts';
 import { getModels } from './operations/get-models.ts';
 import { getMoney } from './operations/get-money.ts';
 import { getOpenApi } from './operations/get-open-api.ts';
@@ -26,6 +27,7 @@ import { getTimeline } from './operations/get-timeline.ts';
 import { getUtilisation } from './operations/get-utilisation.ts';
 import { getWhatIf } from './operations/get-what-if.ts';
 import { listAttempts } from './operations/list-attempts.ts';
+import { listModels } from './operations/list-models.ts';
 import { listPipelineRuns } from './operations/list-pipeline-runs.ts';
 import { listPipelines } from './operations/list-pipelines.ts';
 import { listPlacements } from './operations/list-placements.ts';
@@ -69,7 +71,9 @@ export const OPERATIONS = [
   getGeneration,
   getImage,
   putPin,
+  listModels,
   getModels,
+  getModel,
   chooseModel,
   evaluateModel,
   compareRuns,

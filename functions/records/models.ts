@@ -29,6 +29,7 @@ const judgedPartSchema = z.object({
 export const judgedSchema = z.object({
   verdict: z.enum(['first', 'better', 'notBetter', 'inconclusive', 'rejected']),
   metric: z.string(),
+  mode: z.enum(['min', 'max']).optional().describe('Whether less or more of it is better.'),
   mean: z.number().optional().describe('Of the metric, on all its samples.'),
   against: z.string().optional().describe('The run whose model it was compared with.'),
   pairs: z.number().int().optional().describe('Samples that both were scored on.'),

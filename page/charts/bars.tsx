@@ -1,57 +1,68 @@
 /** Small charts as SVG: bars of days or runs, and the line of a row. */
+import { Section } from '../parts/card.tsx';
+import { DialogButton } from '../parts/controls.tsx';
+import { Table, type TableColumns } from '../parts/table.tsx';
+
 /** `kind` is the class of its colour. */
 type Bar = Readonly<{ name: string; value: number; kind: string }>;
 
-/** `ends` name the first and the last bar. Of `places` fewer bars do not spread over the whole width. */
-export type BarsProps = Readonly<{
-  label: string;
-  bars: readonly Bar[];
-  class: 'bars' | 'sparks';
-  ends?: readonly [string, string];
-  places?: number;
-}>;
+/** Of `places` fewer bars do not spread over the whole width. */
+type BarsProps = Readonly<{ label: string; bars: readonly Bar[]; class: 'bars' | 'sparks'; places?: number }>;
 
 const WIDTH = 10;
 const HEIGHT = 100;
 const LEAST = 8;
 
-export function Bars({ label, bars, ends, places = 1, ...more }: BarsProps) {
+export function Bars({ label, bars, places = 1, ...more }: BarsProps) {
   const highest = Math.max(...bars.map(({ value }) => value), Number.MIN_VALUE);
+  const heightOf = (value: number): number =>
+    value <= 0 && more.class === 'bars' ? 0 : Math.max(LEAST, (value / highest) * HEIGHT);
+  const box = `0 0 ${Math.max(places, bars.length) * WIDTH} ${HEIGHT}`;
   return (
-    <>
-      <svg
-        class={more.class}
-        viewBox={`0 0 ${Math.max(places, bars.length) * WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={label}
-      >
-        {bars.map(({ name, value, kind }, place) => {
-          const height =
-            value <= 0 && more.class === 'bars' ? 0 : Math.max(LEAST, (value / highest) * HEIGHT);
-          return (
-            <rect
-              key={name}
-              class={kind}
-              x={place * WIDTH + 1.5}
-              y={HEIGHT - height}
-              width={WIDTH - 3}
-              height={height}
-            >
-              <title>{name}</title>
-            </rect>
-          );
-        })}
-      </svg>
-      {ends !== undefined && (
-        <p class="ends">
-          <span>{ends[0]}</span>
-          <span>{ends[1]}</span>
-        </p>
-      )}
-    </>
+    <svg class={more.class} viewBox={box} preserveAspectRatio="none" role="img" aria-label={label}>
+      {bars.map(({ name, value, kind }, place) => {
+        const height = heightOf(value);
+        const [x, y] = [place * WIDTH + 1.5, HEIGHT - height];
+        return (
+          <rect key={name} class={kind} x={x} y={y} width={WIDTH - 3} height={height}>
+            <title>{name}</title>
+          </rect>
+        );
+      })}
+    </svg>
   );
 }
+
+/** `ends` name the first and the last bar. */
+type BarsCardProps = Omit<BarsProps, 'class'> &
+  Readonly<{
+    title: string;
+    note?: string;
+    ends: readonly [string, string];
+    columns: TableColumns;
+    rows: readonly (readonly (string | number)[])[];
+  }>;
+
+/** Bars in a card, with their numbers as a table. */
+export const BarsCard = ({ title, note, ends, columns, rows, ...bars }: BarsCardProps) => (
+  <Section
+    title={title}
+    note={note}
+    tools={
+      <DialogButton text="As a table" title={title}>
+        {() => <Table caption={`${title}, in numbers`} columns={columns} rows={rows} />}
+      </DialogButton>
+    }
+  >
+    <figure class="card pad">
+      <Bars class="bars" {...bars} />
+      <p class="ends">
+        <span>{ends[0]}</span>
+        <span>{ends[1]}</span>
+      </p>
+    </figure>
+  </Section>
+);
 
 /** @param values at least two, or nothing is drawn */
 export function Sparkline({ label, values }: { readonly label: string; readonly values: readonly number[] }) {

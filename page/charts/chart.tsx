@@ -35,7 +35,7 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
   const [xs] = data;
   const ends = range ? [range.from, range.to] : [xs[0], xs.at(-1)];
   const point = (place: number | undefined): void => {
-    value.value = pointedText(plot, xText, place);
+    value.value = pointedText({ ...plot, xText }, place);
   };
   return (
     <figure class={`card chart${isLarge ? ' is-large' : ''}`} ref={at}>
@@ -61,7 +61,19 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
           <span key={place}>{end !== undefined && xText(end)}</span>
         ))}
       </p>
-      {legend !== undefined && <Legend texts={legend} />}
+      {legend && (
+        <ul class="legend">
+          {legend.map(
+            (text, place) =>
+              text && (
+                <li key={text}>
+                  <Swatch place={place} />
+                  {text}
+                </li>
+              ),
+          )}
+        </ul>
+      )}
       {isTable.value && (
         <Dialog title={name} isWide onClose={() => (isTable.value = false)}>
           <NumbersTable name={name} table={table} />
@@ -71,12 +83,10 @@ export function Chart({ name, note, last = '', xText, table, legend, isLarge, on
   );
 }
 
+type Pointed = Pick<ChartProps, 'data' | 'lines' | 'valueText' | 'xText'>;
+
 /** What the reader points to; empty where that is no place with a value. */
-function pointedText(
-  { data, lines, valueText }: Pick<ChartProps, 'data' | 'lines' | 'valueText'>,
-  xText: ChartProps['xText'],
-  place = -1,
-): string {
+function pointedText({ data, lines, valueText, xText }: Pointed, place = -1): string {
   const x = data[0][place];
   const values = lines.flatMap(({ isFaint }, line) => {
     const y = isFaint ? undefined : data[line + 1]?.[place];
@@ -89,19 +99,6 @@ export const Swatch = ({ place }: Readonly<{ place: number }>) => (
   <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
     <line class={`of-${place}`} x1={0} x2={14} y1={5} y2={5} />
   </svg>
-);
-
-const Legend = ({ texts }: Readonly<{ texts: readonly (string | undefined)[] }>) => (
-  <ul class="legend">
-    {texts.map((text, place) =>
-      text === undefined ? null : (
-        <li key={text}>
-          <Swatch place={place} />
-          {text}
-        </li>
-      ),
-    )}
-  </ul>
 );
 
 const MOST_ROWS = 300;
@@ -121,10 +118,9 @@ function NumbersTable({ name, table: { columns, rows } }: Pick<ChartProps, 'name
   );
 }
 
-const Menu = ({
-  name,
-  items,
-}: Readonly<{ name: string; items: readonly (readonly [string, () => void])[] }>) => (
+type MenuProps = Readonly<{ name: string; items: readonly (readonly [string, () => void])[] }>;
+
+const Menu = ({ name, items }: MenuProps) => (
   <details
     class="menu"
     onFocusOut={({ currentTarget, relatedTarget }) => {
@@ -161,10 +157,8 @@ export function save(file: string, content: string | Blob): void {
 
 const fileName = (name: string): string => name.replaceAll(/[^\w.-]+/g, '-');
 
-const quoted = (cell: Cell): string => {
-  const text = String(cell);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
+const quoted = (cell: Cell): string =>
+  /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 function saveCsv(name: string, { columns, rows }: ChartProps['table']): void {
   const titles = columns.map((column) => (typeof column === 'string' ? column : column.title));

@@ -1,11 +1,9 @@
 /** The life line of a run, as SVG: what it did when. */
-import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { clockText, elapsedText, whenText } from '../model/format.ts';
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
+import { useFrame } from './frame.ts';
 import type { Range } from './plot.tsx';
 
 const TOP = 26;
@@ -27,33 +25,15 @@ const NAMES: Readonly<Record<SpanKind, string>> = {
   lost: 'lost work',
 };
 
-function useWidth() {
-  const width = useSignal(LEAST_WIDTH);
-  const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const place = frame.current;
-    if (place === null) return undefined;
-    const resized = new ResizeObserver(() => {
-      width.value = Math.max(LEAST_WIDTH, place.clientWidth);
-      // A phone opens at now.
-      place.scrollLeft = LEAST_WIDTH;
-    });
-    resized.observe(place);
-    return () => resized.disconnect();
-  }, []);
-  return { width, frame };
-}
+type CardProps = Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>;
 
 /** @param range what is shown; absent: all @param now absent for a run that has ended */
-export function LifeLineCard({
-  line,
-  range = line,
-  now,
-}: Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>) {
-  const { width, frame } = useWidth();
+export function LifeLineCard({ line, range = line, now }: CardProps) {
+  // A phone opens at now.
+  const { width, frame } = useFrame(LEAST_WIDTH);
   const { from, to } = range;
-  const x = (time: number): number => ((time - from) / (to - from)) * (width.value - 2) + 1;
-  const placed = { line, x, width: width.value };
+  const x = (time: number): number => ((time - from) / (to - from)) * (width - 2) + 1;
+  const placed = { line, x, width, now };
   return (
     <section class="card pad stack" aria-label="life line">
       <div class="head">
@@ -66,47 +46,45 @@ export function LifeLineCard({
         </span>
       </div>
       <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
-        <svg class="life" viewBox={`0 0 ${width.value} ${HEIGHT}`} role="img" aria-label={labelOf(line)}>
+        <svg class="life" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={labelOf(line)}>
           <defs>
-            <pattern
-              id="lost"
-              width={6}
-              height={6}
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <line class="hatch" x1={0} y1={0} x2={0} y2={6} />
+            <pattern id="lost" width={6} height={6} patternUnits="userSpaceOnUse">
+              <path class="hatch" d="M-1 1l2-2M0 6l6-6M5 7l2-2" />
             </pattern>
             <linearGradient id="fan">
               <stop offset="0%" stop-color="var(--runs)" stop-opacity={0.22} />
               <stop offset="100%" stop-color="var(--runs)" stop-opacity={0} />
             </linearGradient>
           </defs>
-          {ticksOf(range, width.value).map(({ time, text }) => (
+          {ticksOf(range, width).map(({ time, text }) => (
             <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor="middle">
               {text}
             </text>
           ))}
           <Fan {...placed} />
           <Spans {...placed} />
-          <Marks {...placed} now={now} />
+          <Marks {...placed} />
         </svg>
       </div>
     </section>
   );
 }
 
-type Placed = Readonly<{ line: LifeLine; x: (time: number) => number; width: number }>;
+type Placed = Readonly<{
+  line: LifeLine;
+  x: (time: number) => number;
+  width: number;
+  now: number | undefined;
+}>;
 
 const MINUTE = 60_000;
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080].map(
-  (each) => each * MINUTE,
-);
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
 const TICK_WIDTH = 90;
 
 /** On round times of the reader's zone, away from both ends. */
 function ticksOf({ from, to }: Range, width: number) {
-  const step = STEPS.find((each) => (to - from) / each <= width / TICK_WIDTH) ?? to - from;
+  const steps = STEPS.map((each) => each * MINUTE);
+  const step = steps.find((each) => (to - from) / each <= width / TICK_WIDTH) ?? to - from;
   const zone = new Date(from).getTimezoneOffset() * MINUTE;
   const edge = ((to - from) * 20) / width;
   const first = Math.ceil((from + edge - zone) / step) * step + zone;
@@ -145,7 +123,7 @@ function Fan({ line: { fan, spans }, x }: Placed) {
   const text = fanText(fan);
   return (
     <g>
-      <rect class="fan" fill="url(#fan)" x={from} y={TOP} width={Math.max(1, high - from)} height={BAR}>
+      <rect class="fan" x={from} y={TOP} width={Math.max(1, high - from)} height={BAR}>
         <title>{text}</title>
       </rect>
       <line class="expected" x1={expected} x2={expected} y1={TOP} y2={BOTTOM} />
@@ -159,30 +137,20 @@ function Fan({ line: { fan, spans }, x }: Placed) {
 const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string =>
   `done ${whenText(expected)}, between ${whenText(low)} and ${whenText(high)}`;
 
-function Marks({
-  line: { marks, deadline, due },
-  x,
-  width,
-  now,
-}: Placed & Readonly<{ now: number | undefined }>) {
+function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
   const dueAt = Math.min(width - 2, x(deadline ?? Number.MAX_VALUE));
   const isNear = now !== undefined && due !== undefined && Math.abs(x(now) - dueAt + LABEL / 2) < LABEL;
   return (
     <>
       {marks.map(({ kind, at, text }) => (
-        <path key={`${kind} ${at} ${text}`} class={`mark-${kind}`} d={`M${x(at)} ${SHAPES[kind]}`}>
+        <path key={`${kind} ${at} ${text}`} class={`mark-${kind}`} d={`M${x(at)} ${SHAPES[kind][0]}`}>
           <title>{`${whenText(at)}: ${text}`}</title>
         </path>
       ))}
       {now !== undefined && (
         <>
           <line class="now" x1={x(now)} x2={x(now)} y1={TOP - 6} y2={BOTTOM + 6} />
-          <text
-            class="strong"
-            x={Math.min(x(now), width - 14)}
-            y={isNear ? HEIGHT - 22 : 12}
-            text-anchor="middle"
-          >
+          <text class="strong now-text" x={Math.min(x(now), width - 14)} y={isNear ? HEIGHT - 22 : 12}>
             now
           </text>
         </>
@@ -197,16 +165,11 @@ function Marks({
   );
 }
 
-/** Behind the place on the axis. */
-const SHAPES: Readonly<Record<MarkKind, string>> = {
-  save: `${BOTTOM + 2}v7`,
-  flag: `${TOP - 2}v-11l8 4l-8 4z`,
-  doctor: `${BOTTOM + 2}l5 8h-10z`,
-};
-const KEYS: Readonly<Record<MarkKind, readonly [shape: string, text: string]>> = {
-  save: ['M5 1v8', 'save'],
-  flag: ['M2 10V0l8 4l-8 4z', 'warning or request'],
-  doctor: ['M5 1l5 8h-10z', 'doctor'],
+/** Behind the place on the axis, and in the legend. */
+const SHAPES: Readonly<Record<MarkKind, readonly [path: string, sign: string, text: string]>> = {
+  save: [`${BOTTOM + 2}v7`, '|', 'save'],
+  flag: [`${TOP - 2}v-11l8 4l-8 4z`, '⚑', 'warning or request'],
+  doctor: [`${BOTTOM + 2}l5 8h-10z`, '▲', 'doctor'],
 };
 
 /** A reader who hears the page learns the outline; the table has the rest. */
@@ -219,25 +182,18 @@ function labelOf({ spans, marks }: LifeLine): string {
 const Legend = ({ line: { spans, marks } }: Readonly<{ line: LifeLine }>) => (
   <ul class="legend">
     {[...new Set(spans.map(({ kind }) => kind))].map((kind) => (
-      <Key key={kind} text={NAMES[kind]}>
-        <rect class={kind} width={10} height={10} rx={2} />
-      </Key>
+      <li key={kind}>
+        <span class={`key ${kind}`} />
+        {NAMES[kind]}
+      </li>
     ))}
     {[...new Set(marks.map(({ kind }) => kind))].map((kind) => (
-      <Key key={kind} text={KEYS[kind][1]}>
-        <path class={`mark-${kind}`} d={KEYS[kind][0]} />
-      </Key>
+      <li key={kind}>
+        <strong class={`mark-${kind}`}>{SHAPES[kind][1]}</strong>
+        {SHAPES[kind][2]}
+      </li>
     ))}
   </ul>
-);
-
-const Key = ({ text, children }: Readonly<{ text: string; children: ComponentChildren }>) => (
-  <li>
-    <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-      {children}
-    </svg>
-    {text}
-  </li>
 );
 
 function Spoken({ line: { spans, marks, due, fan } }: Readonly<{ line: LifeLine }>) {
@@ -253,12 +209,9 @@ function Spoken({ line: { spans, marks, due, fan } }: Readonly<{ line: LifeLine 
       columns={['what', 'kind', 'from', ...numbers('duration')]}
       rows={all
         .toSorted((a, b) => a.at - b.at)
-        .map((each) => [
-          each.text,
-          each.kind,
-          whenText(each.at),
-          'to' in each ? elapsedText(each.from, each.to) : '',
-        ])}
+        .map(({ text, kind, at, ...each }) => {
+          return [text, kind, whenText(at), 'to' in each && elapsedText(each.from, each.to)];
+        })}
     />
   );
 }

@@ -147,21 +147,16 @@ function drawMarks(plot: uPlot, marks: readonly number[]): void {
 }
 
 function seriesOf({ label, colour, dash, isDotted, isFaint }: PlottedLine): uPlot.Series {
-  const ink = (): string => resolved(colour);
-  if (isDotted)
-    return { label, stroke: ink, paths: () => null, points: { show: true, size: 2.5, fill: ink } };
+  const stroke = (): string => resolved(colour);
+  if (isDotted) return { label, stroke, paths: () => null, points: { show: true, size: 2.5, fill: stroke } };
+  const filter = (self: uPlot, series: number) => lonePoints(Array.from(self.data[series] ?? []));
   return {
     label,
-    stroke: ink,
+    stroke,
     width: isFaint ? 1 : 1.75,
     alpha: isFaint ? 0.35 : 1,
     spanGaps: false,
-    points: {
-      show: false,
-      filter: (self, series) => lonePoints(Array.from(self.data[series] ?? [])),
-      size: 4,
-      fill: ink,
-    },
+    points: { show: false, filter, size: 4, fill: stroke },
     ...(dash !== undefined && { dash }),
   };
 }

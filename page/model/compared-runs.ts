@@ -1,8 +1,7 @@
 /** Runs beside each other: what was declared differently, and their curves over a common axis. */
 import { type Difference, differingFields } from '../../client/differences.ts';
 import type { Operations } from '../../client/operations.ts';
-import { type AxisName, finite, type SeriesView } from './curve.ts';
-import { axisOf } from './spending.ts';
+import { type AxisName, axisOf, finite, type SeriesView } from './curve.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 type Run = Pick<RunAnswer['run'], 'declaration' | 'generations' | 'source'>;

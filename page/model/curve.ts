@@ -1,8 +1,9 @@
 /** A series of a run as columns that a chart draws, and as the rows of its table. */
 
-import type { Operations } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
+import { timeOf } from '../../client/run-view.ts';
 
-export type SeriesView = Operations['getSeries']['answer']['series'][number];
+export type SeriesView = AnswerOf<'getSeries'>['series'][number];
 type PointView = SeriesView['points'][number];
 type FinitePoint = PointView & { readonly value: number };
 
@@ -16,51 +17,62 @@ export interface Axis {
   readonly xOf: (point: PointView) => number;
 }
 
-export interface CurveColumns {
-  /** Rising. */
-  readonly x: readonly number[];
-  /** null interrupts the line, undefined does not. */
-  readonly kept: readonly (number | null | undefined)[];
-  /** Work that was lost and done again, or is still to be. */
-  readonly lost: readonly (number | undefined)[];
-  /** Where a later attempt went on. */
-  readonly marks: readonly number[];
-}
-
 /** A script may print NaN, which no axis has. */
 export const finite = (points: readonly PointView[]): readonly FinitePoint[] =>
   points.filter((point): point is FinitePoint => Number.isFinite(point.value));
 
-export function curveColumns({ points, lost }: SeriesView, { name, xOf }: Axis): CurveColumns {
+type Spent = Pick<AnswerOf<'getRun'>, 'attempts' | 'money'>;
+
+/** An attempt costs steadily from its start to its end; an open one has what the ended ones leave of the sum. */
+function dollarsAt({ attempts, money }: Spent): (time: number) => number {
+  const ended = attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
+  const spans = attempts.map(({ createdAt, startedAt, outcome, costUsd }) => {
+    const from = Date.parse(outcome?.startedAt ?? startedAt ?? createdAt);
+    const to = Math.max(from + 1, timeOf(outcome?.endedAt) ?? Date.parse(money.asOf));
+    return { from, to, usd: costUsd ?? Math.max(0, money.usd - ended) };
+  });
+  const shareOf = (time: number, { from, to }: Readonly<Record<'from' | 'to', number>>): number =>
+    Math.max(0, Math.min(1, (time - from) / (to - from)));
+  return (time) => spans.reduce((sum, span) => sum + span.usd * shareOf(time, span), 0);
+}
+
+export function axisOf(name: AxisName, spent: Spent): Axis {
+  if (name === 'step') return { name, xOf: ({ position }) => position };
+  if (name === 'time') return { name, xOf: ({ at }) => Date.parse(at) / 1000 };
+  const dollars = dollarsAt(spent);
+  return { name, xOf: ({ at }) => dollars(Date.parse(at)) };
+}
+
+/**
+ * Of `kept`, null interrupts the line and undefined does not. `lost` is work that was done again, or is still to be; at
+ * `marks` a later attempt went on.
+ */
+export function curveColumns({ points, lost }: SeriesView, { name, xOf }: Axis) {
   const kept = finite(points);
   // Lost work lies between two attempts in time and money, but beside the curve by position.
   const beside = name === 'step' ? undefined : null;
-  const rows: Row[] = [
-    ...kept.map((point) => ({ x: xOf(point), kept: point.value, lost: undefined })),
-    ...finite(lost).map((point) => ({ x: xOf(point), kept: beside, lost: point.value })),
+  const rows = [
+    ...kept.map((point): Row => [xOf(point), point.value, undefined]),
+    ...finite(lost).map((point): Row => [xOf(point), beside, point.value]),
     ...(name === 'time' ? pauses(kept) : []),
-  ].sort((a, b) => a.x - b.x);
+  ].sort(([one], [other]) => one - other);
   const later = kept.filter(({ attempt }, place) => attempt !== (kept[place - 1]?.attempt ?? attempt));
   return {
-    x: rows.map(({ x }) => x),
-    kept: rows.map((row) => row.kept),
-    lost: rows.map((row) => row.lost),
+    x: rows.map(([x]) => x),
+    kept: rows.map(([, value]) => value),
+    lost: rows.map(([, , value]) => value),
     marks: later.map(xOf),
   };
 }
 
-interface Row {
-  readonly x: number;
-  readonly kept: number | null | undefined;
-  readonly lost: number | undefined;
-}
+type Row = readonly [x: number, kept: number | null | undefined, lost: number | undefined];
 
 /** Between two attempts nothing was trained, so no line leads there. */
 const pauses = (points: readonly FinitePoint[]): Row[] =>
   points.flatMap(({ attempt, at }, place) => {
     const next = points[place + 1];
     if (next === undefined || next.attempt === attempt) return [];
-    return [{ x: (Date.parse(at) + Date.parse(next.at)) / 2_000, kept: null, lost: undefined }];
+    return [[(Date.parse(at) + Date.parse(next.at)) / 2_000, null, undefined]];
   });
 
 /** How much of the last value stays in the next one: the more, the more points there are. */
@@ -148,24 +160,17 @@ interface Trained {
   readonly outcome?: { readonly kind: string; readonly scriptStartedAt?: string | undefined } | undefined;
 }
 
-/** Ended attempts that had begun to train, and of which no series has a point. Thinned series cannot tell. */
-function attemptsWithoutPoints<T extends Trained>(
-  attempts: readonly T[],
-  all: readonly SeriesView[],
-): readonly T[] {
-  if (all.some(({ points, pointCount }) => points.length < pointCount)) return [];
-  const seen = new Set(all.flatMap(({ points, lost }) => [...points, ...lost].map(({ attempt }) => attempt)));
-  return attempts.filter(
-    ({ attempt, outcome }) => outcome?.scriptStartedAt !== undefined && !seen.has(attempt),
-  );
-}
-
 /**
- * Says what no curve shows, so that an empty place is not taken for an attempt without loss. Where another attempt printed
- * numbers, a silent one ended before its first; where none did, the script prints none that is read.
+ * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun
+ * to train, and of which no series has a point. Where another attempt printed numbers, a silent one ended before its first;
+ * where none did, the script prints none that is read. Thinned series cannot tell.
  */
 export function absenceText(attempts: readonly Trained[], all: readonly SeriesView[]): string | undefined {
-  const silent = attemptsWithoutPoints(attempts, all);
+  if (all.some(({ points, pointCount }) => points.length < pointCount)) return undefined;
+  const seen = new Set(all.flatMap(({ points, lost }) => [...points, ...lost].map(({ attempt }) => attempt)));
+  const silent = attempts.filter(
+    ({ attempt, outcome }) => outcome?.scriptStartedAt !== undefined && !seen.has(attempt),
+  );
   if (silent.length === 0) return undefined;
   const numbers = silent.map(({ attempt }) => attempt).join(', ');
   if (all.length === 0)

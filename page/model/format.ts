@@ -75,10 +75,7 @@ interface Pool {
 export const placeText = ({ instanceType, zoneId = 'any zone', purchaseOption }: Pool): string =>
   `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`;
 
-interface Placed {
-  readonly pool: Pool;
-  readonly topology: { readonly nodes: number };
-}
+type Placed = Readonly<{ pool: Pool; topology: { readonly nodes: number } }>;
 
 export const poolText = ({ pool, topology }: Placed): string => `${topology.nodes} × ${placeText(pool)}`;
 

@@ -7,7 +7,7 @@ import { shortNumber } from './format.ts';
 type RunAnswer = Operations['getRun']['answer'];
 type Led = Pick<RunAnswer, 'run' | 'report'>;
 
-interface Leading {
+export interface Leading {
   readonly name: string;
   /** The best value; of a report without one, the last. */
   readonly value: string;
@@ -28,13 +28,11 @@ export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | unde
   const series = leadingFirst(all, name).find((each) => each.name === name);
   const mode = view.run.declaration?.training.objective?.mode;
   const best = series && bestOf(series, mode);
-  if (series !== undefined && best !== undefined) {
-    const last = finite(series.points).at(-1)?.value ?? best.value;
-    const which = isFalling(name, mode) ? 'lowest' : 'highest';
-    const note = `${which} of ${series.pointCount}, at ${series.unit} ${shortNumber(best.position)}; last ${shortNumber(last)}`;
-    return { name, value: shortNumber(best.value), note, series };
-  }
-  return reported(view, name);
+  if (series === undefined || best === undefined) return reported(view, name);
+  const last = finite(series.points).at(-1)?.value ?? best.value;
+  const which = isFalling(name, mode) ? 'lowest' : 'highest';
+  const note = `${which} of ${series.pointCount}, at ${series.unit} ${shortNumber(best.position)}; last ${shortNumber(last)}`;
+  return { name, value: shortNumber(best.value), note, series };
 }
 
 function reported({ report }: Led, name: string): Leading | undefined {

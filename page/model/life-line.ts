@@ -9,7 +9,6 @@ export type RunView = Pick<RunAnswer, 'run' | 'attempts' | 'timeline' | 'progres
   readonly money?: Pick<RunAnswer['money'], 'deadlineAt' | 'expected'>;
 };
 type Attempt = RunView['attempts'][number];
-type Report = NonNullable<RunView['report']>;
 
 export type SpanKind = 'settle' | 'pack' | 'place' | 'start' | 'spot' | 'on-demand' | 'lost';
 
@@ -22,19 +21,11 @@ interface Span {
   readonly label?: string;
 }
 
-interface Fan {
-  readonly low: number;
-  readonly expected: number;
-  readonly high: number;
-}
+type Fan = Readonly<Record<'low' | 'expected' | 'high', number>>;
 
 export type MarkKind = 'save' | 'flag' | 'doctor';
 
-export interface Mark {
-  readonly kind: MarkKind;
-  readonly at: number;
-  readonly text: string;
-}
+export type Mark = Readonly<{ kind: MarkKind; at: number; text: string }>;
 
 export interface LifeLine {
   readonly from: number;
@@ -71,7 +62,7 @@ const NEAR_DEADLINE = 2;
 export function lifeLineOf(view: RunView, now: number, verdicts: readonly Mark[] = []): LifeLine {
   const { run, attempts, timeline, report, money } = view;
   const from = Date.parse(run.createdAt);
-  const end = endOf(run, report, now);
+  const end = endOf(view, now);
   const fan = fanOf(money, end);
   const due = timeOf(report?.deadline.at ?? money?.deadlineAt);
   const far = from + NEAR_DEADLINE * ((fan?.high ?? end) - from);
@@ -94,16 +85,15 @@ export function lifeLineOf(view: RunView, now: number, verdicts: readonly Mark[]
   };
 }
 
+const endOf = ({ run, report }: RunView, now: number): number =>
+  timeOf(report?.finishedAt) ?? (isFinished(run) ? Date.parse(run.updatedAt) : now);
+
 function spansOf({ run, attempts, report }: RunView, end: number): Span[] {
   const closed = timeOf(run.closedAt) ?? end;
   const sealed = timeOf(run.sealedAt) ?? (run.status === 'packing' ? end : closed);
+  const begun = Date.parse(run.createdAt);
   const spans: Span[] = [
-    {
-      kind: 'settle',
-      from: Date.parse(run.createdAt),
-      to: closed,
-      text: 'waited until the data was complete',
-    },
+    { kind: 'settle', from: begun, to: closed, text: 'waited until the data was complete' },
     { kind: 'pack', from: closed, to: sealed, text: 'packed shards' },
   ];
   let free = sealed;
@@ -126,9 +116,6 @@ function fanOf(money: RunView['money'], end: number): Fan | undefined {
   const fan = { low: at(finish.low), expected: at(finish.expected), high: at(finish.high) };
   return fan.high > end ? fan : undefined;
 }
-
-const endOf = (run: RunView['run'], report: Report | undefined, now: number): number =>
-  timeOf(report?.finishedAt) ?? (isFinished(run) ? Date.parse(run.updatedAt) : now);
 
 function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): Span[] {
   const { instanceType, zoneId, purchaseOption } = placement.pool;

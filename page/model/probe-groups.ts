@@ -1,11 +1,5 @@
 /** Probes as they may be compared: those that trained on the same version of the data, named by what differs. */
-import {
-  type ProbedCell,
-  type ProbeVerdict,
-  probeVerdict,
-  type Ranked,
-  unitSeconds,
-} from '@tidewheel/doctor/probe.ts';
+import * as doctor from '@tidewheel/doctor/probe.ts';
 import type { Operations } from '../../client/operations.ts';
 import { differences } from './compared-runs.ts';
 
@@ -23,9 +17,9 @@ export interface ProbeGroup {
   /** The generation that ends the version of the data. */
   readonly pin: string;
   readonly probes: readonly NamedProbe[];
-  readonly unit: ProbeVerdict['unit'];
+  readonly unit: doctor.ProbeVerdict['unit'];
   /** Absent with fewer than two that were measured. */
-  readonly verdict: ProbeVerdict | undefined;
+  readonly verdict: doctor.ProbeVerdict | undefined;
 }
 
 /** @param probes newest first @returns groups, newest first */
@@ -42,23 +36,19 @@ const HOUR_SECONDS = 3_600;
 
 function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
   const varied = differences(group);
-  const named = group.map((probe, place) => ({ probe, settings: settingsOf(varied, place) }));
-  const cells = named.flatMap(({ probe, settings }) => cellOf(probe, settings) ?? []);
-  const verdict = probeVerdict(cells);
-  const unit = verdict?.unit ?? 'steps';
-  const probes = named.map(({ probe, settings }) => {
-    const cell = cellOf(probe, settings);
-    if (cell === undefined) return { probe, settings };
-    return {
-      probe,
-      settings,
-      usd: (unitSeconds(cell, unit).mean * UNITS[unit] * cell.usdPerHour) / HOUR_SECONDS,
-    };
+  const named = group.map((probe, place) => {
+    const settings = settingsOf(varied, place);
+    return { probe, settings, cell: cellOf(probe, settings) };
   });
+  const verdict = doctor.probeVerdict(named.flatMap(({ cell }) => cell ?? []));
+  const unit = verdict?.unit ?? 'steps';
+  const usdOf = (cell: doctor.ProbedCell): number =>
+    (doctor.unitSeconds(cell, unit).mean * UNITS[unit] * cell.usdPerHour) / HOUR_SECONDS;
+  const probes = named.map(({ cell, ...each }) => ({ ...each, ...(cell && { usd: usdOf(cell) }) }));
   return { pin, probes, unit, verdict };
 }
 
-const cellOf = ({ speed, usdPerHour }: Probe, name: string): ProbedCell | undefined =>
+const cellOf = ({ speed, usdPerHour }: Probe, name: string): doctor.ProbedCell | undefined =>
   speed === undefined || usdPerHour === undefined ? undefined : { name, speed, usdPerHour };
 
 /** Limits are those of the command, such as what was left of its budget. */
@@ -69,7 +59,7 @@ const settingsOf = (varied: ReturnType<typeof differences>, place: number): stri
     .join(' ') || 'as declared';
 
 /** @param worse what the next one is more of */
-export function rankedText({ best, alike, ahead }: Ranked, worse: 'dearer' | 'slower'): string {
+export function rankedText({ best, alike, ahead }: doctor.Ranked, worse: 'dearer' | 'slower'): string {
   const equal = alike.length === 0 ? '' : `, which these steps do not tell from ${alike.join(', ')}`;
   const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
   return `${best}${equal}${next}`;

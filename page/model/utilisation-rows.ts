@@ -1,29 +1,22 @@
 /** Utilisation as columns that a chart draws, and what the doctor said of it. */
+
+import type uPlot from 'uplot';
 import type { Operations } from '../../client/operations.ts';
 import type { Mark } from './life-line.ts';
 
 export type UtilisationView = Operations['getUtilisation']['answer'];
 type Point = UtilisationView['points'][number];
-type Column = (number | null | undefined)[];
+type Row = readonly [x: number, ...(number | null)[]];
 
 /** Seconds since 1970, then CPU, GPU and waiting. null interrupts the lines: between two attempts nothing ran. */
-export function columnsOfUtilisation(points: readonly Point[]): [number[], Column, Column, Column] {
-  const columns: [number[], Column, Column, Column] = [[], [], [], []];
-  const add = (...row: readonly [number, ...Column]): void => {
-    const [x, cpu, gpu, waiting] = row;
-    columns[0].push(x);
-    columns[1].push(cpu);
-    columns[2].push(gpu);
-    columns[3].push(waiting);
-  };
-  points.forEach(({ at, attempt, cpuBusy, gpuBusy, waiting }, place) => {
-    const before = points[place - 1];
-    const x = Date.parse(at) / 1000;
-    if (before !== undefined && before.attempt !== attempt)
-      add((Date.parse(before.at) / 1000 + x) / 2, null, null, null);
-    add(x, cpuBusy, gpuBusy ?? null, waiting);
+export function columnsOfUtilisation(points: readonly Point[]): uPlot.AlignedData {
+  const rows = points.flatMap(({ at, attempt, cpuBusy, gpuBusy = null, waiting }, place): Row[] => {
+    const [x, before] = [Date.parse(at) / 1000, points[place - 1]];
+    const row: Row = [x, cpuBusy, gpuBusy, waiting];
+    if (before === undefined || before.attempt === attempt) return [row];
+    return [[(Date.parse(before.at) / 1000 + x) / 2, null, null, null], row];
   });
-  return columns;
+  return [rows.map(([x]) => x), ...[1, 2, 3].map((place) => rows.map((row) => row[place]))];
 }
 
 /** @returns undefined where no host has such a part */

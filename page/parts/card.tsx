@@ -1,29 +1,49 @@
-/** The card, what stands in its place while nothing is known, a vital figure, and the row of an event. */
+/** The screen, the card and what stands in its place while nothing is known, a vital figure, and the row of an event. */
 import type { ComponentChildren } from 'preact';
-import { Time } from './text.tsx';
+import { Command, PipelineTabs, Time } from './text.tsx';
 
 type Children = ComponentChildren;
+type Reading<T> = Readonly<{ body: T | undefined; refusal: string | undefined }>;
+
+/** `pipeline` has tabs; `leftOut` says what the service cannot read. */
+type FrameProps<T> = Readonly<{
+  title: string;
+  pipeline?: string | undefined;
+  tools?: Children;
+  leftOut?: readonly string[] | undefined;
+  of: Reading<T>;
+  command: string;
+  children: (body: T) => Children;
+}>;
+
+/** @param command says the same in a shell */
+export const Frame = <T,>({ title, pipeline, tools, leftOut, of, command, children }: FrameProps<T>) => (
+  <>
+    <div class="head">
+      <h1>{title}</h1>
+      <span class="tools">{tools}</span>
+    </div>
+    {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
+    {[...new Set(leftOut)].map((each) => (
+      <p key={each} class="problem">{`left out: ${each}`}</p>
+    ))}
+    <Read of={of}>{children}</Read>
+    <Command text={`npx tidewheel ${command}`} />
+  </>
+);
+
+export type SectionProps = Readonly<{ title: string; note?: Children; tools?: Children }>;
 
 /** A heading over cards. */
-export const Section = (
-  props: Readonly<{ title: string; note?: Children; tools?: Children; children: Children }>,
-) => (
+export const Section = (props: SectionProps & Readonly<{ children: Children }>) => (
   <section class="section" aria-label={props.title}>
     <div class="head">
       <h2>{props.title}</h2>
-      {props.note !== undefined && <span class="quiet">{props.note}</span>}
-      {props.tools !== undefined && <span class="tools">{props.tools}</span>}
+      <span class="quiet">{props.note}</span>
+      <span class="tools">{props.tools}</span>
     </div>
     {props.children}
   </section>
-);
-
-/** The head of a screen. */
-export const Head = ({ title, children }: Readonly<{ title: string; children?: Children }>) => (
-  <div class="head">
-    <h1>{title}</h1>
-    {children !== undefined && <span class="tools">{children}</span>}
-  </div>
 );
 
 /** Nothing is there, which is known. */
@@ -39,59 +59,61 @@ export const Skeleton = ({ rows = 6 }: Readonly<{ rows?: number }>) => (
   </div>
 );
 
+type ReadProps<T> = Readonly<{ of: Reading<T>; children: (body: T) => Children }>;
+
 /** Says nothing before it is known: a reading is open, or was refused, for which the head has the reason. */
-export function Read<T>({
-  of: { body, refusal },
-  children,
-}: Readonly<{
-  of: Readonly<{ body: T | undefined; refusal: string | undefined }>;
-  children: (body: T) => Children;
-}>) {
+export function Read<T>({ of: { body, refusal }, children }: ReadProps<T>) {
   if (body !== undefined) return <>{children(body)}</>;
   return refusal === undefined ? <Skeleton /> : null;
 }
 
-/** One of a row of four. @param beside follows the figure, `note` stands below it */
-export const Vital = (
-  props: Readonly<{
-    label: string;
-    figure: Children;
-    beside?: Children;
-    note?: Children;
-    children?: Children;
-  }>,
-) => (
-  <div>
-    <p class="label">{props.label}</p>
-    <b>{props.figure}</b>
-    <span class="quiet">{props.beside}</span>
-    {props.children}
-    <p class="quiet">{props.note}</p>
-  </div>
+/** `beside` follows the figure, `below` and `note` stand under it. */
+type Vital = Readonly<{
+  label: string;
+  figure: Children;
+  beside?: Children;
+  below?: Children;
+  note?: Children;
+}>;
+type VitalsProps = Readonly<{ label: string; of: readonly Vital[] }>;
+
+/** What one look should tell. */
+export const Vitals = ({ label, of }: VitalsProps) => (
+  <section class="card vitals" aria-label={label}>
+    {of.map((vital, place) => (
+      <div key={place}>
+        <p class="label">{vital.label}</p>
+        <b>{vital.figure}</b>
+        <span class="quiet">{vital.beside}</span>
+        {vital.below}
+        <p class="quiet">{vital.note}</p>
+      </div>
+    ))}
+  </section>
 );
 
+type EventRowProps = Readonly<{
+  at?: string;
+  state?: string | undefined;
+  bold: Children;
+  text?: string | undefined;
+  more?: string | undefined;
+  children?: Children;
+}>;
+
 /** @param state of its dot @param more lines that unfold, such as a traceback */
-export const EventRow = (
-  props: Readonly<{
-    at?: string;
-    state?: string | undefined;
-    bold: Children;
-    text: string;
-    more?: string | undefined;
-    children?: Children;
-  }>,
-) => (
+export const EventRow = ({ at, state, bold, text, more, children }: EventRowProps) => (
   <li>
-    {props.at !== undefined && <Time at={props.at} />}
-    <span class={`dot is-${props.state}`} />
+    {at !== undefined && <Time at={at} />}
+    <span class={`dot is-${state}`} />
     <p>
-      <strong>{props.bold}</strong> {props.text}
+      <strong>{bold}</strong> {text}
     </p>
-    {props.children !== undefined && <span class="tools">{props.children}</span>}
-    {props.more !== undefined && (
+    {children !== undefined && <span class="tools">{children}</span>}
+    {more !== undefined && (
       <details>
         <summary>traceback</summary>
-        <pre tabIndex={0}>{props.more}</pre>
+        <pre tabIndex={0}>{more}</pre>
       </details>
     )}
   </li>

@@ -2,39 +2,37 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { AXES, type AxisName } from '../model/curve.ts';
 import { setQuery } from '../state/address.ts';
-import type { ShownAnswer } from '../state/api.ts';
+import { ask, type ShownAnswer } from '../state/api.ts';
 import { RefusalText } from './text.tsx';
 
-/**
- * Buttons of which one is pressed.
- * @param word of the address, which has the choice @param without other words, which end with the choice
- */
-export const ChoiceButtons = <Value extends string | number>({
+type Choice<V> = Readonly<{ word: string; values: readonly V[]; chosen: V; text?: (value: V) => string }>;
+
+/** Buttons of which one is pressed. @param word of the address, which has the choice; a zoom is of one axis */
+export const ChoiceButtons = <V extends string | number>({
   word,
   values,
   chosen,
   text = String,
-  without,
-}: Readonly<{
-  word: string;
-  values: readonly Value[];
-  chosen: Value;
-  text?: (value: Value) => string;
-  without?: Readonly<Record<string, undefined>>;
-}>) => (
+}: Choice<V>) => (
   <span class="choice" role="group" aria-label={word}>
     {values.map((each) => (
       <button
         key={each}
         type="button"
         aria-pressed={each === chosen}
-        onClick={() => setQuery({ ...without, [word]: String(each) })}
+        onClick={() => setQuery({ ...(word === 'x' && { zoom: undefined }), [word]: String(each) })}
       >
         {text(each)}
       </button>
     ))}
   </span>
+);
+
+/** What lies along the axis of all curves. */
+export const AxisButtons = ({ chosen }: Readonly<{ chosen: AxisName }>) => (
+  <ChoiceButtons word="x" values={AXES} chosen={chosen} text={(each) => (each === 'dollars' ? '$' : each)} />
 );
 
 /**
@@ -70,18 +68,15 @@ export const Find = ({ wanted, placeholder }: Readonly<{ wanted: string; placeho
   />
 );
 
-/** A button whose call changes something, and why the API refused it. */
-export function SendButton<T>({
-  text,
-  kind,
-  call,
-  onDone,
-}: Readonly<{
+type SendButtonProps<T> = Readonly<{
   text: string;
   kind?: 'primary' | 'danger';
   call: () => Promise<ShownAnswer<T>>;
   onDone: (body: T | undefined) => void;
-}>) {
+}>;
+
+/** A button whose call changes something, and why the API refused it. */
+export function SendButton<T>({ text, kind, call, onDone }: SendButtonProps<T>) {
   const isSent = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
   const press = async (): Promise<void> => {
@@ -102,17 +97,22 @@ export function SendButton<T>({
   );
 }
 
-export function Dialog({
-  title,
-  isWide,
-  onClose,
-  children,
-}: Readonly<{
+type Failed = Readonly<{ runId: string; status: string; acknowledgement?: object | undefined }>;
+
+/** A failure that is known needs no person any more. */
+export const Dismiss = ({ run, onDone }: Readonly<{ run: Failed; onDone: () => void }>) =>
+  run.status === 'failed' && run.acknowledgement === undefined ? (
+    <SendButton text="Dismiss" call={() => ask('acknowledgeRun', { runId: run.runId })} onDone={onDone} />
+  ) : null;
+
+type DialogProps = Readonly<{
   title: string;
   isWide?: boolean | undefined;
   onClose: () => void;
   children: ComponentChildren;
-}>) {
+}>;
+
+export function Dialog({ title, isWide, onClose, children }: DialogProps) {
   const at = useRef<HTMLDialogElement>(null);
   useEffect(() => at.current?.showModal(), []);
   // A press on the dialog itself is one beside what it holds.
@@ -137,22 +137,36 @@ export function Dialog({
   );
 }
 
-/** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
-export function DialogButton({
-  text,
-  title,
-  kind,
-  isWide,
-  children,
-}: Readonly<{
+type WordsProps = Readonly<{ label: string; placeholder: string; of: Signal<string> }>;
+
+/** A field of several lines. */
+export const Words = ({ label, placeholder, of }: WordsProps) => (
+  <textarea
+    rows={4}
+    aria-label={label}
+    placeholder={placeholder}
+    value={of.value}
+    onInput={({ currentTarget: { value } }) => (of.value = value)}
+  />
+);
+
+type DialogButtonProps<T> = Readonly<{
   text: string;
   title: string;
-  kind?: 'primary';
+  kind?: 'primary' | undefined;
   isWide?: boolean;
-  children: (close: () => void) => ComponentChildren;
-}>) {
+  act?: SendButtonProps<T>;
+  children: () => ComponentChildren;
+}>;
+
+/** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
+export function DialogButton<T>({ text, title, kind, isWide, act, children }: DialogButtonProps<T>) {
   const isOpen = useSignal(false);
   const close = (): boolean => (isOpen.value = false);
+  const done = (body: T | undefined): void => {
+    close();
+    act?.onDone(body);
+  };
   return (
     <>
       <button type="button" class={kind} data-action onClick={() => (isOpen.value = true)}>
@@ -160,7 +174,8 @@ export function DialogButton({
       </button>
       {isOpen.value && (
         <Dialog title={title} isWide={isWide} onClose={close}>
-          {children(close)}
+          {children()}
+          {act && <SendButton kind="primary" {...act} onDone={done} />}
         </Dialog>
       )}
     </>

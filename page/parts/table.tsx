@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Section, type SectionProps } from './card.tsx';
 
 /** A phone leaves out the wide ones; `head` stands for the title. */
 type Column = Readonly<{ title: string; isNumber?: boolean; isWide?: boolean; head?: ComponentChildren }>;
@@ -26,13 +27,13 @@ const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
   <thead>
     <tr aria-rowindex={1}>
       {columns.map(columnOf).map((column) => {
-        const text = column.head ?? column.title;
+        const { title, head = title } = column;
         // A column of boxes or bars has no word.
-        if (text === '') return <td key={column.title} />;
+        const [Cell, scope] = head === '' ? (['td', undefined] as const) : (['th', 'col'] as const);
         return (
-          <th key={column.title} scope="col" class={classOf(column)}>
-            {text}
-          </th>
+          <Cell key={title} scope={scope} class={classOf(column)}>
+            {head}
+          </Cell>
         );
       })}
     </tr>
@@ -46,12 +47,12 @@ export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cell
     </td>
   ));
 
+type FrameProps = Readonly<{ caption: string; columns: TableColumns }>;
+
+type OpenFrameProps = FrameProps & Readonly<{ children: ComponentChildren }>;
+
 /** @param children rows, as `tr` */
-export const TableFrame = ({
-  caption,
-  columns,
-  children,
-}: Readonly<{ caption: string; columns: TableColumns; children: ComponentChildren }>) => (
+export const TableFrame = ({ caption, columns, children }: OpenFrameProps) => (
   <div class="card scroll" tabIndex={0} role="group" aria-label={caption}>
     <table>
       <Titles columns={columns} />
@@ -60,12 +61,10 @@ export const TableFrame = ({
   </div>
 );
 
+type TableProps = FrameProps & Readonly<{ rows: readonly Row[]; chosen?: number }>;
+
 /** @param chosen the row that stands out */
-export const Table = ({
-  rows,
-  chosen,
-  ...frame
-}: Readonly<{ caption: string; columns: TableColumns; rows: readonly Row[]; chosen?: number }>) => (
+export const Table = ({ rows, chosen, ...frame }: TableProps) => (
   <TableFrame {...frame}>
     {rows.map((cells, place) => (
       <tr key={place} class={place === chosen ? 'chosen' : undefined}>
@@ -75,27 +74,30 @@ export const Table = ({
   </TableFrame>
 );
 
+type TableSectionProps = SectionProps & Omit<TableProps, 'caption'> & Partial<Pick<TableProps, 'caption'>>;
+
+/** A table under its heading. */
+export const TableSection = ({ title, note, tools, caption = title, ...table }: TableSectionProps) => (
+  <Section title={title} note={note} tools={tools}>
+    <Table caption={caption} {...table} />
+  </Section>
+);
+
 /** As the style sheet has them. */
 const ROW_HEIGHTS = { runs: 36, log: 24 };
 /** Rows above and below the view, for scrolling without gaps. */
 const MARGIN = 20;
 
+type VirtualTableProps = FrameProps &
+  Readonly<{
+    count: number;
+    row: (place: number) => Row;
+    onEnd?: () => void;
+    kind: keyof typeof ROW_HEIGHTS;
+  }>;
+
 /** A table of any length: only the rows in view are elements. @param onEnd the reader comes near the last row */
-export function VirtualTable({
-  caption,
-  columns,
-  count,
-  row,
-  onEnd,
-  kind,
-}: Readonly<{
-  caption: string;
-  columns: TableColumns;
-  count: number;
-  row: (place: number) => Row;
-  onEnd?: () => void;
-  kind: keyof typeof ROW_HEIGHTS;
-}>) {
+export function VirtualTable({ caption, columns, count, row, onEnd, kind }: VirtualTableProps) {
   const rowHeight = ROW_HEIGHTS[kind];
   const top = useSignal(0);
   const height = useSignal(600);
@@ -108,6 +110,12 @@ export function VirtualTable({
   useEffect(() => {
     if (last + MARGIN >= count) onEnd?.();
   }, [last, count, onEnd]);
+  const gap = (rows: number) =>
+    rows > 0 && (
+      <tr aria-hidden="true" class="gap">
+        <td style={{ height: `${rows * rowHeight}px` }} />
+      </tr>
+    );
   return (
     <div
       class={`card scroll virtual of-${kind}`}
@@ -120,22 +128,15 @@ export function VirtualTable({
       <table aria-rowcount={count + 1}>
         <Titles columns={columns} />
         <tbody>
-          <Gap height={first * rowHeight} />
+          {gap(first)}
           {Array.from({ length: Math.max(0, last - first) }, (_, place) => (
             <tr key={first + place} aria-rowindex={first + place + 2}>
               <Cells columns={columns} cells={row(first + place)} />
             </tr>
           ))}
-          <Gap height={(count - last) * rowHeight} />
+          {gap(count - last)}
         </tbody>
       </table>
     </div>
   );
 }
-
-const Gap = ({ height }: Readonly<{ height: number }>) =>
-  height <= 0 ? null : (
-    <tr aria-hidden="true" class="gap">
-      <td style={{ height: `${height}px` }} />
-    </tr>
-  );

@@ -1,8 +1,9 @@
 /** Words and amounts, with their basis on hover, and commands that can be copied. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { dollarText, shortName, timeText, whenText } from '../model/format.ts';
-import { address, hrefOf } from '../state/address.ts';
+import { dollarText, shortName, shortNumber, timeText, whenText } from '../model/format.ts';
+import { decidedText, type ModelView } from '../model/lineage.ts';
+import { address, hrefOf, type Query } from '../state/address.ts';
 
 /** @param of how it was computed */
 export const Basis = ({ of, children }: Readonly<{ of: string; children: ComponentChildren }>) => (
@@ -11,12 +12,10 @@ export const Basis = ({ of, children }: Readonly<{ of: string; children: Compone
   </span>
 );
 
+type UsdProps = Readonly<{ usd: number; basis: string; beside?: number | undefined }>;
+
 /** @param basis how it was computed @param beside what it is compared with */
-export const Usd = ({
-  usd,
-  basis,
-  beside = 0,
-}: Readonly<{ usd: number; basis: string; beside?: number | undefined }>) => (
+export const Usd = ({ usd, basis, beside = 0 }: UsdProps) => (
   <Basis of={basis}>{dollarText(usd, beside)}</Basis>
 );
 
@@ -34,20 +33,34 @@ export const RunLink = ({ runId }: { readonly runId: string }) => (
   </a>
 );
 
+type ModelLinkProps = Readonly<{
+  model: Pick<ModelView, 'runId' | 'judged'>;
+  metric?: Readonly<{ name: string; value: number | null }> | undefined;
+}>;
+
+/** Leads to the run of a model. @param metric that its training measured, where it has no scores */
+export function ModelLink({ model: { runId, judged }, metric }: ModelLinkProps) {
+  const { metric: name = metric?.name, mean: value = metric?.value } = judged ?? {};
+  return (
+    <>
+      <RunLink runId={runId} />
+      {typeof value === 'number' && <small>{`${name} ${shortNumber(value)}`}</small>}
+    </>
+  );
+}
+
+/** Who decided and why; the whole reason on hover. */
+export const Decided = ({ model }: Readonly<{ model: ModelView }>) => (
+  <span class="clip" title={model.reason}>
+    {decidedText(model)}
+  </span>
+);
+
 export const Pill = ({ status }: { readonly status: string }) => (
   <span class={`pill is-${status}`}>
     <span class="dot" />
     {status}
   </span>
-);
-
-/** What a list has left out, because the service cannot read it. */
-export const LeftOutText = ({ why = [] }: { readonly why?: readonly string[] | undefined }) => (
-  <>
-    {[...new Set(why)].map((each) => (
-      <p key={each} class="problem">{`left out: ${each}`}</p>
-    ))}
-  </>
 );
 
 /** A refusal of what the reader has just asked for; undefined: nothing was refused. */
@@ -56,6 +69,19 @@ export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
     <p class="problem" role="alert">
       {text}
     </p>
+  );
+
+type AlertProps = Readonly<{ text: string | undefined; again: () => void }>;
+
+/** Why something was not read, and the button that reads it again. */
+export const Alert = ({ text, again }: AlertProps) =>
+  text === undefined ? null : (
+    <div class="alert">
+      <RefusalText text={text} />
+      <button type="button" onClick={again}>
+        Try again
+      </button>
+    </div>
   );
 
 /** With the words that name the deployment, which the server of the page knows. */
@@ -103,23 +129,28 @@ export const Facts = ({ items }: Readonly<{ items: readonly (readonly [string, C
   </dl>
 );
 
-const PIPELINE_TABS = ['Runs', 'Data', 'Probes'] as const;
+type Tab = readonly [text: string, path: readonly string[], query?: Query];
 
-/** Links between the screens of a pipeline. */
-export const PipelineTabs = ({ pipeline }: { readonly pipeline: string }) => (
-  <nav class="tabs" aria-label={`of ${pipeline}`}>
-    {PIPELINE_TABS.map((text) => {
-      const tab = text === 'Runs' ? [] : [text.toLowerCase()];
-      const isHere = address.value.path[2] === tab[0];
+export const Tabs = ({ label, tabs }: Readonly<{ label: string; tabs: readonly Tab[] }>) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map(([text, path, query]) => {
+      const isHere = path.join('/') === address.value.path.join('/');
       return (
-        <a
-          key={text}
-          href={hrefOf(['pipelines', pipeline, ...tab])}
-          aria-current={isHere ? 'page' : undefined}
-        >
+        <a key={text} href={hrefOf(path, query)} aria-current={isHere ? 'page' : undefined}>
           {text}
         </a>
       );
     })}
   </nav>
+);
+
+/** Links between the screens of a pipeline. */
+export const PipelineTabs = ({ pipeline }: { readonly pipeline: string }) => (
+  <Tabs
+    label={`of ${pipeline}`}
+    tabs={['Runs', 'Models', 'Data', 'Probes'].map((text) => [
+      text,
+      ['pipelines', pipeline, text === 'Runs' ? '' : text.toLowerCase()].filter(Boolean),
+    ])}
+  />
 );

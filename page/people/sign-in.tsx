@@ -90,9 +90,8 @@ function keptToken(): Token | undefined {
     : undefined;
 }
 
-function keep(name: string, value: Token | Question): void {
+const keep = (name: string, value: Token | Question): void =>
   sessionStorage.setItem(name, JSON.stringify(value));
-}
 
 /** Leaves the page for the issuer. */
 async function ask(): Promise<never> {
@@ -134,15 +133,9 @@ async function take(answer: URLSearchParams): Promise<string | undefined> {
   const code = answer.get('code');
   if (code === null)
     return `The issuer refuses (${answer.get('error') ?? ''}): ${answer.get('error_description') ?? 'it gives no reason'}`;
-  return exchange(
-    {
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: here(),
-      code_verifier: textOf(asked['verifier']),
-    },
-    textOf(asked['nonce']),
-  );
+  const [nonce, verifier] = [textOf(asked['nonce']), textOf(asked['verifier'])];
+  const form = { grant_type: 'authorization_code', code, redirect_uri: here(), code_verifier: verifier };
+  return exchange(form, nonce);
 }
 
 /** @param nonce undefined for a refresh, whose token may have none */
@@ -169,15 +162,10 @@ async function exchange(form: Record<string, string>, nonce?: string): Promise<s
 }
 
 /** Over TLS from the issuer itself, so its signature says nothing more. API Gateway checks it. */
-const claimsOf = (text: string) =>
-  parsed(
-    new TextDecoder().decode(
-      Uint8Array.from(
-        atob((text.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')),
-        (character) => character.charCodeAt(0),
-      ),
-    ),
-  );
+const claimsOf = (text: string) => {
+  const bytes = atob((text.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'));
+  return parsed(new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0))));
+};
 
 let renewing: Promise<boolean> | undefined;
 /** @returns whether there is another token */

@@ -1,9 +1,9 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 import { percentText, poolText, priceText } from '../model/format.ts';
-import { Empty, Head, Read, Section } from '../parts/card.tsx';
+import { Empty, Frame, Section } from '../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../parts/controls.tsx';
-import { numbers, Table, TableFrame } from '../parts/table.tsx';
-import { Command, RunLink, Time } from '../parts/text.tsx';
+import { numbers, Table, TableFrame, TableSection } from '../parts/table.tsx';
+import { RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -11,57 +11,65 @@ import { useReading } from '../state/readings.ts';
 const POLL_SECONDS = 60;
 const HIGHEST_SCORE = 10;
 const DAYS = [1, 7, 30, 90] as const;
+const daysText = (days: number): string => (days === 1 ? '1 day' : `${days} days`);
 
-type Market = AnswerOf<'getMarket'>;
-type Pool = Market['pools'][number];
+type Pool = AnswerOf<'getMarket'>['pools'][number];
+
+const LEGENDS = {
+  score:
+    'Spot placement score of AWS, 1 to 10: the greener, the likelier a whole gang starts. It is no promise.',
+  price:
+    'Spot price of one instance in an hour, and its share of the On-Demand price: the greener, the cheaper.',
+  luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
+} as const;
+type Shown = keyof typeof LEGENDS;
 
 export function MarketScreen() {
   const { query } = address.value;
   const days = DAYS.find((each) => String(each) === query.get('days')) ?? 7;
   const shown = (['price', 'luck'] as const).find((each) => each === query.get('show')) ?? 'score';
   const market = useReading('getMarket', { days }, () => POLL_SECONDS);
-  return (
+  const tools = (
     <>
-      <Head title="Market">
-        <ChoiceButtons word="show" values={['score', 'price', 'luck']} chosen={shown} />
-        <ChoiceButtons
-          word="days"
-          values={DAYS}
-          chosen={days}
-          text={(each) => (each === 1 ? '1 day' : `${each} days`)}
-        />
-      </Head>
-      <Read of={market}>
-        {({ pools, running }) => (
-          <>
-            {(shown === 'luck' ? pools.length === 0 : pools.every(({ readAt }) => !readAt)) && (
-              <Empty>
-                No look at the market is on record yet. The service looks every 15 minutes at the types that
-                valid declarations name, where they may use Spot.
-              </Empty>
-            )}
-            {pools.length > 0 && <Pools pools={pools} shown={shown} days={days} />}
-            <Running running={running} />
-          </>
-        )}
-      </Read>
-      <Command text={`npx tidewheel market --days ${days}`} />
+      <ChoiceButtons word="show" values={['score', 'price', 'luck']} chosen={shown} />
+      <ChoiceButtons word="days" values={DAYS} chosen={days} text={daysText} />
     </>
+  );
+  return (
+    <Frame title="Market" tools={tools} of={market} command={`market --days ${days}`}>
+      {({ pools, running }) => (
+        <>
+          {(shown === 'luck' ? pools.length === 0 : pools.every(({ readAt }) => !readAt)) && (
+            <Empty>
+              No look at the market is on record yet. The service looks every 15 minutes at the types that
+              valid declarations name, where they may use Spot.
+            </Empty>
+          )}
+          {pools.length > 0 && <Pools pools={pools} shown={shown} days={days} />}
+          {running.length === 0 ? (
+            <Empty>No attempt is open: none holds capacity now.</Empty>
+          ) : (
+            <TableSection
+              title="Who holds capacity now"
+              columns={['run', 'attempt', 'pool', 'since']}
+              rows={running.map((open) => [
+                <RunLink runId={open.runId} />,
+                open.attempt,
+                poolText({ pool: open, topology: open }),
+                <Time at={open.since} />,
+              ])}
+            />
+          )}
+        </>
+      )}
+    </Frame>
   );
 }
 
-type Shown = 'score' | 'price' | 'luck';
-
-const LEGENDS: Readonly<Record<Shown, string>> = {
-  score:
-    'Spot placement score of AWS, 1 to 10: the greener, the likelier a whole gang starts. It is no promise.',
-  price:
-    'Spot price of one instance in an hour, and its share of the On-Demand price: the greener, the cheaper.',
-  luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
-};
+type PoolsProps = Readonly<{ pools: readonly Pool[]; shown: Shown; days: number }>;
 
 /** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
-function Pools({ pools, shown, days }: Readonly<{ pools: readonly Pool[]; shown: Shown; days: number }>) {
+function Pools({ pools, shown, days }: PoolsProps) {
   const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
   const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
   const history = (
@@ -95,12 +103,10 @@ const STEPS = 5;
 const stepOf = (heat: number | undefined): string =>
   heat === undefined ? 'none' : String(Math.min(STEPS - 1, Math.floor(heat * STEPS)));
 
-const titleOf = (pool: Pool | undefined): string =>
-  pool === undefined
-    ? 'nothing is on record'
-    : pool.readAt === undefined
-      ? 'only our own attempts'
-      : `read ${new Date(pool.readAt).toLocaleString()}`;
+function titleOf(pool: Pool | undefined): string {
+  if (pool === undefined) return 'nothing is on record';
+  return pool.readAt ? `read ${new Date(pool.readAt).toLocaleString()}` : 'only our own attempts';
+}
 
 /** `heat` from 0 to 1; undefined: nothing is known. */
 function cellOf({ score, spotUsd, onDemandUsd, luck }: Pool, shown: Shown) {
@@ -111,43 +117,20 @@ function cellOf({ score, spotUsd, onDemandUsd, luck }: Pool, shown: Shown) {
     const all = kept + lost + refused;
     return all === 0 ? undefined : { text: `${kept} / ${lost} / ${refused}`, heat: kept / all };
   }
-  if (spotUsd === undefined || onDemandUsd === undefined)
-    return spotUsd === undefined ? undefined : { text: priceText(spotUsd) };
+  if (spotUsd === undefined) return undefined;
+  if (onDemandUsd === undefined) return { text: priceText(spotUsd) };
   const share = spotUsd / onDemandUsd;
   return { text: `${priceText(spotUsd)} (${percentText(share)})`, heat: Math.max(0, 1 - share) };
 }
 
-const History = ({ pools, days }: Readonly<{ pools: readonly Pool[]; days: number }>) => (
+const History = ({ pools, days }: Omit<PoolsProps, 'shown'>) => (
   <Table
     caption={`scores and prices of ${days} days`}
     columns={['type', 'zone', 'time', ...numbers('score', 'Spot price of an hour')]}
     rows={pools.flatMap(({ instanceType, zoneId, history }) =>
-      history.map(({ at, score, spotUsd }) => [
-        instanceType,
-        zoneId,
-        <Time at={at} />,
-        score,
-        spotUsd && priceText(spotUsd),
-      ]),
+      history.map(({ at, score, spotUsd }) => {
+        return [instanceType, zoneId, <Time at={at} />, score, spotUsd && priceText(spotUsd)];
+      }),
     )}
   />
-);
-
-const Running = ({ running }: Pick<Market, 'running'>) => (
-  <Section title="Who holds capacity now">
-    {running.length === 0 ? (
-      <Empty>No attempt is open.</Empty>
-    ) : (
-      <Table
-        caption="open attempts"
-        columns={['run', 'attempt', 'pool', 'since']}
-        rows={running.map((open) => [
-          <RunLink runId={open.runId} />,
-          open.attempt,
-          poolText({ pool: open, topology: open }),
-          <Time at={open.since} />,
-        ])}
-      />
-    )}
-  </Section>
 );

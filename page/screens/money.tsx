@@ -1,11 +1,11 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, owner, tag, day and pool. */
 import type { ComponentChildren } from 'preact';
 import { durationText, savedText } from '../../client/amounts.ts';
-import { BarsCard } from '../charts/bars-card.tsx';
+import { BarsCard } from '../charts/bars.tsx';
 import { dollarText, placeText } from '../model/format.ts';
-import { Empty, Head, Read, Section, Vital } from '../parts/card.tsx';
-import { numbers, Table } from '../parts/table.tsx';
-import { Basis, Command, LeftOutText, Usd } from '../parts/text.tsx';
+import { Empty, Frame, Vitals } from '../parts/card.tsx';
+import { numbers, TableSection } from '../parts/table.tsx';
+import { Basis, Usd } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -20,41 +20,34 @@ export function MoneyScreen() {
   const month = /^\d{4}-\d{2}$/.test(wanted ?? '') ? wanted : undefined;
   const money = useReading('getMoney', { month }, () => POLL_SECONDS);
   const { body } = money;
-  return (
+  const tools = body && (
     <>
-      <Head title="Money">
-        {body && <span class="quiet">{body.month}</span>}
-        {body && (
-          <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
-            The month before
-          </a>
-        )}
-      </Head>
-      <LeftOutText why={body?.unreadable} />
-      <Read of={money}>
-        {(read) =>
-          read.total.runs === 0 ? (
-            <Empty>No run has ended in this month. A run counts in the month of its end.</Empty>
-          ) : (
-            <Month money={read} />
-          )
-        }
-      </Read>
-      <Command text={`npx tidewheel cost${body ? ` --month ${body.month}` : ''}`} />
+      <span class="quiet">{body.month}</span>
+      <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
+        The month before
+      </a>
     </>
   );
+  const command = `cost${body ? ` --month ${body.month}` : ''}`;
+  return (
+    <Frame title="Money" tools={tools} leftOut={body?.unreadable} of={money} command={command}>
+      {(read) =>
+        read.total.runs === 0 ? (
+          <Empty>No run has ended in this month. A run counts in the month of its end.</Empty>
+        ) : (
+          <>
+            <Vitals label="the month" of={vitalsOf(read)} />
+            {!read.isComplete && (
+              <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
+            )}
+            <Days money={read} />
+            <Shares money={read} />
+          </>
+        )
+      }
+    </Frame>
+  );
 }
-
-const Month = ({ money }: MoneyProps) => (
-  <>
-    <Vitals money={money} />
-    {!money.isComplete && (
-      <p class="quiet">There are more runs than one call reads: the sums are of the newest.</p>
-    )}
-    <Days money={money} />
-    <Shares money={money} />
-  </>
-);
 
 const SUM_BASIS = 'sum of the reports of all runs that ended in this month';
 const FORECAST_BASIS = 'the cost so far by the days so far, over all days of the month';
@@ -62,9 +55,8 @@ const ON_DEMAND_BASIS =
   'what ran at On-Demand prices, failed and stopped runs too: without the work that Spot lost';
 const LOST_BASIS = 'training that no checkpoint covered, and its share of the cost';
 
-function Vitals({ money }: MoneyProps) {
-  const { total } = money;
-  const { costUsd, onDemandUsd, promises } = total;
+function vitalsOf(money: Money) {
+  const { costUsd, onDemandUsd, lostUsd, lostSeconds, promises, runs, ...saved } = money.total;
   const forecast = forecastUsd(money, new Date());
   const goesOn = forecast !== undefined && (
     <>
@@ -76,24 +68,15 @@ function Vitals({ money }: MoneyProps) {
       On-Demand would be <Usd usd={onDemandUsd} beside={costUsd} basis={ON_DEMAND_BASIS} />
     </>
   );
-  const held =
-    promises.runs > 0 && `forecasts held: end ${promises.end}, cost ${promises.cost} of ${promises.runs}`;
-  return (
-    <section class="card vitals" aria-label="the month">
-      <Vital
-        label="So far"
-        figure={<Usd usd={costUsd} beside={onDemandUsd} basis={SUM_BASIS} />}
-        note={goesOn}
-      />
-      <Vital label="Saved" figure={`$${savedText(total)}`} note={onDemand} />
-      <Vital
-        label="Lost work"
-        figure={<Basis of={LOST_BASIS}>{dollarText(total.lostUsd)}</Basis>}
-        note={durationText(total.lostSeconds)}
-      />
-      <Vital label="Runs" figure={total.runs.toLocaleString()} note={held} />
-    </section>
-  );
+  const soFar = <Usd usd={costUsd} beside={onDemandUsd} basis={SUM_BASIS} />;
+  const lost = <Basis of={LOST_BASIS}>{dollarText(lostUsd)}</Basis>;
+  const { runs: all, end, cost } = promises;
+  return [
+    { label: 'So far', figure: soFar, note: goesOn },
+    { label: 'Saved', figure: `$${savedText({ costUsd, onDemandUsd, ...saved })}`, note: onDemand },
+    { label: 'Lost work', figure: lost, note: durationText(lostSeconds) },
+    { label: 'Runs', figure: runs, note: all > 0 && `forecasts held: end ${end}, cost ${cost} of ${all}` },
+  ];
 }
 
 /** A day is no block of the whole width. */
@@ -105,11 +88,9 @@ const Days = ({ money: { month, byDay } }: MoneyProps) => (
     places={LEAST_DAYS}
     ends={[byDay[0]?.day ?? '', byDay.length > 1 ? (byDay.at(-1)?.day ?? '') : '']}
     label={`cost of each day of ${month}`}
-    bars={byDay.map(({ day, costUsd }) => ({
-      name: `${day}: ${dollarText(costUsd)}`,
-      value: costUsd,
-      kind: 'is-training',
-    }))}
+    bars={byDay.map(({ day, costUsd: value }) => {
+      return { name: `${day}: ${dollarText(value)}`, value, kind: 'is-training' };
+    })}
     columns={['day (UTC)', ...numbers('cost')]}
     rows={byDay.map(({ day, costUsd }) => [day, dollarText(costUsd)])}
   />
@@ -118,32 +99,31 @@ const Days = ({ money: { month, byDay } }: MoneyProps) => (
 type Spent = Omit<Money['total'], 'promises'> & Readonly<{ name: ComponentChildren }>;
 
 const SpentTable = ({ by, rows }: Readonly<{ by: string; rows: readonly Spent[] }>) => (
-  <Section title={`By ${by}`}>
-    <Table
-      caption={`cost by ${by}`}
-      columns={[by, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
-      rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
-        name,
-        runs,
-        dollarText(costUsd, onDemandUsd),
-        dollarText(onDemandUsd, costUsd),
-        dollarText(lostUsd),
-      ])}
-    />
-  </Section>
-);
-
-const pipelineLink = (pipeline: string) => (
-  <a href={hrefOf(['pipelines', pipeline])} data-row>
-    {pipeline}
-  </a>
+  <TableSection
+    title={`By ${by}`}
+    columns={[by, ...numbers('runs', 'cost', 'On-Demand would be', 'lost work')]}
+    rows={rows.map(({ name, runs, costUsd, onDemandUsd, lostUsd }) => [
+      name,
+      runs,
+      dollarText(costUsd, onDemandUsd),
+      dollarText(onDemandUsd, costUsd),
+      dollarText(lostUsd),
+    ])}
+  />
 );
 
 const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: MoneyProps) => (
   <>
     <SpentTable
       by="pipeline"
-      rows={byPipeline.map((each) => ({ ...each, name: pipelineLink(each.pipeline) }))}
+      rows={byPipeline.map((each) => {
+        const name = (
+          <a href={hrefOf(['pipelines', each.pipeline])} data-row>
+            {each.pipeline}
+          </a>
+        );
+        return { ...each, name };
+      })}
     />
     {byOwner.some(({ owner }) => owner !== undefined) && (
       <SpentTable by="owner" rows={byOwner.map((each) => ({ ...each, name: each.owner ?? 'no owner' }))} />
@@ -151,18 +131,13 @@ const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: MoneyProps) =
     {byTag.length > 0 && (
       <SpentTable by="tag" rows={byTag.map((each) => ({ ...each, name: `${each.tag} = ${each.value}` }))} />
     )}
-    <Section title="By pool">
-      <Table
-        caption="cost by pool"
-        columns={['pool', ...numbers('attempts', 'cost', 'lost work')]}
-        rows={byPool.map((pool) => [
-          placeText(pool),
-          pool.attempts,
-          dollarText(pool.costUsd),
-          durationText(pool.lostSeconds),
-        ])}
-      />
-    </Section>
+    <TableSection
+      title="By pool"
+      columns={['pool', ...numbers('attempts', 'cost', 'lost work')]}
+      rows={byPool.map((pool) => {
+        return [placeText(pool), pool.attempts, dollarText(pool.costUsd), durationText(pool.lostSeconds)];
+      })}
+    />
   </>
 );
 

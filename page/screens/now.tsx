@@ -1,28 +1,21 @@
-/** The screen "Now": who needs a person, what runs, and each pipeline with its last runs. */
+/** The screen "Now": who needs a person, what runs, and each pipeline with its last runs and its model. */
 import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars, Sparkline } from '../charts/bars.tsx';
 import { type SeriesView, sparkOf } from '../model/curve.ts';
-import {
-  dollarText,
-  elapsedText,
-  percentText,
-  poolText,
-  shortName,
-  shortNumber,
-  whenText,
-} from '../model/format.ts';
+import { dollarText, elapsedText, percentText, poolText, shortName, whenText } from '../model/format.ts';
 import { leadingOf } from '../model/leading.ts';
 import { type Need, needsOf } from '../model/needs.ts';
-import { EventRow, Head, Read, Section } from '../parts/card.tsx';
-import { Dismiss } from '../parts/dismiss.tsx';
-import { Cells, numbers, Table, TableFrame, wide } from '../parts/table.tsx';
-import { Command, LeftOutText, Pill, RunLink, Time, Usd } from '../parts/text.tsx';
+import { EventRow, Frame, Read, Section } from '../parts/card.tsx';
+import { Dismiss } from '../parts/controls.tsx';
+import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
+import { Command, ModelLink, Pill, RunLink, Time, Usd } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
 import type { RunItem } from '../state/pages.ts';
 import { useReading } from '../state/readings.ts';
 
+type View = AnswerOf<'getRun'>;
 type Runs = Readonly<{ runs: readonly RunItem[] }>;
 
 const LAST = 20;
@@ -32,30 +25,49 @@ const POLL_SECONDS = 5;
 const SERIES_POLL_SECONDS = 20;
 const SPARK_POINTS = 40;
 
-export const NowScreen = ({ overview: { pipelines: list, runs } }: Readonly<{ overview: Overview }>) => (
-  <>
-    <Head title="Now">{runs.body && <span class="quiet">{todayText(runs.body)}</span>}</Head>
-    <LeftOutText why={[...(list.body?.unreadable ?? []), ...runs.unreadable]} />
-    <Read of={list}>
-      {({ pipelines, nextToken, unreadable = [] }) =>
-        pipelines.length === 0 && unreadable.length === 0 ? (
-          <NoPipeline />
-        ) : (
-          <Read of={runs}>
-            {(all) => (
-              <>
-                <NeedsYou needs={needsOf(pipelines, all)} onDone={runs.again} />
-                <Open runs={all.filter((run) => !isFinished(run))} />
-                <Pipelines names={pipelines.map(({ name }) => name)} runs={all} />
-                {nextToken !== undefined && <a href={hrefOf([], { after: nextToken })}>more pipelines</a>}
-              </>
-            )}
-          </Read>
-        )
-      }
-    </Read>
-    <Command text="npx tidewheel runs" />
-  </>
+export const NowScreen = ({
+  overview: { pipelines: list, runs, models },
+}: Readonly<{ overview: Overview }>) => (
+  <Frame
+    title="Now"
+    tools={runs.body && <span class="quiet">{todayText(runs.body)}</span>}
+    leftOut={[...(list.body?.unreadable ?? []), ...runs.unreadable]}
+    of={list}
+    command="runs"
+  >
+    {({ pipelines, nextToken, unreadable = [] }) =>
+      pipelines.length === 0 && unreadable.length === 0 ? (
+        <NoPipeline />
+      ) : (
+        <Read of={runs}>
+          {(all) => (
+            <>
+              <NeedsYou needs={needsOf(pipelines, all, models.body?.models)} onDone={runs.again} />
+              <Open runs={all.filter((run) => !isFinished(run))} />
+              <TableSection
+                title="Pipelines"
+                columns={[
+                  'pipeline',
+                  `last ${LAST} runs`,
+                  ...wide('model', 'its metric over drops', 'a run costs'),
+                  ...numbers('last run'),
+                ]}
+                rows={pipelines.map(({ name }) => {
+                  const own = all.filter(({ pipeline }) => pipeline === name);
+                  return cellsOf(
+                    name,
+                    own,
+                    models.body?.models.find(({ pipeline }) => pipeline === name),
+                  );
+                })}
+              />
+              {nextToken !== undefined && <a href={hrefOf([], { after: nextToken })}>more pipelines</a>}
+            </>
+          )}
+        </Read>
+      )
+    }
+  </Frame>
 );
 
 /** What ended today counts. */
@@ -67,41 +79,38 @@ function todayText(runs: readonly RunItem[]): string {
   return `${open} open · ${ended.length} ended today for ${dollarText(usd)}`;
 }
 
-const NeedsYou = ({ needs, onDone }: Readonly<{ needs: readonly Need[]; onDone: () => void }>) =>
+type NeedsProps = Readonly<{ needs: readonly Need[]; onDone: () => void }>;
+
+const NeedsYou = ({ needs, onDone }: NeedsProps) =>
   needs.length === 0 ? null : (
     <Section title="Needs you">
       <ul class="card events needs">
-        {needs.map(({ pipeline, run, text, more }) =>
-          run === undefined ? (
-            <EventRow
-              key={pipeline}
-              state="warn"
-              bold={<a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>}
-              text={`is declared wrongly: ${text}`}
-            >
-              <Command text="npx tidewheel check" />
-            </EventRow>
-          ) : (
-            <EventRow
-              key={pipeline}
-              state="failed"
-              bold={<RunLink runId={run.runId} />}
-              text={`failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}`}
-              more={more}
-            >
-              <a class="button" href={hrefOf(['runs', run.runId, 'log'])}>
-                Log
-              </a>
-              <a class="button" href={hrefOf(['runs', run.runId])}>
-                Look
-              </a>
-              <Dismiss run={run} onDone={onDone} />
-            </EventRow>
-          ),
-        )}
+        {needs.map(({ kind, pipeline, run, text, more }) => (
+          <EventRow
+            key={`${kind} ${pipeline}`}
+            state={run ? 'failed' : 'warn'}
+            bold={
+              run ? <RunLink runId={run.runId} /> : <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
+            }
+            text={run ? `failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}` : text}
+            more={more}
+          >
+            {kind === 'declaration' && <Command text="npx tidewheel check" />}
+            {kind === 'model' && button('Decide…', ['pipelines', pipeline, 'models'])}
+            {run && button('Log', ['runs', run.runId, 'log'])}
+            {run && button('Look', ['runs', run.runId])}
+            {run && <Dismiss run={run} onDone={onDone} />}
+          </EventRow>
+        ))}
       </ul>
     </Section>
   );
+
+const button = (text: string, path: readonly string[]) => (
+  <a class="button" href={hrefOf(path)}>
+    {text}
+  </a>
+);
 
 const COLUMNS = ['run', ...wide('saved'), 'leading metric', ...wide('cost'), 'done by', ...wide('where')];
 
@@ -121,125 +130,94 @@ function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem
   const name = body?.run.declaration?.training.objective?.metric;
   const points = body && { runId, points: SPARK_POINTS, name };
   const curves = useReading('getSeries', points, () => SERIES_POLL_SECONDS);
-  const cells = [
+  const state = (
     <span class="cell">
       <RunLink runId={runId} />
       <Pill status={status} />
-    </span>,
-    body && <Saved view={body} />,
-    body && <Leading view={body} series={curves.body?.series ?? []} />,
-    body && <Cost money={body.money} />,
-    <DoneBy expected={body?.money.expected} deadlineAt={deadlineAt} />,
-    body && whereText(body),
-  ];
+    </span>
+  );
+  const known = body === undefined ? [] : openCells(body, curves.body?.series ?? [], deadlineAt);
   return (
     <tr>
-      <Cells columns={COLUMNS} cells={cells} />
+      <Cells columns={COLUMNS} cells={[state, ...known]} />
     </tr>
   );
 }
 
-function Leading({ view, series }: Readonly<{ view: View; series: readonly SeriesView[] }>) {
-  const leading = leadingOf(view, series);
-  if (leading === undefined) return null;
-  return (
-    <>
-      <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
-      <small>{`${leading.name} ${leading.value}`}</small>
-    </>
-  );
-}
-
-function whereText({ attempts }: View): string {
-  const attempt = attempts.at(-1);
-  return attempt === undefined || attempt.outcome !== undefined ? '' : poolText(attempt.placement);
-}
-
-type View = AnswerOf<'getRun'>;
-
-function Saved({ view }: Readonly<{ view: View }>) {
+const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string | undefined) => {
   const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
-  if (totalSteps <= 0) return null;
-  return (
+  const leading = leadingOf(view, series);
+  const { usd, expected } = view.money;
+  const attempt = view.attempts.at(-1);
+  return [
+    totalSteps > 0 && (
+      <>
+        <progress value={step} max={totalSteps} aria-label={`saved work of ${view.run.runId}`} />
+        <small>{percentText(step / totalSteps)}</small>
+      </>
+    ),
+    leading && (
+      <>
+        <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />
+        <small>{`${leading.name} ${leading.value}`}</small>
+      </>
+    ),
     <>
-      <progress value={step} max={totalSteps} aria-label={`saved work of ${view.run.runId}`} />
-      <small>{percentText(step / totalSteps)}</small>
-    </>
-  );
-}
+      <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
+      {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
+    </>,
+    doneBy(expected, deadlineAt),
+    attempt && attempt.outcome === undefined && poolText(attempt.placement),
+  ];
+};
 
-const Cost = ({ money: { usd, expected } }: Pick<View, 'money'>) => (
-  <>
-    <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
-    {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
-  </>
-);
-
-function DoneBy({
-  expected,
-  deadlineAt,
-}: Readonly<{ expected: View['money']['expected']; deadlineAt: string | undefined }>) {
+function doneBy(expected: View['money']['expected'], deadlineAt: string | undefined) {
   const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
   const left = Date.parse(deadlineAt ?? '') - end;
-  const due =
-    deadlineAt && (left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`);
+  const due = left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt ?? '')}`;
   return (
     <>
       {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {due && <small>{due}</small>}
+      {deadlineAt && <small>{due}</small>}
     </>
   );
 }
 
-const Pipelines = ({ names, runs }: Runs & Readonly<{ names: readonly string[] }>) => (
-  <Section title="Pipelines">
-    <Table
-      caption="pipelines"
-      columns={[
-        'pipeline',
-        `last ${LAST} runs`,
-        ...wide('newest model', 'its metric over runs', 'a run costs'),
-        ...numbers('last run'),
-      ]}
-      rows={names.map((name) =>
-        cellsOf(
-          name,
-          runs.filter(({ pipeline }) => pipeline === name),
-        ),
-      )}
-    />
-  </Section>
-);
+type Models = AnswerOf<'listModels'>['models'][number];
 
-function cellsOf(name: string, runs: readonly RunItem[]) {
+/** Without a model on record, the newest run that left one. */
+function cellsOf(name: string, runs: readonly RunItem[], models: Models | undefined) {
   const costs = runs.flatMap(({ result }) => result?.costUsd ?? []).slice(0, LAST);
-  const model = runs.find(({ modelUri }) => modelUri !== undefined);
-  const { metric } = model?.result ?? {};
-  const values = runs.flatMap(
+  const newest = runs.find(({ modelUri }) => modelUri !== undefined);
+  const { metric } = newest?.result ?? {};
+  const measured = runs.flatMap(
     ({ result }) => (result?.metric?.name === metric?.name && result?.metric?.value) || [],
   );
+  const model = models?.current ?? newest;
+  const isJudged = models !== undefined && models.means.length > 0;
   return [
     <a class="run-id" href={hrefOf(['pipelines', name])} title={name} data-row>
       <strong>{shortName(name)}</strong>
     </a>,
-    runs[0] === undefined ? (
+    runs.length === 0 ? (
       'none: drop data below its incoming/'
     ) : (
       <Sparks name={name} runs={runs.slice(0, LAST)} />
     ),
-    model && (
-      <>
-        <RunLink runId={model.runId} />
-        {metric && <small>{`${metric.name} ${shortNumber(metric.value ?? Number.NaN)}`}</small>}
-      </>
-    ),
-    <Sparkline label={`${metric?.name} of the last runs`} values={values.slice(0, LAST).toReversed()} />,
-    costs.length > 0 && (
-      <Usd usd={costs.reduce((sum, usd) => sum + usd, 0) / costs.length} basis="the mean of its last runs" />
-    ),
+    model && <ModelLink model={model} metric={metric} />,
+    <Sparkline
+      label={`${isJudged ? models.metric : metric?.name} of the last drops`}
+      values={isJudged ? models.means : measured.slice(0, LAST).toReversed()}
+    />,
+    <MeanCost of={costs} />,
     runs[0] && <Time at={runs[0].createdAt} />,
   ];
 }
+
+const MeanCost = ({ of }: Readonly<{ of: readonly number[] }>) =>
+  of.length === 0 ? null : (
+    <Usd usd={of.reduce((sum, usd) => sum + usd, 0) / of.length} basis="the mean of its last runs" />
+  );
 
 /** Height is cost, colour is outcome; each bar says both. */
 function Sparks({ name, runs }: Runs & Readonly<{ name: string }>) {

@@ -1,16 +1,10 @@
 /** Short trials of other settings: what each was, how fast, what it cost, and which to take. */
 import { isFinished } from '../../client/run-view.ts';
 import { dollarText, priceText, shortNumber } from '../model/format.ts';
-import {
-  measuredByText,
-  type NamedProbe,
-  type ProbeGroup,
-  probeGroups,
-  rankedText,
-} from '../model/probe-groups.ts';
-import { Empty, Head, Read, Section } from '../parts/card.tsx';
+import * as groups from '../model/probe-groups.ts';
+import { Empty, Frame, Section } from '../parts/card.tsx';
 import { numbers, Table } from '../parts/table.tsx';
-import { Basis, Command, Pill, PipelineTabs, RunLink } from '../parts/text.tsx';
+import { Basis, Pill, RunLink } from '../parts/text.tsx';
 import { useReading } from '../state/readings.ts';
 
 const MOST = 50;
@@ -21,36 +15,35 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
     probes.every(isFinished) ? undefined : POLL_SECONDS,
   );
   return (
-    <>
-      <Head title={pipeline} />
-      <PipelineTabs pipeline={pipeline} />
-      <Read of={list}>
-        {({ probes }) =>
-          probes.every(({ evaluates }) => evaluates !== undefined) ? (
-            <Empty>
-              None yet. A probe trains for some steps with each of several settings, and compares them.
-            </Empty>
-          ) : (
-            probeGroups(probes).map((group) => <Group key={group.pin} group={group} />)
-          )
-        }
-      </Read>
-      <Command text={`npx tidewheel probe ${pipeline} --vary num_workers=2,4`} />
-    </>
+    <Frame
+      title={pipeline}
+      pipeline={pipeline}
+      of={list}
+      command={`probe ${pipeline} --vary num_workers=2,4`}
+    >
+      {({ probes }) =>
+        probes.every(({ evaluates }) => evaluates !== undefined) ? (
+          <Empty>
+            None yet. A probe trains for some steps with each of several settings, and compares them.
+          </Empty>
+        ) : (
+          groups.probeGroups(probes).map((group) => <Group key={group.pin} group={group} />)
+        )
+      }
+    </Frame>
   );
 }
 
-function Group({ group }: { readonly group: ProbeGroup }) {
+function Group({ group }: { readonly group: groups.ProbeGroup }) {
   const { pin, probes, unit, verdict } = group;
-  const clock = measuredByText(group);
   const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
   return (
     <Section title={`On the data up to ${pin}`}>
       {verdict !== undefined && (
         <p>
-          {`Cheapest: ${rankedText(verdict.cheapest, 'dearer')}.`}
+          {`Cheapest: ${groups.rankedText(verdict.cheapest, 'dearer')}.`}
           <br />
-          {`Fastest: ${rankedText(verdict.fastest, 'slower')}.`}
+          {`Fastest: ${groups.rankedText(verdict.fastest, 'slower')}.`}
         </p>
       )}
       <Table
@@ -58,30 +51,28 @@ function Group({ group }: { readonly group: ProbeGroup }) {
         columns={['settings', 'run', 'state', 'place', ...numbers('step s', 'samples/s', price, 'cost')]}
         rows={probes.map(rowOf)}
       />
-      {clock !== undefined && <p class="quiet">{clock}</p>}
+      <p class="quiet">{groups.measuredByText(group)}</p>
     </Section>
   );
 }
 
-function rowOf({ settings, usd, probe }: NamedProbe) {
+function rowOf({ settings, usd, probe }: groups.NamedProbe) {
   const { runId, status, failure, topology, speed, costUsd } = probe;
-  const measured = [speed?.stepSeconds, speed?.samplesPerSecond].map((each) =>
-    each === undefined ? (
-      ''
-    ) : (
-      <Basis of={`95 % between ${shortNumber(each.low)} and ${shortNumber(each.high)}`}>
-        {shortNumber(each.mean)}
-      </Basis>
-    ),
+  const measured = [speed?.stepSeconds, speed?.samplesPerSecond].map(
+    (each) =>
+      each && (
+        <Basis of={`95 % between ${shortNumber(each.low)} and ${shortNumber(each.high)}`}>
+          {shortNumber(each.mean)}
+        </Basis>
+      ),
   );
-  const price = usd === undefined ? '' : priceText(usd);
   return [
     settings,
     <RunLink runId={runId} />,
     failure === undefined ? <Pill status={status} /> : <span class="problem">{failure}</span>,
-    topology ?? '',
+    topology,
     ...measured,
-    price,
+    usd !== undefined && priceText(usd),
     dollarText(costUsd),
   ];
 }

@@ -2,10 +2,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { causeOf, dollarText, elapsedText, shortNumber } from '../model/format.ts';
-import { Empty, Head, Read } from '../parts/card.tsx';
+import { Empty, Frame } from '../parts/card.tsx';
 import { Find } from '../parts/controls.tsx';
 import { numbers, VirtualTable, wide } from '../parts/table.tsx';
-import { Command, LeftOutText, Pill, PipelineTabs, RunLink, Time } from '../parts/text.tsx';
+import { Command, Pill, RunLink, Time } from '../parts/text.tsx';
 import { address, hrefOf, setQuery } from '../state/address.ts';
 import { type RunItem, type RunPages, useRuns } from '../state/pages.ts';
 
@@ -26,29 +26,32 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
   const filter = [pipeline && ` --pipeline ${pipeline}`, where && ` --where '${where}'`]
     .filter(Boolean)
     .join('');
-  return (
+  const tools = (
     <>
-      <Head title={pipeline ?? 'Runs'}>
-        <Find wanted={wanted} placeholder={SEARCH} />
-        {picked.length > 0 && (
-          <a class="button" href={hrefOf(['compare'], { runs: picked.join(',') })}>
-            {`Compare ${picked.length}`}
-          </a>
-        )}
-      </Head>
-      {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
-      <LeftOutText why={pages.unreadable} />
-      <Read of={pages}>
-        {(runs) =>
-          runs.length === 0 && pages.unreadable.length === 0 && !pages.hasMore ? (
-            <NoRun pipeline={pipeline} isSearch={where !== ''} />
-          ) : (
-            <List runs={runs} pages={pages} picked={picked} name={pipeline ?? 'all pipelines'} />
-          )
-        }
-      </Read>
-      <Command text={`npx tidewheel runs${filter}`} />
+      <Find wanted={wanted} placeholder={SEARCH} />
+      {picked.length > 0 && (
+        <a class="button" href={hrefOf(['compare'], { runs: picked.join(',') })}>
+          {`Compare ${picked.length}`}
+        </a>
+      )}
     </>
+  );
+  const shown = { pipeline, tools, leftOut: pages.unreadable, of: pages, command: `runs${filter}` };
+  return (
+    <Frame title={pipeline ?? 'Runs'} {...shown}>
+      {(runs) =>
+        runs.length > 0 || pages.unreadable.length > 0 || pages.hasMore ? (
+          <List runs={runs} pages={pages} picked={picked} name={pipeline ?? 'all pipelines'} />
+        ) : where === '' ? (
+          <Empty>
+            <p>No run yet: data that arrives below its incoming/ starts one.</p>
+            <Command text={`npx tidewheel drop DIR ${pipeline ?? 'PIPELINE'}`} />
+          </Empty>
+        ) : (
+          <Empty>No run is like that.</Empty>
+        )
+      }
+    </Frame>
   );
 }
 
@@ -64,37 +67,23 @@ function useLater(text: string): string {
   return held.value;
 }
 
-const NoRun = ({
-  pipeline = 'PIPELINE',
-  isSearch,
-}: {
-  readonly pipeline: string | undefined;
-  readonly isSearch: boolean;
-}) =>
-  isSearch ? (
-    <Empty>No run is like that.</Empty>
-  ) : (
-    <Empty>
-      <p>No run yet: data that arrives below its incoming/ starts one.</p>
-      <Command text={`npx tidewheel drop DIR ${pipeline}`} />
-    </Empty>
-  );
+type ListProps = Readonly<{
+  runs: readonly RunItem[];
+  pages: RunPages;
+  picked: readonly string[];
+  name: string;
+}>;
 
-function List({
-  runs,
-  pages,
-  picked,
-  name,
-}: Readonly<{ runs: readonly RunItem[]; pages: RunPages; picked: readonly string[]; name: string }>) {
+function List({ runs, pages: { hasMore, more }, picked, name }: ListProps) {
   const differing = differingNames(runs);
   const hasTags = runs.some((run) => tagsOf(run).length > 0);
+  const extra = [...(differing.length > 0 ? ['what differs'] : []), ...(hasTags ? ['tags'] : [])];
   const columns = [
-    { title: '' },
+    '',
     'run',
     'state',
     'outcome',
-    ...(differing.length > 0 ? wide('what differs') : []),
-    ...(hasTags ? wide('tags') : []),
+    ...wide(...extra),
     ...numbers('cost'),
     ...wide('took', 'began'),
   ];
@@ -105,30 +94,26 @@ function List({
     const given = differing.flatMap((each) =>
       each in hyperparameters ? [`${each}=${hyperparameters[each]}`] : [],
     );
-    const tags = tagsOf(run).join(', ');
+    const texts = [
+      ...(differing.length > 0 ? [given.join(' ')] : []),
+      ...(hasTags ? [tagsOf(run).join(', ')] : []),
+    ];
     return [
       <Pick runId={runId} picked={picked} />,
       <RunLink runId={runId} />,
       <Pill status={status} />,
       <Outcome run={run} />,
-      ...(differing.length > 0 ? [<span title={given.join(' ')}>{given.join(' ')}</span>] : []),
-      ...(hasTags ? [<span title={tags}>{tags}</span>] : []),
-      result === undefined ? '' : dollarText(result.costUsd),
+      ...texts.map((text) => <span title={text}>{text}</span>),
+      result && dollarText(result.costUsd),
       elapsedText(createdAt, updatedAt),
       <Time at={createdAt} />,
     ];
   };
+  const table = { columns, row, count: runs.length, onEnd: more };
   return (
     <>
-      <p class="quiet">{`${runs.length}${pages.hasMore ? '+' : ''} runs, newest first`}</p>
-      <VirtualTable
-        kind="runs"
-        caption={`runs of ${name}`}
-        columns={columns}
-        count={runs.length}
-        row={row}
-        onEnd={pages.more}
-      />
+      <p class="quiet">{`${runs.length}${hasMore ? '+' : ''} runs, newest first`}</p>
+      <VirtualTable kind="runs" caption={`runs of ${name}`} {...table} />
     </>
   );
 }

@@ -29,6 +29,10 @@ export function hrefOf(path: readonly string[], query: Query = {}): string {
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
+/** @param model the run whose model is chosen */
+export const modelsHref = (pipeline: string, model?: string): string =>
+  hrefOf(['pipelines', pipeline, 'models'], { model });
+
 /** Changes parameters of the address in place: the way back leads to the screen before. */
 export function setQuery(change: Query): void {
   const { path, query } = address.value;

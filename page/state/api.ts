@@ -1,9 +1,10 @@
 /** Calls of the API: through the page's own server, which signs them, or with the token of a person who has signed in. */
 import type { ComponentType } from 'preact';
-import { type ApiAnswer, createClient, type OperationId, type SendCall } from '../../client/client.ts';
+import { type CallOptions, createClient, type OperationId, type SendCall } from '../../client/client.ts';
 
-export type { AnswerOf } from '../../client/operations.ts';
-export type { OperationId };
+import type { AnswerOf } from '../../client/operations.ts';
+
+export type { AnswerOf, OperationId };
 export type ParametersOf<Id extends OperationId> = Parameters<typeof client.call<Id>>[1];
 
 export type ShownAnswer<T> =
@@ -42,8 +43,13 @@ export function useAccess(other: Access): void {
 
 export const client = createClient((call) => access.send(call));
 
-/** @returns what the client answers, with a refusal's remedy in words */
-export function inWords<T>(answer: ApiAnswer<T>): ShownAnswer<T> {
+/** Calls an operation. @returns what the client answers, with a refusal's remedy in words */
+export async function ask<Id extends OperationId>(
+  operation: Id,
+  parameters: ParametersOf<Id>,
+  options?: CallOptions,
+): Promise<ShownAnswer<AnswerOf<Id>>> {
+  const answer = await client.call(operation, parameters, options);
   if (answer.kind === 'ok' || answer.kind === 'unchanged') return answer;
   if (answer.kind === 'unreachable')
     return { kind: 'refused', message: access.lost, waitSeconds: USUAL_WAIT_SECONDS };

@@ -4,60 +4,49 @@ import { address, hrefOf } from './address.ts';
 
 export const isHelpOpen = signal(false);
 
-export const KEYS: readonly (readonly [string, string])[] = [
-  ['j, k', 'next and previous row'],
-  ['Enter', 'open the row'],
-  ['g', 'go to Now'],
-  ['r', 'the run: from one of its tabs to its overview'],
-  ['l', 'the log of the run'],
-  ['.', 'what can be done to the run: stop or retry'],
-  ['/', 'find: in this list, or among all runs'],
-  ['?', 'this list'],
+/** `run`: of the screen. Says whether the key means something here. */
+type Action = (run: string | undefined) => boolean;
+
+const MEANINGS: readonly (readonly [text: string, Readonly<Record<string, Action>>])[] = [
+  ['next and previous row', { j: () => move(1), k: () => move(-1) }],
+  ['open the row', { Enter: () => false }],
+  ['go to Now', { g: () => go([]) }],
+  ['the run: from one of its tabs to its overview', { r: (run) => run !== undefined && go(['runs', run]) }],
+  ['the log of the run', { l: (run) => run !== undefined && go(['runs', run, 'log']) }],
+  ['what can be done to the run: stop or retry', { '.': () => focus('[data-action]') }],
+  ['find: in this list, or among all runs', { '/': find }],
+  ['this list', { '?': () => setHelp(!isHelpOpen.value), Escape: () => isHelpOpen.value && setHelp(false) }],
 ];
+
+export const KEYS = MEANINGS.map(([text, keys]) => [Object.keys(keys).join(', '), text] as const);
+
+const ACTIONS = new Map(MEANINGS.flatMap(([, keys]) => Object.entries(keys)));
 
 addEventListener('keydown', (event) => {
   const { key, ctrlKey, altKey, metaKey, target } = event;
   if (ctrlKey || altKey || metaKey || isField(target)) return;
-  if (act(key)) event.preventDefault();
+  const [room, name] = address.value.path;
+  if (ACTIONS.get(key)?.(room === 'runs' ? name : undefined)) event.preventDefault();
 });
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('input, select, textarea') !== null;
-
-type Action = (run: string | undefined) => boolean;
-
-/** Each says whether the key means something here. */
-const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
-  ['j', () => move(1)],
-  ['k', () => move(-1)],
-  ['g', () => go(hrefOf([]))],
-  ['r', (run) => run !== undefined && go(hrefOf(['runs', run]))],
-  ['l', (run) => run !== undefined && go(hrefOf(['runs', run, 'log']))],
-  ['.', () => openActions()],
-  ['/', () => find()],
-  ['?', () => setHelp(!isHelpOpen.value)],
-  ['Escape', () => isHelpOpen.value && setHelp(false)],
-]);
-
-function act(key: string): boolean {
-  const [room, name] = address.value.path;
-  return ACTIONS.get(key)?.(room === 'runs' ? name : undefined) ?? false;
-}
 
 function setHelp(isOpen: boolean): true {
   isHelpOpen.value = isOpen;
   return true;
 }
 
-function go(href: string): true {
-  location.hash = href;
+function go(path: readonly string[]): true {
+  location.hash = hrefOf(path);
   return true;
 }
 
-function focus(element: HTMLElement | null | undefined): boolean {
+function focus(wanted: string | HTMLElement | undefined): boolean {
+  const element = typeof wanted === 'string' ? document.querySelector<HTMLElement>(wanted) : wanted;
   element?.focus();
   element?.scrollIntoView({ block: 'nearest' });
-  return element !== null && element !== undefined;
+  return Boolean(element);
 }
 
 function move(by: number): boolean {
@@ -66,14 +55,12 @@ function move(by: number): boolean {
   return focus(rows[Math.max(0, Math.min(rows.length - 1, at + by))]);
 }
 
-/** Where nothing is to be found, all runs are searched. */
-function find(): boolean {
-  if (focus(document.getElementById('find'))) return true;
-  // Once the list is drawn.
-  setTimeout(() => focus(document.getElementById('find')), FOCUS_MILLISECONDS);
-  return go(hrefOf(['runs']));
-}
-
 const FOCUS_MILLISECONDS = 100;
 
-const openActions = (): boolean => focus(document.querySelector<HTMLElement>('[data-action]'));
+/** Where nothing is to be found, all runs are searched. */
+function find(): boolean {
+  if (focus('#find')) return true;
+  // Once the list is drawn.
+  setTimeout(() => focus('#find'), FOCUS_MILLISECONDS);
+  return go(['runs']);
+}

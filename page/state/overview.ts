@@ -9,25 +9,25 @@ const PIPELINES = 100;
 const RUNS = 200;
 const POLL_SECONDS = 5;
 const PIPELINES_POLL_SECONDS = 15;
+const MODELS_POLL_SECONDS = 60;
 /** Beside another screen. */
 const BESIDE_SECONDS = 300;
 
 export interface Overview {
+  readonly models: PageReading<AnswerOf<'listModels'>>;
   readonly pipelines: PageReading<AnswerOf<'listPipelines'>>;
   readonly runs: RunPages;
 }
 
 export function useOverview(): Overview {
   const isNow = address.value.path.length === 0;
-  const after = address.value.query.get('after') ?? undefined;
-  const pipelines = useReading('listPipelines', { limit: PIPELINES, nextToken: after }, () =>
-    isNow ? PIPELINES_POLL_SECONDS : BESIDE_SECONDS,
-  );
-  const runs = useRuns({ limit: RUNS }, () => (isNow ? POLL_SECONDS : BESIDE_SECONDS));
+  const page = { limit: PIPELINES, nextToken: address.value.query.get('after') ?? undefined };
+  const every = (seconds: number) => () => (isNow ? seconds : BESIDE_SECONDS);
+  const pipelines = useReading('listPipelines', page, every(PIPELINES_POLL_SECONDS));
+  const models = useReading('listModels', page, every(MODELS_POLL_SECONDS));
+  const runs = useRuns({ limit: RUNS }, every(POLL_SECONDS));
   useEffect(() => {
-    if (!isNow || pipelines.body === undefined) return;
-    pipelines.again();
-    runs.again();
+    if (isNow && pipelines.body !== undefined) for (const each of [pipelines, models, runs]) each.again();
   }, [isNow]);
-  return { pipelines, runs };
+  return { models, pipelines, runs };
 }

@@ -2,28 +2,20 @@
 import { useSignal } from '@preact/signals';
 import { useCallback, useRef } from 'preact/hooks';
 import { type AnswerOf, client, type ParametersOf } from './api.ts';
-import { type PollInterval, useReading } from './readings.ts';
+import { type PageReading, type PollInterval, useReading } from './readings.ts';
 
 export type RunItem = AnswerOf<'listRuns'>['runs'][number];
 
-export interface RunPages {
-  /** undefined: not read yet */
-  readonly body: readonly RunItem[] | undefined;
-  readonly refusal: string | undefined;
+/** `again` reads the first page. */
+export interface RunPages extends PageReading<readonly RunItem[]> {
   /** Why runs were left out. */
   readonly unreadable: readonly string[];
   readonly hasMore: boolean;
   /** Reads the next page. */
   readonly more: () => void;
-  /** Reads the first page at once. */
-  readonly again: () => void;
 }
 
-interface Later {
-  readonly name: string;
-  readonly runs: readonly RunItem[];
-  readonly token: string | undefined;
-}
+type Later = Readonly<{ name: string; runs: readonly RunItem[]; token: string | undefined }>;
 
 /** Runs, newest first. */
 export function useRuns(
@@ -59,8 +51,7 @@ export function useRuns(
   };
 }
 
-const unreadableOf = ({ unreadable = [] }: Partial<AnswerOf<'listRuns'>> = {}): readonly string[] =>
-  unreadable;
+const unreadableOf = (body?: Partial<AnswerOf<'listRuns'>>) => body?.unreadable ?? [];
 
 /** New runs come first, and what the first page holds is the newest word. */
 function joined(first: readonly RunItem[], all: readonly RunItem[]): readonly RunItem[] {

@@ -1,35 +1,25 @@
 /** What a screen reads of the API, read again while a person looks and something may change. */
 import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
-import {
-  type AnswerOf,
-  client,
-  inWords,
-  type OperationId,
-  type ParametersOf,
-  type ShownAnswer,
-} from './api.ts';
+import { type AnswerOf, ask, type OperationId, type ParametersOf, type ShownAnswer } from './api.ts';
 
-export interface PageReading<T> {
+interface State<T> {
   /** Stays while a later reading is refused. */
   readonly body: T | undefined;
   readonly refusal: string | undefined;
+}
+
+export interface PageReading<T> extends State<T> {
   /** Reads at once. */
   readonly again: () => void;
 }
 
-interface State<T> {
-  readonly body: T | undefined;
-  readonly refusal: string | undefined;
-}
+const UNREAD = { body: undefined, refusal: undefined };
 
 /** Seconds until the next reading; undefined: nothing more will change. */
 export type PollInterval<T> = (body: T) => number | undefined;
 
-interface Poller {
-  readonly refusal: string | undefined;
-  readonly isLive: boolean;
-}
+type Poller = Readonly<{ refusal: string | undefined; isLive: boolean }>;
 
 /** By address of the API: the readings of the screen that is shown. */
 const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
@@ -39,8 +29,8 @@ export const currentRefusal = computed(
   () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
 );
 export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
+  if (currentRefusal.value !== undefined) return 'not current';
   const all = [...pollers.value.values()];
-  if (all.some((each) => each.refusal !== undefined)) return 'not current';
   if (all.length === 0) return 'not live';
   return all.some((each) => each.isLive) ? 'live' : 'ended';
 });
@@ -63,26 +53,25 @@ export function useReading<Id extends OperationId>(
   interval: PollInterval<AnswerOf<Id>>,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): PageReading<AnswerOf<Id>> {
-  const state = useSignal<State<AnswerOf<Id>>>({ body: undefined, refusal: undefined });
+  const state = useSignal<State<AnswerOf<Id>>>(UNREAD);
   const restart = useRef<() => void>(() => {});
   const intervalOf = useRef(interval);
   intervalOf.current = interval;
   const name = parameters === undefined ? undefined : `${operation} ${JSON.stringify(parameters)}`;
   useEffect(() => {
-    state.value = { body: undefined, refusal: undefined };
+    state.value = UNREAD;
     if (name === undefined || parameters === undefined) return undefined;
-    const poll = new Poll<AnswerOf<Id>>({
+    const poll = startPoll<AnswerOf<Id>>({
       name,
-      read: async (etag) => inWords(await client.call(operation, parameters, { etag })),
+      read: (etag) => ask(operation, parameters, { etag }),
       interval: (body) => intervalOf.current(body),
       news,
       show: (next) => {
         state.value = next;
       },
     });
-    restart.current = () => void poll.readNow();
-    void poll.readNow();
-    return () => poll.stop();
+    restart.current = poll.readNow;
+    return poll.stop;
   }, [name]);
   const again = useCallback(() => restart.current(), []);
   return { ...state.value, again };
@@ -97,83 +86,63 @@ interface Source<T> {
   readonly show: (state: State<T>) => void;
 }
 
-class Poll<T> {
-  readonly #source: Source<T>;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #state: State<T> = { body: undefined, refusal: undefined };
-  #shown = '';
-  #news: string | undefined;
-  #etag: string | undefined;
-  #number = 0;
-  #isStopped = false;
-  #isDue = false;
-  readonly #endAttention: () => void;
-
-  constructor(source: Source<T>) {
-    this.#source = source;
-    this.#endAttention = onAttention(() => void this.readNow());
-    document.addEventListener('visibilitychange', this.#seen);
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#endAttention();
-    clearTimeout(this.#timer);
-    document.removeEventListener('visibilitychange', this.#seen);
-    note(this.#source.name, undefined);
-  }
-
-  async readNow(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#isDue = false;
-    this.#number += 1;
-    const mine = this.#number;
-    const answer = await this.#source.read(this.#etag);
-    // A later reading, or another screen, has taken over.
-    if (this.#isStopped || mine !== this.#number) return;
-    if (answer.kind === 'refused') {
-      this.#set({ body: this.#state.body, refusal: answer.message }, true);
-      this.#readIn(answer.waitSeconds);
-      return;
-    }
-    const body = answer.kind === 'ok' ? this.#changed(answer.body) : this.#state.body;
-    if (answer.kind === 'ok') this.#etag = answer.etag;
-    const seconds = body === undefined ? undefined : this.#source.interval(body);
-    this.#set({ body, refusal: undefined }, seconds !== undefined);
-    if (seconds !== undefined) this.#readIn(seconds);
-  }
-
-  /** The body that is shown, where the new one says the same: nothing is drawn again. */
-  #changed(body: T): T {
-    const text = JSON.stringify(body);
-    const isSame = text === this.#shown;
-    this.#shown = text;
-    const news = this.#source.news(body);
-    if (this.#news !== undefined && news !== this.#news) attend();
-    this.#news = news;
-    return isSame ? (this.#state.body ?? body) : body;
-  }
-
-  #set(state: State<T>, isLive: boolean): void {
-    const isSame = state.body === this.#state.body && state.refusal === this.#state.refusal;
-    this.#state = state;
+function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let state: State<T> = UNREAD;
+  let [shown, number, isStopped, isDue] = ['', 0, false, false];
+  let etag: string | undefined;
+  let said: string | undefined;
+  const set = (next: State<T>, seconds: number | undefined): void => {
+    const isSame = next.body === state.body && next.refusal === state.refusal;
+    state = next;
     batch(() => {
-      note(this.#source.name, { refusal: state.refusal, isLive });
-      if (!isSame) this.#source.show(state);
+      note(name, { refusal: next.refusal, isLive: seconds !== undefined });
+      if (!isSame) show(next);
     });
-  }
-
-  #readIn(seconds: number): void {
-    this.#timer = setTimeout(() => {
+    if (seconds === undefined) return;
+    timer = setTimeout(() => {
       // Nothing is read while no person looks.
-      this.#isDue = true;
-      this.#seen();
+      isDue = true;
+      seen();
     }, pausedFor(seconds) * 1000);
-  }
-
-  readonly #seen = (): void => {
-    if (this.#isDue && document.visibilityState === 'visible') void this.readNow();
   };
+  /** The body that is shown, where the new one says the same: nothing is drawn again. */
+  const changed = (body: T): T => {
+    const [text, next] = [JSON.stringify(body), news(body)];
+    const isSame = text === shown;
+    if (said !== undefined && next !== said) attend();
+    [shown, said] = [text, next];
+    return isSame ? (state.body ?? body) : body;
+  };
+  const look = async (): Promise<void> => {
+    clearTimeout(timer);
+    isDue = false;
+    number += 1;
+    const mine = number;
+    const answer = await read(etag);
+    // A later reading, or another screen, has taken over.
+    if (isStopped || mine !== number) return;
+    if (answer.kind === 'refused')
+      return set({ body: state.body, refusal: answer.message }, answer.waitSeconds);
+    const body = answer.kind === 'ok' ? changed(answer.body) : state.body;
+    if (answer.kind === 'ok') ({ etag } = answer);
+    set({ body, refusal: undefined }, body && interval(body));
+  };
+  const readNow = (): void => void look();
+  const seen = (): void => {
+    if (isDue && document.visibilityState === 'visible') readNow();
+  };
+  waiting.add(readNow);
+  document.addEventListener('visibilitychange', seen);
+  readNow();
+  const stop = (): void => {
+    isStopped = true;
+    waiting.delete(readNow);
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', seen);
+    note(name, undefined);
+  };
+  return { readNow, stop };
 }
 
 /**
@@ -207,12 +176,6 @@ const isAttentive = (): boolean => Date.now() - attended < ATTENTIVE_MILLISECOND
 /** @param seconds between readings while a person attends */
 const pausedFor = (seconds: number): number =>
   isAttentive() ? seconds : Math.max(IDLE_SECONDS, seconds, Math.min(60, seconds * IDLE_FACTOR));
-
-/** @returns ends it */
-function onAttention(wake: () => void): () => void {
-  waiting.add(wake);
-  return () => waiting.delete(wake);
-}
 
 for (const kind of ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart'])
   addEventListener(kind, attend, { passive: true });

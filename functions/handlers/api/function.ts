@@ -26,7 +26,12 @@ export const api: FunctionDescription = {
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.onObjects(['GetObject', 'PutObject', 'DeleteObject'], 'pipelines/*'),
-    allow.readObjects('*/runs/*/report.json', '*/runs/*/records/*', '*/runs/*/checkpoints/*'),
+    allow.readObjects(
+      '*/runs/*/report.json',
+      '*/runs/*/judgement.json',
+      '*/runs/*/records/*',
+      '*/runs/*/checkpoints/*',
+    ),
     // What a dataset holds. A person sees single images of it, and of rejected arrivals.
     allow.readObjects('*/dataset/*', '*/incoming/*'),
     // A retry: the source is pinned again, and the run's copy of its close names the retry.

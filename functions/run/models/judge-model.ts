@@ -12,7 +12,9 @@ import {
 import { readScores, type ScoresRead } from '@tidewheel/judging/scores.ts';
 import { boundedSearch } from '@tidewheel/kit/bounded-search.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import type * as z from 'zod';
 import { readBounded } from '../../records/host-files.ts';
+import type { judgementSchema } from '../../records/judgement.ts';
 import {
   comparisonsWith,
   currentOf,
@@ -39,7 +41,6 @@ export async function judgeModel(
   if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
   if (typeof promote !== 'object' && evaluation === undefined) return undefined;
-  const { metric } = objective;
   const { current, look } = comparedWith(models, run);
   const judgement = await judgementOf(
     store,
@@ -47,10 +48,11 @@ export async function judgeModel(
     { ...objective, look },
   );
   if (judgement === undefined) return undefined;
-  const content = { version: 1, runId, metric, against: current?.runId, ...judgement };
+  const named = { ...objective, against: current?.runId };
+  const content: Written = { version: 1, runId, ...named, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
   const { verdict, reasons } = judgement;
-  return { verdict, reasons, judged: summaryOf(judgement, { metric, against: current?.runId }) };
+  return { verdict, reasons, judged: summaryOf(judgement, named) };
 }
 
 /** The model in use, unless that is the one which is scored alone. */
@@ -60,6 +62,9 @@ function comparedWith(models: PipelineModels, { probe }: RunRecord) {
     ? { current: undefined, look: 1 }
     : { current, look: 1 + comparisonsWith(models, current) };
 }
+
+/** As it is read again. */
+type Written = z.input<typeof judgementSchema>;
 
 interface Asked {
   readonly run: RunRecord;
@@ -186,7 +191,7 @@ const partOf = ({ samples, mean, better, interval }: Partial<Part> & Pick<Part, 
 
 function summaryOf(
   { verdict, mean, difference, samplesNeeded, earlier, fresh }: Judgement,
-  named: { readonly metric: string; readonly against: string | undefined },
+  named: Pick<Judged, 'metric' | 'mode' | 'against'>,
 ): Judged {
   return {
     verdict,

@@ -89,7 +89,8 @@ export function judge(judged: Judged): Judgement {
   const { candidate, current, metric, mode, rule } = judged;
   const mean = meanOf(candidate);
   const faults = faultsOf(judged, mean);
-  if (faults.length > 0) return { verdict: 'rejected', reasons: faults, mean };
+  if (faults.length > 0)
+    return { verdict: 'rejected', reasons: faults, ...(Number.isFinite(mean) && { mean }) };
   const reached = `${metric} ${shown(mean)} on ${samplesText(candidate.size)}`;
   const falls = shortOf(mean, mode, rule.atLeast);
   if (falls !== undefined) return { verdict: 'notBetter', reasons: [`${reached}, ${falls}`], mean };

@@ -22,6 +22,13 @@ describe('a candidate', () => {
     expect(judge(judged({ current: undefined }))).toMatchObject({ verdict: 'first', mean: 0.9 });
   });
 
+  it('without a sample has no mean', () => {
+    expect(judge(judged({ candidate: bits(0, 0) }))).toEqual({
+      verdict: 'rejected',
+      reasons: expect.arrayContaining([expect.stringContaining('no sample has a score')]) as string[],
+    });
+  });
+
   it('is better where ten samples changed sides for it alone', () => {
     const judgement = judge(judged({}));
     expect(judgement).toMatchObject({ verdict: 'better', sides: { gained: 10, lost: 0 } });

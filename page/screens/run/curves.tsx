@@ -4,24 +4,11 @@ import type uPlot from 'uplot';
 import { isFinished } from '../../../client/run-view.ts';
 import { Chart, type ChartProps } from '../../charts/chart.tsx';
 import type { Range } from '../../charts/plot.tsx';
-import {
-  AXES,
-  type Axis,
-  absenceText,
-  bestOf,
-  curveColumns,
-  FEW_POINTS,
-  isMeasure,
-  leadingFirst,
-  metricUnit,
-  type SeriesView,
-  smoothed,
-} from '../../model/curve.ts';
+import * as curve from '../../model/curve.ts';
 import { clockText, percentText, shortNumber, timeText } from '../../model/format.ts';
-import { axisOf } from '../../model/spending.ts';
 import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../model/utilisation-rows.ts';
 import { Empty, Section } from '../../parts/card.tsx';
-import { ChoiceButtons } from '../../parts/controls.tsx';
+import { AxisButtons, ChoiceButtons } from '../../parts/controls.tsx';
 import { numbers } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
@@ -35,7 +22,7 @@ const CURVES = 8;
 /** What the address says of all curves. */
 export function shownAxis() {
   const { query } = address.value;
-  const x = AXES.find((each) => each === query.get('x')) ?? 'step';
+  const x = curve.AXES.find((each) => each === query.get('x')) ?? 'step';
   const ends = /^(\d{1,15}(?:\.\d{1,9})?)-(\d{1,15}(?:\.\d{1,9})?)$/.exec(query.get('zoom') ?? '') ?? [];
   const [from, to] = [Number(ends[1]), Number(ends[2])];
   const range = to > from ? { from, to } : undefined;
@@ -45,35 +32,26 @@ export function shownAxis() {
 const mark = ({ from, to }: Range): void =>
   setQuery({ zoom: `${Math.max(0, from).toFixed(4)}-${Math.max(0, to).toFixed(4)}` });
 
-export function Curves({
-  view,
-  series,
-  leading,
-  busy,
-}: Readonly<{
+type CurvesProps = Readonly<{
   view: AnswerOf<'getRun'>;
-  series: readonly SeriesView[];
+  series: readonly curve.SeriesView[];
   leading: string | undefined;
   busy: UtilisationView | undefined;
-}>) {
+}>;
+
+export function Curves({ view, series, leading, busy }: CurvesProps) {
   const { x } = shownAxis();
   const { query } = address.value;
-  const axis = useMemo(() => axisOf(x, view), [x, view]);
-  const all = useMemo(() => leadingFirst(series, leading), [series, leading]);
+  const axis = useMemo(() => curve.axisOf(x, view), [x, view]);
+  const all = useMemo(() => curve.leadingFirst(series, leading), [series, leading]);
   const isWhole = query.get('curves') === 'all';
   const some = isWhole ? all : all.slice(0, CURVES);
-  const absent = absenceText(view.attempts, series);
-  const none = isFinished(view.run)
-    ? 'The script printed no number.'
-    : 'The script has printed no number yet.';
-  const note = `${some.length} of ${all.length}, those that say most first`;
+  const absent = curve.absenceText(view.attempts, series);
+  const none = `The script ${isFinished(view.run) ? 'printed no number' : 'has printed no number yet'}.`;
+  const note = all.length > 0 && `${some.length} of ${all.length}, those that say most first`;
   return (
-    <Section
-      title="Curves"
-      note={all.length > 0 && note}
-      tools={<Tools all={all} axis={axis} isWhole={isWhole} />}
-    >
-      {absent !== undefined && <p class="quiet">{absent}</p>}
+    <Section title="Curves" note={note} tools={<Tools all={all} axis={axis} isWhole={isWhole} />}>
+      <p class="quiet">{absent}</p>
       {all.length === 0 && absent === undefined && <Empty>{none}</Empty>}
       <div class="curves">
         {some.map((each) => (
@@ -91,13 +69,13 @@ export function Curves({
   );
 }
 
-type ToolsProps = Readonly<{ all: readonly SeriesView[]; axis: Axis; isWhole: boolean }>;
+type ToolsProps = Readonly<{ all: readonly curve.SeriesView[]; axis: curve.Axis; isWhole: boolean }>;
 
 /** The zoom's buttons do what dragging over a curve does. */
 function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
   const { x, range, isRaw, isLog } = shownAxis();
   const ends = all.flatMap(({ points }) =>
-    [points[0], points.at(-1)].flatMap((point) => (point ? xOf(point) : [])),
+    [points[0], points.at(-1)].flatMap((end) => (end ? xOf(end) : [])),
   );
   const { from, to } = range ?? { from: Math.min(...ends), to: Math.max(...ends) };
   const quarter = (to - from) / 4;
@@ -114,13 +92,7 @@ function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
       {range && moved('earlier', -1, -1)}
       {range && moved('later', 1, 1)}
       {range && button('whole run', () => setQuery({ zoom: undefined }))}
-      <ChoiceButtons
-        word="x"
-        values={AXES}
-        chosen={x}
-        without={{ zoom: undefined }}
-        text={(each) => (each === 'dollars' ? '$' : each)}
-      />
+      <AxisButtons chosen={x} />
       <ChoiceButtons word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
       <ChoiceButtons word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
       {all.length > CURVES && (
@@ -132,56 +104,45 @@ function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
   );
 }
 
-const xTextOf = ({ name }: Pick<Axis, 'name'>, unit: string): ((x: number) => string) =>
+const xTextOf = ({ name }: Pick<curve.Axis, 'name'>, unit: string): ((x: number) => string) =>
   ({
     time: (x: number) => clockText(x * 1000),
     dollars: (x: number) => `$${x.toFixed(2)}`,
     step: (x: number) => `${unit} ${shortNumber(x)}`,
   })[name];
 
+type CurveProps = Readonly<{ series: curve.SeriesView; axis: curve.Axis; runId: string; isLarge: boolean }>;
+
 /** An overview has few points; a part of it, or a large one, is drawn with more. */
-function Curve({
-  series: few,
-  axis,
-  runId,
-  isLarge,
-}: Readonly<{ series: SeriesView; axis: Axis; runId: string; isLarge: boolean }>) {
+function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
   const { name, source, unit, pointCount } = few;
   const { range, isRaw, isLog } = shownAxis();
   const isThinned = (range !== undefined || isLarge) && pointCount > few.points.length;
   const wanted = isThinned ? { runId, points: DETAILED_POINTS, name } : undefined;
   const { body } = useReading('getSeries', wanted, () => undefined);
   const series = body?.series.find((each) => each.source === source && each.unit === unit) ?? few;
-  const isSmooth = !isRaw && series.points.length > FEW_POINTS;
-  const { data, marks } = useMemo(
-    () => columnsOf(series, axis, isSmooth, isLog),
-    [series, axis, isSmooth, isLog],
-  );
+  const isSmooth = !isRaw && series.points.length > curve.FEW_POINTS;
+  const drawn = useMemo(() => columnsOf(series, axis, isSmooth, isLog), [series, axis, isSmooth, isLog]);
+  const along = axis.name === 'step' ? unit : '';
   return (
     <Chart
-      name={name}
-      {...captionOf(series)}
-      label={`${name} by ${axis.name === 'step' ? unit : axis.name}`}
-      axis={`${axis.name} ${axis.name === 'step' ? unit : ''}`}
-      range={range}
+      {...{ name, range, isLog, isLarge, ...drawn, ...captionOf(series) }}
+      label={`${name} by ${along || axis.name}`}
+      axis={`${axis.name} ${along}`}
       onRange={mark}
       lines={isSmooth ? SMOOTH : RAW}
-      data={data}
-      marks={marks}
-      isLog={isLog}
       xText={xTextOf(axis, unit)}
       table={tableOf(series)}
-      isLarge={isLarge}
       onSize={() => setQuery({ large: isLarge ? undefined : name })}
     />
   );
 }
 
 /** The best and the last value, in the unit that the name tells. */
-function captionOf(series: SeriesView) {
+function captionOf(series: curve.SeriesView) {
   const { name, unit, points } = series;
-  const valueText = (value: number): string => `${shortNumber(value)}${metricUnit(name)}`;
-  const best = isMeasure(name) ? bestOf(series) : undefined;
+  const valueText = (value: number): string => `${shortNumber(value)}${curve.metricUnit(name)}`;
+  const best = curve.isMeasure(name) ? curve.bestOf(series) : undefined;
   const last = points.at(-1)?.value;
   return {
     valueText,
@@ -199,31 +160,28 @@ const SMOOTH: ChartProps['lines'] = [
 ];
 
 /** A logarithm knows no 0. */
-function columnsOf(series: SeriesView, axis: Axis, isSmooth: boolean, isLog: boolean) {
-  const { x, kept, lost, marks } = curveColumns(series, axis);
+function columnsOf(series: curve.SeriesView, axis: curve.Axis, isSmooth: boolean, isLog: boolean) {
+  const { x, kept, lost, marks } = curve.curveColumns(series, axis);
   const drawn = (values: readonly (number | null | undefined)[]) =>
     values.map((value) => (isLog && typeof value === 'number' && value <= 0 ? null : value));
-  const smooth = isSmooth ? [drawn(smoothed(kept))] : [];
-  const data: uPlot.AlignedData = [[...x], drawn(kept), ...smooth, drawn(lost)];
-  return { data, marks };
+  const smooth = isSmooth ? [drawn(curve.smoothed(kept))] : [];
+  return { data: [[...x], drawn(kept), ...smooth, drawn(lost)] satisfies uPlot.AlignedData, marks };
 }
 
-const tableOf = ({ unit, name, points, lost }: SeriesView): ChartProps['table'] => ({
+const tableOf = ({ unit, name, points, lost }: curve.SeriesView): ChartProps['table'] => ({
   columns: [...numbers(unit, name, 'attempt'), 'time', 'state'],
   rows: () =>
-    [points, lost].flatMap((all) =>
-      all.map(({ position, value, attempt, at }) => {
-        const state = all === lost ? 'lost' : 'kept';
-        return [position, String(value), attempt, at, state];
-      }),
+    Object.entries({ kept: points, lost }).flatMap(([state, all]) =>
+      all.map(({ position, value, attempt, at }) => [position, String(value), attempt, at, state]),
     ),
 });
 
-const LINES = [
-  { label: 'CPU', colour: '--runs', dash: [], key: 'cpuBusy' },
-  { label: 'GPU', colour: '--on-demand', dash: [8, 3], key: 'gpuBusy' },
-  { label: 'waiting for data', colour: '--spot', dash: [2, 3], key: 'waiting' },
-] as const;
+const LINES: readonly (ChartProps['lines'][number] & { readonly key: 'cpuBusy' | 'gpuBusy' | 'waiting' })[] =
+  [
+    { label: 'CPU', colour: '--runs', dash: [], key: 'cpuBusy' },
+    { label: 'GPU', colour: '--on-demand', dash: [8, 3], key: 'gpuBusy' },
+    { label: 'waiting for data', colour: '--spot', dash: [2, 3], key: 'waiting' },
+  ];
 
 /** How busy the hosts were, over all attempts: always by time. */
 function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnAxis: boolean }>) {
@@ -238,7 +196,7 @@ function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnA
       axis="time "
       range={isOnAxis ? shownAxis().range : undefined}
       {...(isOnAxis && { onRange: mark })}
-      lines={LINES.map(({ dash, ...line }) => ({ ...line, dash: [...dash] }))}
+      lines={LINES}
       data={data}
       valueText={percentText}
       extent={[0, 1]}

@@ -1,11 +1,12 @@
-/** What a placement decided, the table behind it, and what it would have decided with something changed. */
+/** What a placement decided, the table behind it, and what it would decide otherwise, before and after limits change. */
 import { useSignal } from '@preact/signals';
 import { durationText } from '../../../client/amounts.ts';
 import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
+import { type Limits, parseLimits } from '../../model/limits.ts';
 import { fieldOf, SendButton } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Time } from '../../parts/text.tsx';
-import { type AnswerOf, client, inWords } from '../../state/api.ts';
+import { type AnswerOf, ask } from '../../state/api.ts';
 
 type ShownDecision = AnswerOf<'getPlacement'>['decision'];
 type Considered = Extract<ShownDecision, { kind: 'wait' }>['considered'][number];
@@ -44,13 +45,13 @@ const COST_BASIS =
 const rowOf = (each: Considered) => [
   poolText(each),
   each.verdict,
-  each.score ?? '',
+  each.score,
   <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,
-  <Basis of={COST_BASIS}>{each.expectedCostUsd === undefined ? '' : dollarText(each.expectedCostUsd)}</Basis>,
+  <Basis of={COST_BASIS}>{each.expectedCostUsd !== undefined && dollarText(each.expectedCostUsd)}</Basis>,
   <Basis of={betweenText(each)}>
-    {each.expectedSeconds === undefined ? '' : durationText(each.expectedSeconds)}
+    {each.expectedSeconds !== undefined && durationText(each.expectedSeconds)}
   </Basis>,
-  each.chanceNow === undefined ? '' : percentText(each.chanceNow),
+  each.chanceNow !== undefined && percentText(each.chanceNow),
 ];
 
 const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
@@ -58,63 +59,99 @@ const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
     ? 'no interval: nothing has been measured yet'
     : `90 % between ${durationText(between[0])} and ${durationText(between[1])}`;
 
-const PURCHASE = ['spot', 'on-demand', 'spot-then-on-demand'] as const;
+const PURCHASE = ['', 'spot', 'on-demand', 'spot-then-on-demand'] as const;
+const EMPTY = { deadlineHours: '', budgetUsd: '', instanceTypes: '', purchaseOption: '' };
 
-/** Nothing is started. */
-export function WhatIfTable({ runId, attempt }: Readonly<{ runId: string; attempt: number }>) {
-  const change = useSignal({ deadlineHours: '', budgetUsd: '', instanceTypes: '', purchaseOption: '' });
-  const decided = useSignal<AnswerOf<'getWhatIf'> | undefined>(undefined);
-  const field = fieldOf(change);
-  const ask = async () => {
-    // What the reader has filled in.
-    const { instanceTypes, purchaseOption, ...limits } = change.value;
-    const given = Object.entries(limits).filter(([, value]) => value !== '');
-    const types = instanceTypes.replaceAll(' ', '') || undefined;
-    const parameters = {
-      runId,
-      attempt: String(attempt),
-      ...Object.fromEntries(given),
-      instanceTypes: types,
-    };
-    return inWords(
-      await client.call('getWhatIf', { ...parameters, purchaseOption: purchaseOption || undefined }),
-    );
+type Otherwise = Readonly<{ said?: string; decision?: ShownDecision | undefined; notes?: readonly string[] }>;
+
+/** `limits` are those that hold, where they can be changed; `onChange` reads the run again. */
+type QuestionProps = Readonly<{ runId: string; attempt: string; limits?: Limits; onChange?: () => void }>;
+
+/** Asks a placement again with something changed. Nothing is started. */
+export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
+  const form = useSignal(EMPTY);
+  const otherwise = useSignal<Otherwise | undefined>(undefined);
+  const field = fieldOf(form);
+  const { instanceTypes, purchaseOption, ...written } = form.value;
+  const question = Object.entries({ ...form.value, instanceTypes: instanceTypes.replaceAll(' ', '') });
+  const given = Object.fromEntries(question.filter(([, value]) => value !== ''));
+  const change = async () => {
+    const asked = parseLimits(written);
+    if (asked.kind === 'limits') return ask('putLimits', { runId, body: asked.limits });
+    return { kind: 'refused' as const, message: asked.message, waitSeconds: 0 };
   };
   return (
     <>
-      <p class="quiet">The same question as of that moment, with something changed. Nothing is started.</p>
+      <p class="quiet">
+        {limits === undefined
+          ? 'The same question as of that moment, with something changed. Nothing is started.'
+          : 'The deadline counts from the close of the batch. An empty field stays as it is. The run goes on where it is: new limits hold from the next look at it, within five minutes.'}
+      </p>
       <div class="tools">
-        {field('deadlineHours', 'deadline in hours')}
-        {field('budgetUsd', 'budget in USD')}
-        {field('instanceTypes', 'types, with commas', undefined, 'text')}
-        <label>
-          purchase option
-          <select
-            value={change.value.purchaseOption}
-            onChange={({ currentTarget: { value } }) =>
-              (change.value = { ...change.value, purchaseOption: value })
-            }
-          >
-            <option value="">as declared</option>
-            {PURCHASE.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
-        <SendButton text="Decide" kind="primary" call={ask} onDone={(body) => (decided.value = body)} />
+        {field('deadlineHours', 'deadline in hours', limits && String(limits.deadlineHours ?? 'none'))}
+        {field('budgetUsd', 'budget in USD', limits && String(limits.budgetUsd ?? 'none'))}
+        {limits === undefined && (
+          <>
+            {field('instanceTypes', 'types, with commas', undefined, 'text')}
+            <PurchaseField
+              value={purchaseOption}
+              onChange={(value) => (form.value = { ...form.value, purchaseOption: value })}
+            />
+          </>
+        )}
       </div>
-      {decided.value !== undefined && <Otherwise decided={decided.value} />}
+      <div class="tools">
+        {attempt !== '' && (
+          <SendButton
+            text="What would placement do?"
+            call={() => ask('getWhatIf', { runId, attempt, ...given })}
+            onDone={(body) => (otherwise.value = body && { decision: body.changed, notes: body.notes })}
+          />
+        )}
+        {limits && (
+          <SendButton
+            text="Change the limits"
+            kind="primary"
+            call={change}
+            onDone={(body) => {
+              otherwise.value = body && { said: changedText(body.limits), decision: body.placement };
+              form.value = EMPTY;
+              onChange?.();
+            }}
+          />
+        )}
+      </div>
+      {otherwise.value && <Answer {...otherwise.value} />}
     </>
   );
 }
 
-export const Otherwise = ({ decided: { changed, notes } }: Readonly<{ decided: AnswerOf<'getWhatIf'> }>) => (
+type PurchaseProps = Readonly<{ value: string; onChange: (value: string) => void }>;
+
+const PurchaseField = ({ value, onChange }: PurchaseProps) => (
+  <label>
+    purchase option
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {PURCHASE.map((each) => (
+        <option key={each} value={each}>
+          {each || 'as declared'}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+const Answer = ({ said, decision, notes = [] }: Otherwise) => (
   <div role="status" class="stack">
-    <DecisionTable decision={changed} />
-    {notes.map((note) => (
-      <p key={note} class="quiet">
-        {note}
-      </p>
-    ))}
+    {said && <p>{said}</p>}
+    {said && decision && <p class="quiet">With them, the last placement would have been:</p>}
+    {decision && <DecisionTable decision={decision} />}
+    <p class="quiet">{notes.join(' ')}</p>
   </div>
 );
+
+function changedText({ deadlineHours, budgetUsd }: AnswerOf<'putLimits'>['limits']): string {
+  const deadline = deadlineHours === undefined ? 'no deadline' : `a deadline of ${deadlineHours} h`;
+  const budget = budgetUsd === undefined ? 'no budget' : `a budget of ${dollarText(budgetUsd)}`;
+  return `The run has ${deadline} and ${budget} now.`;
+}

@@ -4,8 +4,6 @@ import { Empty, EventRow, Section } from '../../parts/card.tsx';
 import { hrefOf } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 
-type View = AnswerOf<'getRun'>;
-
 /** By the words of a kind: colour, and the tab that proves it. */
 const KINDS: readonly (readonly [RegExp, state: string, tab?: string])[] = [
   [/fail|stalled|hangs/i, 'failed', 'log'],
@@ -17,13 +15,10 @@ const KINDS: readonly (readonly [RegExp, state: string, tab?: string])[] = [
   [/requested|changed/i, 'training'],
 ];
 
-export function Events({ view: { run, timeline, timelineCount } }: Readonly<{ view: View }>) {
-  if (timeline.length === 0)
-    return (
-      <Section title="What happened">
-        <Empty>Nothing has happened yet.</Empty>
-      </Section>
-    );
+type EventsProps = Readonly<{ view: AnswerOf<'getRun'> }>;
+
+export function Events({ view: { run, timeline, timelineCount } }: EventsProps) {
+  if (timeline.length === 0) return <Empty>Nothing has happened yet.</Empty>;
   const before = timelineCount - timeline.length;
   // Consecutive entries that say the same are one.
   const rows = timeline

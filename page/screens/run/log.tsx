@@ -13,50 +13,46 @@ import { useReading } from '../../state/readings.ts';
 
 export function Log({ runId }: { readonly runId: string }) {
   const { entries, leftOut, isKnown } = useLog(runId);
-  const wanted = address.value.query.get('find') ?? '';
+  const { query } = address.value;
+  const wanted = query.get('find') ?? '';
   const found = wanted === '' ? entries : entries.filter(({ text }) => text.includes(wanted));
-  const isNewest = address.value.query.get('order') !== 'oldest';
+  const isNewest = query.get('order') !== 'oldest';
   const row = (place: number) => {
     const entry = isNewest ? found[found.length - 1 - place] : found[place];
     if (entry === undefined) return [];
+    const { kind, at, attempt } = entry;
     const text = withoutControl(entry.text);
-    const words = entry.kind === 'line' ? <code title={text}>{text}</code> : <strong>{text}</strong>;
     return [
-      <time dateTime={entry.at} title={timeText(entry.at)}>
-        {clockText(entry.at, '2-digit')}
+      <time dateTime={at} title={timeText(at)}>
+        {clockText(at, '2-digit')}
       </time>,
-      entry.attempt,
-      entry.kind === 'line' ? entry.host : '',
-      words,
+      attempt,
+      kind === 'line' && entry.host,
+      kind === 'line' ? <code title={text}>{text}</code> : <strong>{text}</strong>,
     ];
   };
+  const order = isNewest ? 'newest' : 'oldest';
+  const tools = (
+    <>
+      <ChoiceButtons word="order" values={ORDERS} chosen={order} text={(each) => `${each} first`} />
+      <Find wanted={wanted} placeholder="find in the lines" />
+    </>
+  );
+  const left = leftOut > 0 ? `; the ${leftOut} before them are not held here` : '';
+  const columns = ['time', ...wide('attempt', 'host'), 'line'];
   return (
-    <Section
-      title="Log"
-      note={`${found.length} of ${entries.length} lines${leftOut > 0 ? `; the ${leftOut} before them are not held here` : ''}`}
-      tools={
-        <>
-          <ChoiceButtons
-            word="order"
-            values={['newest', 'oldest']}
-            chosen={isNewest ? 'newest' : 'oldest'}
-            text={(each) => `${each} first`}
-          />
-          <Find wanted={wanted} placeholder="find in the lines" />
-        </>
-      }
-    >
-      {!isKnown ? (
-        <Skeleton rows={12} />
-      ) : entries.length === 0 ? (
+    <Section title="Log" note={`${found.length} of ${entries.length} lines${left}`} tools={tools}>
+      {!isKnown && <Skeleton rows={12} />}
+      {isKnown && entries.length === 0 && (
         <Empty>No attempt has begun yet: the log begins with the first one.</Empty>
-      ) : (
+      )}
+      {entries.length > 0 && (
         <VirtualTable
+          kind="log"
           caption={`log of ${runId}`}
-          columns={['time', ...wide('attempt', 'host'), 'line']}
+          columns={columns}
           count={found.length}
           row={row}
-          kind="log"
         />
       )}
       <Command text={`npx tidewheel logs ${runId} --follow`} />
@@ -64,43 +60,37 @@ export function Log({ runId }: { readonly runId: string }) {
   );
 }
 
+const ORDERS = ['newest', 'oldest'] as const;
+
 /** Colours and cursor movements of a terminal, and characters that turn the direction of writing. */
 const withoutControl = (text: string): string =>
   text.replace(/\p{Cc}\[[\d;?]*[A-Za-z]/gu, '').replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
 
-type LogEntry = AnswerOf<'getLog'>['entries'][number];
-
-interface RunLog {
-  /** In the order of the run; the oldest are left out beyond `MOST`. */
-  readonly entries: readonly LogEntry[];
-  readonly leftOut: number;
-  readonly isKnown: boolean;
-}
+type RunLog = Readonly<{ entries: AnswerOf<'getLog'>['entries']; leftOut: number; isKnown: boolean }>;
 
 const FOLLOW_SECONDS = 3;
 const PAGE = 1_000;
 /** What a browser holds without strain. */
 const MOST = 100_000;
 
-/** The log of a run, page after page, and followed while the run is open. */
-function useLog(runId: string): RunLog {
-  const held = useSignal<Omit<RunLog, 'isKnown'>>({ entries: [], leftOut: 0 });
-  const isKnown = useSignal(false);
+/**
+ * The log of a run, page after page, and followed while the run is open. Its entries are in the order of the run; the oldest
+ * are left out beyond `MOST`.
+ */
+function useLog(runId: string) {
+  const held = useSignal<RunLog>({ entries: [], leftOut: 0, isKnown: false });
   const token = useSignal<string | undefined>(undefined);
   const { body } = useReading('getLog', { runId, limit: PAGE, nextToken: token.value }, (page) =>
     page.isCurrent && page.nextToken !== undefined ? FOLLOW_SECONDS : undefined,
   );
   useEffect(() => {
     if (body === undefined) return;
-    isKnown.value = true;
-    if (body.entries.length > 0) {
-      const all = [...held.value.entries, ...body.entries];
-      const more = Math.max(0, all.length - MOST);
-      held.value = { entries: all.slice(more), leftOut: held.value.leftOut + more };
-    }
+    const all = [...held.value.entries, ...body.entries];
+    const more = Math.max(0, all.length - MOST);
+    held.value = { entries: all.slice(more), leftOut: held.value.leftOut + more, isKnown: true };
     // A page that is empty and current is read again by the same token.
     if (body.nextToken !== undefined && (body.entries.length > 0 || !body.isCurrent))
       token.value = body.nextToken;
   }, [body]);
-  return { ...held.value, isKnown: isKnown.value };
+  return held.value;
 }

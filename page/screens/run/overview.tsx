@@ -1,66 +1,71 @@
 /** The head of a run's overview: its vital figures, what went wrong, its model, one advice; at the end the details. */
-import { durationText, metricTexts, savedText } from '../../../client/amounts.ts';
+import { useSignal } from '@preact/signals';
+import { durationText, judgedText, metricTexts, savedText } from '../../../client/amounts.ts';
 import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { Sparkline } from '../../charts/bars.tsx';
 import { save } from '../../charts/chart.tsx';
 import { type SeriesView, sparkOf } from '../../model/curve.ts';
-import { causeOf, dollarText, elapsedText, percentText, whenText, wordsOf } from '../../model/format.ts';
-import { leadingOf } from '../../model/leading.ts';
-import { Section, Vital } from '../../parts/card.tsx';
-import { DialogButton } from '../../parts/controls.tsx';
-import { Dismiss } from '../../parts/dismiss.tsx';
+import * as format from '../../model/format.ts';
+import { type Leading, leadingOf } from '../../model/leading.ts';
+import type { ModelView } from '../../model/lineage.ts';
+import { EventRow, Section, Vitals } from '../../parts/card.tsx';
+import { DialogButton, Dismiss, fieldOf, SendButton, Words } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
-import { Basis, Command, Facts, Time, Usd } from '../../parts/text.tsx';
-import { hrefOf } from '../../state/address.ts';
-import { type AnswerOf, client } from '../../state/api.ts';
-import { AnnotationButton } from './annotation.tsx';
+import { Basis, Command, Decided, Facts, Pill, Time, Usd } from '../../parts/text.tsx';
+import { hrefOf, modelsHref } from '../../state/address.ts';
+import { type AnswerOf, ask } from '../../state/api.ts';
+import { useReading } from '../../state/readings.ts';
 
 type View = AnswerOf<'getRun'>;
 type ViewProps = Readonly<{ view: View }>;
 type ChangeProps = Readonly<{ view: View; onChange: () => void }>;
 type Report = NonNullable<View['report']>;
 
+type RunVitalsProps = Readonly<{
+  view: View;
+  series: readonly SeriesView[] | undefined;
+  now: number;
+  inUse: ModelView | undefined;
+}>;
+
 /** Which metric and how good, how far, when done, what it costs. @param series undefined: not read yet */
-export function Vitals({
-  view,
-  series,
-  now,
-}: Readonly<{ view: View; series: readonly SeriesView[] | undefined; now: number }>) {
-  const leading = leadingOf(view, series ?? []);
-  const none = series === undefined ? '…' : 'no number yet';
+export function RunVitals({ view, series, now, inUse }: RunVitalsProps) {
+  const end = isFinished(view.run) ? ended(view) : doneBy(view, now);
+  const leading = leadingOf(view, series ?? []) ?? (series === undefined ? UNREAD : UNMEASURED);
   return (
-    <section class="card vitals" aria-label="vital figures">
-      <Vital label={leading?.name ?? 'metric'} figure={leading?.value} note={leading?.note ?? none}>
-        {leading && <Sparkline label={`${leading.name} so far`} values={sparkOf(leading.series)} />}
-      </Vital>
-      <Progress view={view} />
-      {isFinished(view.run) ? <Ended view={view} /> : <DoneBy view={view} now={now} />}
-      <Cost view={view} now={now} />
-    </section>
+    <Vitals label="vital figures" of={[measured(leading, inUse), progressOf(view), end, cost(view, now)]} />
   );
 }
 
-function Progress({ view }: ViewProps) {
-  const { run, report } = view;
+const UNREAD = { name: 'metric', value: '', note: '…', series: undefined };
+const UNMEASURED = { ...UNREAD, note: 'no number yet' };
+
+function measured({ name, value, note, series }: typeof UNREAD | Leading, inUse: ModelView | undefined) {
+  const { metric, mean } = inUse?.judged ?? {};
+  return {
+    label: name,
+    figure: value,
+    beside: metric === name && mean !== undefined && `${format.shortNumber(mean)} in use`,
+    below: <Sparkline label={`${name} so far`} values={sparkOf(series)} />,
+    note,
+  };
+}
+
+function progressOf(view: View) {
+  const { run, report, attempts } = view;
   const { step = 0, totalSteps = 0, unit = 'step' } = savedProgress(view) ?? {};
-  const some = step > 0 ? `${unit} ${step}` : 'nothing';
-  const isKnown = totalSteps > 0;
-  return (
-    <Vital
-      label={isFinished(run) ? 'Trained' : 'Saved'}
-      figure={isKnown ? percentText(step / totalSteps) : some}
-      beside={isKnown && `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`}
-      note={report ? interruptionsText(report) : preparingText(view)}
-    >
-      {isKnown && <progress value={step} max={totalSteps} aria-label="saved work" />}
-    </Vital>
-  );
-}
-
-/** What the newest attempt does before its script starts. */
-function preparingText({ attempts }: ViewProps['view']): string | undefined {
+  const label = isFinished(run) ? 'Trained' : 'Saved';
+  // What the newest attempt does before its script starts.
   const { preparing, outcome } = attempts.at(-1) ?? {};
-  return outcome === undefined ? preparing?.text : undefined;
+  const note = report ? interruptionsText(report) : outcome === undefined && preparing?.text;
+  if (totalSteps <= 0) return { label, figure: step > 0 ? `${unit} ${step}` : 'nothing', note };
+  return {
+    label,
+    figure: format.percentText(step / totalSteps),
+    beside: `${step.toLocaleString()} of ${totalSteps.toLocaleString()} ${unit}s`,
+    below: <progress value={step} max={totalSteps} aria-label="saved work" />,
+    note,
+  };
 }
 
 const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
@@ -70,158 +75,192 @@ const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
 const leftText = (left: number): string =>
   left >= 0 ? `${durationText(left)} before the deadline` : `${durationText(-left)} after the deadline`;
 
-function DoneBy({ view: { money }, now }: ViewProps & Readonly<{ now: number }>) {
-  const { expected, deadlineAt } = money;
-  const due = deadlineAt === undefined ? 'no deadline' : `deadline ${whenText(deadlineAt)}`;
-  if (expected === undefined) return <Vital label="Done by" figure="…" beside="not known yet" note={due} />;
+function doneBy({ money: { expected, deadlineAt } }: View, now: number) {
+  const label = 'Done by';
+  const due = deadlineAt === undefined ? 'no deadline' : `deadline ${format.whenText(deadlineAt)}`;
+  if (expected === undefined) return { label, figure: '…', beside: 'not known yet', note: due };
   const { finishAt, basis, lateChance = 0 } = expected;
   // An end that was expected before now has not come true.
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
     basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
   const late = lateChance > 0.05 ? `, late with ${Math.round(lateChance * 100)} %` : '';
-  const left = deadlineAt && leftText((Date.parse(deadlineAt) - finish) / 1000);
-  const between = `${whenText(finishAt.low)} to ${whenText(finishAt.high)}`;
-  return (
-    <Vital
-      label="Done by"
-      figure={whenText(finish)}
-      beside={<Basis of={`90 % between, from ${source}`}>{between}</Basis>}
-      note={left === undefined ? due : `${left}${late}`}
-    />
-  );
+  const between = `${format.whenText(finishAt.low)} to ${format.whenText(finishAt.high)}`;
+  return {
+    label,
+    figure: format.whenText(finish),
+    beside: <Basis of={`90 % between, from ${source}`}>{between}</Basis>,
+    note: deadlineAt ? `${leftText((Date.parse(deadlineAt) - finish) / 1000)}${late}` : due,
+  };
 }
 
-function Ended({ view: { run, report, money } }: ViewProps) {
+function ended({ run, report, money }: View) {
   const end = report?.finishedAt ?? run.updatedAt;
   const { at = money.deadlineAt, met } = report?.deadline ?? {};
   const left = (Date.parse(at ?? '') - Date.parse(end)) / 1000;
   // A run that failed may have had time left.
   const due = met === false && left >= 0 ? 'deadline not met' : leftText(left);
-  const until = (
-    <>
-      until <Time at={end} />
-    </>
-  );
-  const note = at === undefined ? 'no deadline' : due;
-  return <Vital label="Took" figure={elapsedText(run.createdAt, end)} beside={until} note={note} />;
+  const beside = [<>until </>, <Time at={end} />];
+  const figure = format.elapsedText(run.createdAt, end);
+  return { label: 'Took', figure, beside, note: at === undefined ? 'no deadline' : due };
 }
 
 const REPORT_BASIS =
   'billed seconds of all attempts by the price of their pools, and what was copied between regions';
 const ON_DEMAND_BASIS = 'what ran, on the same types at On-Demand prices: without the work that Spot lost';
 
-function Cost({ view: { money, report }, now }: ViewProps & Readonly<{ now: number }>) {
+function cost({ money, report }: View, now: number) {
   const { usdPerSecond, asOf, expected, budgetUsd } = money;
   const onDemand = (usd: number, beside?: number) => (
     <>
       On-Demand would be <Usd usd={usd} beside={beside} basis={ON_DEMAND_BASIS} />
-      {budgetUsd !== undefined && `; budget ${dollarText(budgetUsd)}`}
+      {budgetUsd !== undefined && `; budget ${format.dollarText(budgetUsd)}`}
     </>
   );
   if (report !== undefined)
-    return (
-      <Vital
-        label="Cost"
-        figure={<Usd usd={report.costUsd} beside={report.onDemandUsd} basis={REPORT_BASIS} />}
-        beside={`$${savedText(report)} saved`}
-        note={onDemand(report.onDemandUsd, report.costUsd)}
-      />
-    );
-  const since = `counted until ${whenText(asOf)}, and since then by ${dollarText(usdPerSecond * 3600)} an hour`;
+    return {
+      label: 'Cost',
+      figure: <Usd usd={report.costUsd} beside={report.onDemandUsd} basis={REPORT_BASIS} />,
+      beside: `$${savedText(report)} saved`,
+      note: onDemand(report.onDemandUsd, report.costUsd),
+    };
+  const since = `counted until ${format.whenText(asOf)}, and since then by ${format.dollarText(usdPerSecond * 3600)} an hour`;
   const about = expected && (
-    <Basis of={`90 % between ${dollarText(expected.usd.low)} and ${dollarText(expected.usd.high)}`}>
-      {`of about ${dollarText(expected.usd.expected)}`}
+    <Basis
+      of={`90 % between ${format.dollarText(expected.usd.low)} and ${format.dollarText(expected.usd.high)}`}
+    >
+      {`of about ${format.dollarText(expected.usd.expected)}`}
     </Basis>
   );
-  return (
-    <Vital
-      label="Cost"
-      figure={<Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />}
-      beside={about}
-      note={onDemand(expected?.onDemandUsd ?? money.onDemandUsd)}
-    />
-  );
+  return {
+    label: 'Cost',
+    figure: <Usd usd={usdSoFar(money, now)} basis={`billed seconds by the price of each pool, ${since}`} />,
+    beside: about,
+    note: onDemand(expected?.onDemandUsd ?? money.onDemandUsd),
+  };
 }
 
 /** What ended the run, in one line; the traceback is one press away. */
 export function Failure({ view: { run }, onChange }: ChangeProps) {
   if (run.failure === undefined) return null;
-  const { cause, more } = causeOf(run.failure);
+  const { cause, more } = format.causeOf(run.failure);
   return (
-    <section class="alert is-failed" aria-label="failure">
-      <span class="dot" />
-      <p>
-        <strong>{cause}</strong>
-      </p>
-      <span class="tools">
-        {more !== undefined && (
-          <DialogButton text="Traceback" title="Traceback" isWide>
-            {() => <pre tabIndex={0}>{more}</pre>}
-          </DialogButton>
-        )}
+    <ul class="card events needs" aria-label="failure">
+      <EventRow state="failed" bold={cause} more={more}>
         <a class="button" href={hrefOf(['runs', run.runId, 'log'])}>
           Log
         </a>
         <Dismiss run={run} onDone={onChange} />
-      </span>
+      </EventRow>
+    </ul>
+  );
+}
+
+const ModelState = ({ model }: Readonly<{ model: ModelView | undefined }>) => (
+  <>
+    <Pill status={model?.state ?? 'unrecorded'} />
+    {model?.judged && <strong>{judgedText(model.judged)}</strong>}
+    {model && <Decided model={model} />}
+  </>
+);
+
+/** The model of an ended run: its state and why, its score, and the two commands that follow as a rule. */
+export function Model({ view: { run, report } }: ViewProps) {
+  const { runId, pipeline, modelUri } = run;
+  const { body } = useReading('getModel', modelUri ? { runId } : undefined, () => undefined);
+  if (modelUri === undefined) return null;
+  const { model } = body ?? {};
+  const next = { again: `run --again ${runId}`, decide: `model promote ${runId} --reason "…"` };
+  return (
+    <section class="card pad stack" aria-label="model">
+      <div class="head">
+        <h2>Model</h2>
+        {body && <ModelState model={model} />}
+        <span class="tools">
+          {report && <ReportButton runId={runId} />}
+          <a class="button" href={modelsHref(pipeline, runId)}>
+            What changed
+          </a>
+        </span>
+      </div>
+      <code>{modelUri}</code>
+      <div class="tools">
+        <Command text={`npx tidewheel model get ${runId}`} />
+        <Command text={`npx tidewheel ${next[model?.state === 'candidate' ? 'decide' : 'again']}`} />
+      </div>
     </section>
   );
 }
 
-/** The model, and the two commands that follow as a rule. */
-export const Model = ({ view: { run } }: ViewProps) =>
-  run.modelUri === undefined ? null : (
-    <section class="card pad stack" aria-label="model">
-      <div class="head">
-        <h2>Model</h2>
-        <code>{run.modelUri}</code>
-      </div>
-      <div class="tools">
-        <Command text={`npx tidewheel model get ${run.runId}`} />
-        <Command text={`npx tidewheel run --again ${run.runId}`} />
-      </div>
-    </section>
-  );
+const VERDICT_COLUMNS = [...numbers('attempt'), 'the doctor says', 'what to change'];
 
 /** The newest verdict in one sentence. */
 export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisation'>['verdicts'] }>) {
   const newest = verdicts.at(-1)?.attempt;
   const first = verdicts.find(({ attempt }) => attempt === newest);
   if (first === undefined) return null;
+  const rows = verdicts.map(({ attempt, cause, remedy }) => [attempt, format.wordsOf(cause), remedy]);
   return (
-    <section class="card pad head is-warn" aria-label="advice">
-      <span class="pill">doctor</span>
-      <p>
-        <strong>{wordsOf(first.cause)}</strong>
-        {first.remedy && `: ${first.remedy}`}
-      </p>
-      <span class="tools">
+    <ul class="card events needs" aria-label="advice">
+      <EventRow
+        state="warn"
+        bold={`Doctor, ${format.wordsOf(first.cause).toLowerCase()}:`}
+        text={first.remedy}
+      >
         <DialogButton text="All advice…" title="What the doctor says" isWide>
-          {() => (
-            <Table
-              caption="verdicts of the doctor"
-              columns={[...numbers('attempt'), 'the doctor says', 'what to change']}
-              rows={verdicts.map(({ attempt, cause, remedy }) => [attempt, wordsOf(cause), remedy])}
-            />
-          )}
+          {() => <Table caption="verdicts of the doctor" columns={VERDICT_COLUMNS} rows={rows} />}
         </DialogButton>
-      </span>
-    </section>
+      </EventRow>
+    </ul>
   );
 }
 
+/** What persons say of a run. */
+function AnnotationButton({ view: { run }, onChange: onDone }: ChangeProps) {
+  const { runId, annotation } = run;
+  const note = useSignal(annotation?.note ?? '');
+  const form = useSignal({ tags: annotation?.tags.join(', ') ?? '' });
+  const tags = form.value.tags.split(',').flatMap((tag) => tag.trim() || []);
+  return (
+    <DialogButton
+      text="Note and tags…"
+      title="Note and tags"
+      act={{
+        text: 'Save',
+        call: () => ask('annotateRun', { runId, body: { note: note.value, tags } }),
+        onDone: onDone,
+      }}
+    >
+      {() => (
+        <>
+          <Words label="note" placeholder="What a colleague should know" of={note} />
+          {fieldOf(form)('tags', 'tags, with commas', undefined, 'text')}
+        </>
+      )}
+    </DialogButton>
+  );
+}
+
+const ReportButton = ({ runId }: Readonly<{ runId: string }>) => (
+  <SendButton
+    text="Report as JSON"
+    call={() => ask('getReport', { runId })}
+    onDone={(body) => body && save(`${runId}-report.json`, JSON.stringify(body, undefined, 2))}
+  />
+);
+
+const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
+const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
+
 /** Whose it is, which code, its report and notes: read once, so they stand last. */
-export function Details({ view: { run, report, money }, onChange }: ChangeProps) {
-  const { declaration, annotation } = run;
+export function Details({ view, onChange }: ChangeProps) {
+  const { run, report, money } = view;
+  const { declaration, annotation, runId, modelUri } = run;
+  const tags = Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('='));
   const tools = (
     <>
-      {report !== undefined && (
-        <button type="button" onClick={() => void saveReport(run.runId)}>
-          Report as JSON
-        </button>
-      )}
-      <AnnotationButton run={run} onDone={onChange} />
+      {report && modelUri === undefined && <ReportButton runId={runId} />}
+      <AnnotationButton key={JSON.stringify(annotation)} view={view} onChange={onChange} />
     </>
   );
   return (
@@ -233,7 +272,7 @@ export function Details({ view: { run, report, money }, onChange }: ChangeProps)
             ['began', <Time at={run.createdAt} />],
             ['started by', run.request?.requestedBy ?? run.trigger],
             ['owner', declaration?.owner],
-            ['tags', tagsText(run)],
+            ['tags', [...tags, ...(annotation?.tags ?? [])].join(', ')],
             ['code', codeText(run)],
             ...moneyItems(money),
             ...reportItems(report),
@@ -244,35 +283,11 @@ export function Details({ view: { run, report, money }, onChange }: ChangeProps)
   );
 }
 
-const tagsText = ({ declaration, annotation }: View['run']): string =>
-  [...Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('=')), ...(annotation?.tags ?? [])].join(
-    ', ',
-  );
-
-function moneyItems(money: View['money']) {
+const moneyItems = (money: View['money']) => {
   const { seconds, usd } = money.lost;
-  return [
-    ['of the cost', money.usd > 0 && sharesText(money)],
-    ['lost work', seconds > 0 && `${durationText(seconds)}, ${dollarText(usd)}`],
-  ] as const;
-}
-
-async function saveReport(runId: string): Promise<void> {
-  const answer = await client.call('getReport', { runId });
-  if (answer.kind === 'ok') save(`${runId}-report.json`, JSON.stringify(answer.body, undefined, 2));
-}
-
-/** Where the money went: by purchase option, and what was lost. */
-function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
-  const parts = byPurchaseOption.map(
-    ({ purchaseOption, usd: part }) =>
-      `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${percentText(part / usd)}`,
-  );
-  return `${parts.join(', ')}; lost ${percentText(lost.usd / usd)}`;
-}
-
-const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
-const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
+  const lost = seconds > 0 && `${durationText(seconds)}, ${format.dollarText(usd)}`;
+  return Object.entries({ 'of the cost': money.usd > 0 && sharesText(money), 'lost work': lost });
+};
 
 const reportItems = ({ metrics = {}, onDemandNode: node, fileSystemsUsd: files }: Partial<Report> = {}) =>
   [
@@ -280,3 +295,12 @@ const reportItems = ({ metrics = {}, onDemandNode: node, fileSystemsUsd: files }
     [`on one ${node?.instanceType}`, node && <Usd usd={node.usd} basis={NODE_BASIS} />],
     ['file systems', files && <Usd usd={files} basis={FILES_BASIS} />],
   ] as const;
+
+/** Where the money went: by purchase option, and what was lost. */
+function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
+  const parts = byPurchaseOption.map(
+    ({ purchaseOption, usd: part }) =>
+      `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${format.percentText(part / usd)}`,
+  );
+  return `${parts.join(', ')}; lost ${format.percentText(lost.usd / usd)}`;
+}

@@ -1,22 +1,25 @@
 /** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
 import { leadingName } from '../../model/leading.ts';
 import { lifeLineOf } from '../../model/life-line.ts';
+import type { ModelView } from '../../model/lineage.ts';
 import { verdictMarks } from '../../model/utilisation-rows.ts';
 import { Empty, Read, Section } from '../../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../../parts/controls.tsx';
-import { Command, Pill } from '../../parts/text.tsx';
+import { Command, Pill, Tabs } from '../../parts/text.tsx';
 import { address, hrefOf } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
+import type { Overview as App } from '../../state/overview.ts';
 import { useReading } from '../../state/readings.ts';
 import { Curves, shownAxis } from './curves.tsx';
-import { DecisionTable, WhatIfTable } from './decision.tsx';
+import { DecisionTable, Question } from './decision.tsx';
 import { Events } from './events.tsx';
 import { Log } from './log.tsx';
-import { Advice, Details, Failure, Model, Vitals } from './overview.tsx';
+import { Advice, Details, Failure, Model, RunVitals } from './overview.tsx';
 import { Steering } from './steering.tsx';
 
 /** An event is seen within two seconds of its time. */
@@ -27,36 +30,33 @@ const PLACEMENTS_POLL_SECONDS = 15;
 const UTILISATION_POLL_SECONDS = 20;
 const POINTS = 500;
 
-const TABS = ['Overview', 'Log', 'Why here', 'Declaration'] as const;
-/** In the address; that of the overview is empty. */
-const pathOf = (tab: string): string => tab.split(' ', 1)[0]?.toLowerCase().replace('overview', '') ?? '';
-
 type View = AnswerOf<'getRun'>;
+type RunScreenProps = Readonly<{ runId: string; tab: string; overview: App }>;
 
 /** @param tab of the address */
-export function RunScreen({ runId, tab }: Readonly<{ runId: string; tab: string }>) {
+export function RunScreen({ runId, tab, overview }: RunScreenProps) {
   const run = useReading(
     'getRun',
     { runId },
     (view) => (isFinished(view.run) ? undefined : POLL_SECONDS),
     (view) => `${view.run.status} ${view.timelineCount}`,
   );
+  const { body, again } = run;
   const [, pipeline = runId, number = ''] = /^(.*?)-((?:probe-)?\d+)$/.exec(runId) ?? [];
   const tabs = (
-    <nav class="tabs" aria-label="of this run">
-      {TABS.map((text) => (
-        <a
-          key={text}
-          href={hrefOf(['runs', runId, pathOf(text)].filter(Boolean))}
-          aria-current={pathOf(text) === tab ? 'page' : undefined}
-        >
-          {text}
-        </a>
-      ))}
-      <a href={hrefOf(['pipelines', pipeline, 'data'])}>Data</a>
-      <a href={hrefOf(['compare'], { runs: runId })}>Compare</a>
-    </nav>
+    <Tabs
+      label="of this run"
+      tabs={[
+        ['Overview', ['runs', runId]],
+        ...(['Log', 'Why here', 'Declaration'] as const).map(
+          (text) => [text, ['runs', runId, text.split(' ', 1)[0]?.toLowerCase() ?? '']] as const,
+        ),
+        ['Data', ['pipelines', pipeline, 'data']],
+        ['Compare', ['compare'], { runs: runId }],
+      ]}
+    />
   );
+  const inUse = overview.models.body?.models.find((each) => each.pipeline === pipeline)?.current;
   return (
     <>
       <nav class="quiet" aria-label="where">
@@ -65,8 +65,8 @@ export function RunScreen({ runId, tab }: Readonly<{ runId: string; tab: string 
       </nav>
       <div class="head">
         <h1>{runId}</h1>
-        {run.body && <Pill status={run.body.run.status} />}
-        <span class="tools">{run.body && <Steering view={run.body} onChange={run.again} />}</span>
+        {body && <Pill status={body.run.status} />}
+        <span class="tools">{body && <Steering view={body} onChange={again} />}</span>
       </div>
       {tab !== '' && tabs}
       <Read of={run}>
@@ -74,18 +74,21 @@ export function RunScreen({ runId, tab }: Readonly<{ runId: string; tab: string 
           if (tab === 'log') return <Log runId={runId} />;
           if (tab === 'why') return <Why runId={runId} isEnded={isFinished(view.run)} />;
           if (tab === 'declaration') return <Declaration run={view.run} />;
-          return <Overview view={view} tabs={tabs} onChange={run.again} />;
+          return <Overview {...{ view, tabs, inUse, onChange: again }} />;
         }}
       </Read>
     </>
   );
 }
 
-function Overview({
-  view,
-  tabs,
-  onChange,
-}: Readonly<{ view: View; tabs: preact.ComponentChildren; onChange: () => void }>) {
+type OverviewProps = Readonly<{
+  view: View;
+  tabs: ComponentChildren;
+  inUse: ModelView | undefined;
+  onChange: () => void;
+}>;
+
+function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   const { runId } = view.run;
   const isEnded = isFinished(view.run);
   const now = useClock(!isEnded);
@@ -99,7 +102,7 @@ function Overview({
   return (
     <>
       <Failure view={view} onChange={onChange} />
-      <Vitals view={view} series={curves.body?.series} now={now} />
+      <RunVitals view={view} series={curves.body?.series} now={now} inUse={inUse} />
       <Model view={view} />
       <Advice verdicts={verdicts} />
       <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />
@@ -136,29 +139,22 @@ const Declaration = ({ run: { declaration, pipeline } }: Pick<View, 'run'>) => (
 
 /** What each placement considered, and what it would have chosen otherwise. */
 function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) {
-  const every = isEnded ? undefined : PLACEMENTS_POLL_SECONDS;
-  const list = useReading('listPlacements', { runId }, () => every);
+  const list = useReading('listPlacements', { runId }, () => (isEnded ? undefined : PLACEMENTS_POLL_SECONDS));
   const attempts = list.body?.placements.map(({ attempt }) => attempt) ?? [];
-  const chosen = address.value.query.get('attempt') ?? attempts.at(-1)?.toString();
-  const one = useReading('getPlacement', chosen ? { runId, attempt: chosen } : undefined, () => undefined);
+  const attempt = address.value.query.get('attempt') ?? attempts.at(-1)?.toString();
+  const one = useReading('getPlacement', attempt ? { runId, attempt } : undefined, () => undefined);
   if (list.body !== undefined && attempts.length === 0)
     return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
-  const tools = (
-    <ChoiceButtons
-      word="attempt"
-      values={attempts}
-      chosen={Number(chosen)}
-      text={(each) => `attempt ${each}`}
-    />
-  );
+  const text = (each: number): string => `attempt ${each}`;
+  const tools = <ChoiceButtons word="attempt" values={attempts} chosen={Number(attempt)} text={text} />;
   return (
     <Section title="Placement" tools={tools}>
       <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
       <div class="tools">
         <DialogButton text="What if…" title="What if…" isWide>
-          {() => <WhatIfTable runId={runId} attempt={Number(chosen)} />}
+          {() => <Question runId={runId} attempt={attempt ?? ''} />}
         </DialogButton>
-        <Command text={`npx tidewheel why ${runId} --attempt ${chosen ?? 1}`} />
+        <Command text={`npx tidewheel why ${runId} --attempt ${attempt ?? 1}`} />
       </div>
     </Section>
   );

@@ -1,11 +1,12 @@
 /** The page in a real browser, over the API's own answers. */
 
 import { readFile } from 'node:fs/promises';
-import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildPage } from '../../../cli/page/page-files.ts';
 import { type ServedPage, servePage } from '../../../cli/page/page-server.ts';
+import { recordModel } from '../../../functions/run/models/decide-models.ts';
 import { startBrowser, type TestBrowser } from '../../support/browser.ts';
 import { packAll, settings } from '../../support/builders/packing.ts';
 import { question } from '../../support/builders/placement.ts';
@@ -369,6 +370,48 @@ describe('the page', () => {
     await page.locator('#link-digits-probe-000002').click();
     await page.getByRole('heading', { name: 'digits-probe-000002' }).waitFor();
     expect(errors).toEqual([]);
+  });
+
+  it('promotes a candidate, with the reason of a person', async () => {
+    await at.pipelines.ensure('digits', { firstBatch: 4, at: AT });
+    await at.pipelines.setValidity('digits', { valid: true, updatedAt: AT });
+    const scores = (right: number) =>
+      Array.from({ length: 40 }, (_, place) =>
+        JSON.stringify({ key: `${HOSTILE}${place}`, accuracy: Number(place < right), label: HOSTILE }),
+      ).join('\n');
+    for (const [place, right] of [30, 31].entries()) {
+      const objective = { metric: 'accuracy', mode: 'max' };
+      const promote = { whenBetterBy: 0, confidence: 0.95 };
+      const declaration = declarationOf('digits', { promote, training: { strategy: 'ddp', objective } });
+      const run = runOf('digits', place + 1, { status: 'succeeded', declaration });
+      const key = `${bucketKeys.models('digits', run.runId)}model.tar.gz`;
+      at.store.put(key, `model ${place}`);
+      at.store.put(bucketKeys.scores('digits', run.runId), scores(right));
+      await at.runs.create({ ...run, modelUri: s3Uri(at.store.bucket, key) });
+      await recordModel(at, run, s3Uri(at.store.bucket, key));
+    }
+    await page.goto(served.address);
+    await page.getByText('has a model that waits for you: digits-000002, too close to tell').waitFor();
+    await page.getByRole('link', { name: 'Decide…' }).click();
+    await page.getByRole('group', { name: 'accuracy against digits-000001' }).getByText('+0.025').waitFor();
+    await press('Promote…');
+    await press('Promote');
+    await page.getByText('say why').waitFor();
+    await page.getByLabel('reason').fill(HOSTILE);
+    await press('Promote');
+    await page.getByRole('button', { name: 'Roll back…' }).waitFor();
+    expect((await at.models.get('digits'))?.models).toMatchObject([
+      { runId: 'digits-000002', state: 'current', by: HOSTILE, reason: HOSTILE },
+      { runId: 'digits-000001', state: 'former' },
+    ]);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await page.goto(`${served.address}#/runs/digits-000002`);
+    await page.getByRole('region', { name: 'model' }).getByText('accuracy 0.775, +0.025').waitFor();
+    await page.goto(`${served.address}#/models`);
+    await page.getByText('current').waitFor({ state: 'detached' });
+    await page.getByText(`${HOSTILE}: ${HOSTILE}`).waitFor({ state: 'attached' });
+    expect(await page.locator('img').count()).toBe(0);
+    expect(errors.filter((each) => !each.includes('400'))).toEqual([]);
   });
 
   it('follows the log of a run over attempts', async () => {

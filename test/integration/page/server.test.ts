@@ -59,7 +59,9 @@ describe("the page's server", () => {
   it('passes on every call that the page makes', async () => {
     const called = new Set<string>();
     for await (const file of glob('page/**/*.{ts,tsx}'))
-      for (const [, id = ''] of (await readFile(file, 'utf8')).matchAll(/(?:\.call|useReading)\(\s*'(\w+)'/g))
+      for (const [, id = ''] of (await readFile(file, 'utf8')).matchAll(
+        /(?:\.call|useReading|ask)\(\s*'(\w+)'/g,
+      ))
         called.add(id);
     const operations = Object.entries(OPERATIONS).filter(([id]) => called.has(id));
     expect(operations.length).toBeGreaterThan(15);

@@ -1,7 +1,9 @@
 /** Records that are right, to be varied by tests. */
 
+import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { type Pipeline, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { AttemptOutcome, Placement, Progress, StoredDecision } from '@tidewheel/placement/records.ts';
+import type { Model } from '../../../functions/records/models.ts';
 import type { AttemptRecord, RunRecord, RunRequest } from '../../../functions/records/run-records.ts';
 
 export const AT = '2026-11-20T00:00:00.000Z';
@@ -113,3 +115,19 @@ export const progressOf = (step: number, over: Partial<Progress> = {}): Progress
   updatedAt: AT,
   ...over,
 });
+
+export const modelOf = (batch: number, state: Model['state'], over: Partial<Model> = {}): Model => {
+  const runId = runIdOf('digits', batch);
+  const uri = `s3://data/digits/runs/${runId}/models/model.tar.gz`;
+  return {
+    runId,
+    uri,
+    bytes: 7,
+    state,
+    number: batch,
+    at: secondsAfter(batch),
+    by: runId,
+    reason: 'x',
+    ...over,
+  };
+};

@@ -10,11 +10,13 @@ import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
 let at: Ground;
+const runOfModel = (batch: number) =>
+  runOf('digits', batch, { declaration: { ...declarationOf('digits'), promote: 'always' } });
 beforeEach(async () => {
   at = ground();
   await at.pipelines.ensure('digits', { firstBatch: 3, at: at.clock.now().toISOString() });
   for (const batch of [1, 2]) {
-    const run = runOf('digits', batch, { declaration: { ...declarationOf('digits'), promote: 'always' } });
+    const run = runOfModel(batch);
     const key = `${bucketKeys.models('digits', run.runId)}model.tar.gz`;
     at.store.put(key, `model ${batch}`);
     await recordModel(at, run, s3Uri(at.store.bucket, key));
@@ -22,7 +24,8 @@ beforeEach(async () => {
 });
 
 async function call(route: string, body = '', name = 'digits') {
-  const response = await answer(at, { route, parameters: { name }, query: {}, body, caller: 'arn:ada' });
+  const parameters = { name, runId: name };
+  const response = await answer(at, { route, parameters, query: {}, body, caller: 'arn:ada' });
   expectAsDescribed(route, response);
   return response;
 }
@@ -116,5 +119,67 @@ it('nothing is scored before anything is packed', async () => {
   expect(await call(EVALUATE)).toMatchObject({
     status: 400,
     body: { message: expect.stringContaining('no packed data yet') as string },
+  });
+});
+
+it('lists what is in use and what waits', async () => {
+  await at.pipelines.ensure('letters', { firstBatch: 1, at: at.clock.now().toISOString() });
+  const key = `${bucketKeys.models('digits', 'digits-000003')}model.tar.gz`;
+  at.store.put(key, 'model 3');
+  const run = { ...runOfModel(3), declaration: { ...declarationOf('digits'), promote: 'never' as const } };
+  await recordModel(at, run, s3Uri(at.store.bucket, key));
+  expect(await call('GET /models')).toMatchObject({
+    status: 200,
+    body: {
+      models: [
+        {
+          pipeline: 'digits',
+          current: { runId: 'digits-000002' },
+          waiting: { runId: 'digits-000003', state: 'candidate' },
+          means: [],
+        },
+        { pipeline: 'letters', current: undefined, waiting: undefined },
+      ],
+    },
+  });
+});
+
+const MODEL = 'GET /runs/{runId}/model';
+
+it('shows the model of a run with its judgement', async () => {
+  const run = runOfModel(2);
+  const { runId } = run;
+  await at.runs.create(run);
+  expect(await call(MODEL, '', runId)).toMatchObject({
+    status: 200,
+    body: {
+      uri: expect.stringContaining(runId) as string,
+      model: { state: 'current' },
+      judgement: undefined,
+    },
+  });
+  const judgement = {
+    version: 1,
+    runId,
+    metric: 'accuracy',
+    verdict: 'better',
+    reasons: ['it is'],
+    sides: { gained: 4, lost: 1 },
+    worst: [{ key: 'a.png', candidate: 0, current: 1 }],
+  };
+  at.store.put(bucketKeys.judgement('digits', runId), JSON.stringify({ ...judgement, error: 0.025 }));
+  expect(await call(MODEL, '', runId)).toMatchObject({ status: 200, body: { judgement } });
+  at.store.put(bucketKeys.judgement('digits', runId), JSON.stringify({ ...judgement, version: 2 }));
+  expect(await call(MODEL, '', runId)).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining(`the judgement of ${runId} has version 2`) as string },
+  });
+});
+
+it('has no model of a run that left none', async () => {
+  await at.runs.create(runOf('digits', 9, { status: 'failed' }));
+  expect(await call(MODEL, '', 'digits-000009')).toMatchObject({
+    status: 404,
+    body: { message: 'digits-000009 has left no model' },
   });
 });

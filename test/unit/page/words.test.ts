@@ -1,11 +1,17 @@
 /** How the page says what it shows: what leads, what needs a person, and in how many letters. */
 import { describe, expect, it } from 'vitest';
-import { bestOf, curveColumns, leadingFirst, type SeriesView, smoothed } from '../../../page/model/curve.ts';
+import {
+  axisOf,
+  bestOf,
+  curveColumns,
+  leadingFirst,
+  type SeriesView,
+  smoothed,
+} from '../../../page/model/curve.ts';
 import { causeOf, shortName, shortNumber, whenText, wordsOf } from '../../../page/model/format.ts';
 import { leadingOf } from '../../../page/model/leading.ts';
 import { needsOf } from '../../../page/model/needs.ts';
-import { axisOf } from '../../../page/model/spending.ts';
-import { AT, attemptOf, outcomeOf, runOf, secondsAfter } from '../../support/builders/records.ts';
+import { AT, attemptOf, modelOf, outcomeOf, runOf, secondsAfter } from '../../support/builders/records.ts';
 
 const seriesOf = (
   name: string,
@@ -107,7 +113,7 @@ describe('what leads', () => {
   });
 });
 
-it('needs a person: the failure that no person knows', () => {
+it('needs a person: failures, declarations and models', () => {
   const pipeline = { name: 'a', openBatch: 2, updatedAt: AT };
   const failure = 'the script ended\nTraceback (most recent call last):\n  File "x"\nKeyError: 3';
   const failed = runOf('b', 2, { status: 'failed', failure });
@@ -117,10 +123,22 @@ it('needs a person: the failure that no person knows', () => {
   );
   expect(needs.map(({ pipeline, text }) => [pipeline, text])).toEqual([
     ['b', 'KeyError: 3'],
-    ['a', 'compute: is missing'],
+    ['a', 'is declared wrongly: compute: is missing'],
   ]);
   const acknowledgement = { at: AT, requestedBy: 'ada' };
   expect(needsOf([], [{ ...failed, acknowledgement }])).toEqual([]);
+  const waiting = modelOf(3, 'candidate', { judged: { verdict: 'inconclusive', metric: 'accuracy' } });
+  const models = [
+    { pipeline: 'd', means: [], waiting },
+    { pipeline: 'e', means: [] },
+  ];
+  expect(needsOf([], [], models)).toEqual([
+    {
+      kind: 'model',
+      pipeline: 'd',
+      text: 'has a model that waits for you: digits-000003, too close to tell',
+    },
+  ]);
 });
 
 it.each([

@@ -1,0 +1,140 @@
+/** The screen "Models": which model of each pipeline is in use; of one pipeline all of them, and what changed. */
+import { signedText } from '../../../client/amounts.ts';
+import { Sparkline } from '../../charts/bars.tsx';
+import { LineageChart } from '../../charts/lineage.tsx';
+import { shortName, shortNumber } from '../../model/format.ts';
+import { type Drop, decidedText, lineageOf, type ModelView } from '../../model/lineage.ts';
+import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
+import { numbers, Table, TableSection, wide } from '../../parts/table.tsx';
+import { Command, Decided, ModelLink, Pill, RunLink, Time } from '../../parts/text.tsx';
+import { address, modelsHref } from '../../state/address.ts';
+import type { AnswerOf } from '../../state/api.ts';
+import type { Overview } from '../../state/overview.ts';
+import { useRuns } from '../../state/pages.ts';
+import { useReading } from '../../state/readings.ts';
+import { Comparison } from './comparison.tsx';
+
+const POLL_SECONDS = 15;
+/** As many as are on record. */
+const DROPS = 200;
+
+export const ModelsScreen = ({ overview: { models } }: Readonly<{ overview: Overview }>) => (
+  <Frame title="Models" leftOut={models.body?.unreadable} of={models} command="model ls PIPELINE">
+    {({ models: all }) =>
+      all.length === 0 ? (
+        <Empty>There is no pipeline yet.</Empty>
+      ) : (
+        <Table
+          caption="models in use"
+          columns={['pipeline', 'in use', 'waits for you', ...wide('its metric over drops', 'since', 'why')]}
+          rows={all.map(({ pipeline, current, waiting, metric, means }) => [
+            <a href={modelsHref(pipeline)} title={pipeline} data-row>
+              <strong>{shortName(pipeline)}</strong>
+            </a>,
+            current === undefined ? 'none' : <ModelLink model={current} />,
+            waiting && <ModelLink model={waiting} />,
+            <Sparkline label={`${metric} of the last models`} values={means} />,
+            current && <Time at={current.at} />,
+            current && <Decided model={current} />,
+          ])}
+        />
+      )
+    }
+  </Frame>
+);
+
+export function ModelsOfPipeline({ pipeline }: Readonly<{ pipeline: string }>) {
+  const models = useReading('getModels', { name: pipeline }, () => POLL_SECONDS);
+  const runs = useRuns({ limit: DROPS, pipeline }, () => POLL_SECONDS);
+  return (
+    <Frame title={pipeline} pipeline={pipeline} of={models} command={`model ls ${pipeline}`}>
+      {(known) => (
+        <Read of={runs}>{(all) => <Models known={known} {...lineageOf(known.models, all)} />}</Read>
+      )}
+    </Frame>
+  );
+}
+
+type Known = AnswerOf<'getModels'>;
+type ModelsProps = Readonly<{ known: Known }> & ReturnType<typeof lineageOf>;
+
+function Models({ known, metric, drops }: ModelsProps) {
+  const { pipeline, current, models, number } = known;
+  const left = drops.filter(({ hasModel }) => hasModel).toReversed();
+  const waiting = models[0]?.state === 'candidate' ? models[0] : undefined;
+  const wanted = address.value.query.get('model') ?? (waiting ?? current ?? left[0])?.runId;
+  if (wanted === undefined)
+    return (
+      <Empty>
+        <p>No run has left a model yet. With this in the declaration of {pipeline}, the first is in use:</p>
+        <Command text="promote: always" />
+      </Empty>
+    );
+  // Models that are older than the first decision are not drawn.
+  const other: Drop = { runId: wanted, at: '', state: 'unrecorded', hasModel: true };
+  const chosen = left.find(({ runId }) => runId === wanted) ?? other;
+  const bars = drops.some(({ interval }) => interval)
+    ? '; the bar is the 95 % interval of its difference to the model in use then'
+    : '';
+  return (
+    <>
+      <Vitals label="the model in use" of={vitalsOf(known, waiting, metric)} />
+      <Section title="Drop by drop" note={metric && `${metric}${bars}`}>
+        <div class="card pad">
+          <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
+        </div>
+      </Section>
+      <Comparison key={`${wanted} ${number}`} pipeline={pipeline} drop={chosen} />
+      <TableSection
+        title="All models"
+        note="newest first"
+        columns={[
+          'run',
+          'state',
+          ...numbers(metric ?? 'metric'),
+          ...wide('better by', 'began from', 'since', 'why'),
+        ]}
+        rows={left.map((drop) => rowOf(pipeline, drop))}
+        chosen={left.indexOf(chosen)}
+      />
+    </>
+  );
+}
+
+const comparedText = ({ better, interval, against = '' }: NonNullable<ModelView['judged']>) =>
+  better !== undefined && `${signedText(better, interval)} against ${shortName(against)}`;
+
+const STATES = ['former', 'candidate', 'rejected'];
+
+function vitalsOf({ current, models }: Known, waiting: ModelView | undefined, metric = 'metric') {
+  const { judged } = current ?? {};
+  const count = (state: string): string => `${models.filter((each) => each.state === state).length} ${state}`;
+  const since = current && [<Time at={current.at} />, `, ${decidedText(current)}`];
+  const run = current ? <RunLink runId={current.runId} /> : 'none';
+  const name = waiting && shortName(waiting.runId);
+  return [
+    { label: 'In use', figure: run, note: since ?? 'promote one' },
+    {
+      label: metric,
+      figure: judged?.mean === undefined ? '–' : shortNumber(judged.mean),
+      note: judged && comparedText(judged),
+    },
+    { label: 'Waits for you', figure: name ?? 'none', note: waiting && decidedText(waiting) },
+    { label: 'On record', figure: models.length, note: STATES.map(count).join(', ') },
+  ];
+}
+
+function rowOf(pipeline: string, { runId, state, value, model, from }: Drop) {
+  const { better, interval } = model?.judged ?? {};
+  return [
+    <a class="run-id" href={modelsHref(pipeline, runId)} title={runId} data-row>
+      {shortName(runId)}
+    </a>,
+    <Pill status={state} />,
+    value !== undefined && shortNumber(value),
+    better !== undefined && <span class="run-id">{signedText(better, interval)}</span>,
+    from && <span class="run-id">{shortName(from)}</span>,
+    model && <Time at={model.at} />,
+    model && <Decided model={model} />,
+  ];
+}
