@@ -38,8 +38,10 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getGeneration": ("GET", "/pipelines/{name}/dataset/{generation}"),
     "getImage": ("GET", "/pipelines/{name}/dataset/{generation}/image"),
     "putPin": ("PUT", "/pipelines/{name}/dataset/pin"),
+    "listModels": ("GET", "/models"),
     "getModels": ("GET", "/pipelines/{name}/models"),
     "chooseModel": ("POST", "/pipelines/{name}/models"),
+    "getModel": ("GET", "/runs/{runId}/model"),
     "evaluateModel": ("POST", "/pipelines/{name}/evaluations"),
     "compareRuns": ("GET", "/compare"),
     "getMarket": ("GET", "/market"),
@@ -528,6 +530,7 @@ class _ChooseModelAnswerCurrentJudged(TypedDict):
 
 
 class ChooseModelAnswerCurrentJudged(_ChooseModelAnswerCurrentJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
@@ -581,6 +584,7 @@ class _ChooseModelAnswerModelsItemJudged(TypedDict):
 
 
 class ChooseModelAnswerModelsItemJudged(_ChooseModelAnswerModelsItemJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
@@ -1274,6 +1278,221 @@ class GetMarketAnswerRunningItem(_GetMarketAnswerRunningItem, total=False):
     zoneId: str
 
 
+class _GetModelAnswer(TypedDict):
+    uri: str
+
+
+class GetModelAnswer(_GetModelAnswer, total=False):
+    startedFrom: GetModelAnswerStartedFrom
+    model: GetModelAnswerModel
+    current: GetModelAnswerCurrent
+    judgement: GetModelAnswerJudgement
+
+
+class _GetModelAnswerStartedFrom(TypedDict):
+    uri: str
+
+
+class GetModelAnswerStartedFrom(_GetModelAnswerStartedFrom, total=False):
+    runId: str
+    bytes: float
+    etag: str
+    digest: str
+
+
+class _GetModelAnswerModel(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class GetModelAnswerModel(_GetModelAnswerModel, total=False):
+    bytes: float
+    etag: str
+    digest: str
+    judged: GetModelAnswerModelJudged
+
+
+class _GetModelAnswerModelJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class GetModelAnswerModelJudged(_GetModelAnswerModelJudged, total=False):
+    mode: Literal["min", "max"]
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: GetModelAnswerModelJudgedEarlier
+    fresh: GetModelAnswerModelJudgedFresh
+    samplesNeeded: int
+
+
+class _GetModelAnswerModelJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerModelJudgedEarlier(_GetModelAnswerModelJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelAnswerModelJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerModelJudgedFresh(_GetModelAnswerModelJudgedFresh, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelAnswerCurrent(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class GetModelAnswerCurrent(_GetModelAnswerCurrent, total=False):
+    bytes: float
+    etag: str
+    digest: str
+    judged: GetModelAnswerCurrentJudged
+
+
+class _GetModelAnswerCurrentJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class GetModelAnswerCurrentJudged(_GetModelAnswerCurrentJudged, total=False):
+    mode: Literal["min", "max"]
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: GetModelAnswerCurrentJudgedEarlier
+    fresh: GetModelAnswerCurrentJudgedFresh
+    samplesNeeded: int
+
+
+class _GetModelAnswerCurrentJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerCurrentJudgedEarlier(_GetModelAnswerCurrentJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelAnswerCurrentJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerCurrentJudgedFresh(_GetModelAnswerCurrentJudgedFresh, total=False):
+    better: float
+    interval: list[float]
+
+
+class _GetModelAnswerJudgement(TypedDict):
+    version: Literal[1]
+    runId: str
+    metric: str
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    reasons: list[str]
+
+
+class GetModelAnswerJudgement(_GetModelAnswerJudgement, total=False):
+    mode: Literal["min", "max"]
+    against: str
+    mean: float
+    samplesNeeded: int
+    difference: GetModelAnswerJudgementDifference
+    sides: GetModelAnswerJudgementSides
+    earlier: GetModelAnswerJudgementEarlier
+    fresh: GetModelAnswerJudgementFresh
+    byLabel: list[GetModelAnswerJudgementByLabelItem]
+    worst: list[GetModelAnswerJudgementWorstItem]
+
+
+class GetModelAnswerJudgementDifference(TypedDict):
+    pairs: int
+    candidate: float
+    current: float
+    better: float
+    interval: list[float]
+
+
+class GetModelAnswerJudgementSides(TypedDict):
+    gained: int
+    lost: int
+
+
+class _GetModelAnswerJudgementEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerJudgementEarlier(_GetModelAnswerJudgementEarlier, total=False):
+    current: float
+    better: float
+    interval: list[float]
+    sides: GetModelAnswerJudgementEarlierSides
+
+
+class GetModelAnswerJudgementEarlierSides(TypedDict):
+    gained: int
+    lost: int
+
+
+class _GetModelAnswerJudgementFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class GetModelAnswerJudgementFresh(_GetModelAnswerJudgementFresh, total=False):
+    current: float
+    better: float
+    interval: list[float]
+    sides: GetModelAnswerJudgementFreshSides
+
+
+class GetModelAnswerJudgementFreshSides(TypedDict):
+    gained: int
+    lost: int
+
+
+class GetModelAnswerJudgementByLabelItem(TypedDict):
+    candidate: float
+    current: float
+    label: str
+    samples: int
+
+
+class _GetModelAnswerJudgementWorstItem(TypedDict):
+    candidate: float
+    current: float
+    key: str
+
+
+class GetModelAnswerJudgementWorstItem(_GetModelAnswerJudgementWorstItem, total=False):
+    label: str
+
+
 class _GetModelsAnswer(TypedDict):
     pipeline: str
     number: int
@@ -1307,6 +1526,7 @@ class _GetModelsAnswerCurrentJudged(TypedDict):
 
 
 class GetModelsAnswerCurrentJudged(_GetModelsAnswerCurrentJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
@@ -1360,6 +1580,7 @@ class _GetModelsAnswerModelsItemJudged(TypedDict):
 
 
 class GetModelsAnswerModelsItemJudged(_GetModelsAnswerModelsItemJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
@@ -1706,6 +1927,134 @@ class GetWhatIfAnswer(TypedDict):
 
 class ListAttemptsAnswer(TypedDict):
     attempts: list[Attempt]
+
+
+class _ListModelsAnswer(TypedDict):
+    models: list[ListModelsAnswerModelsItem]
+
+
+class ListModelsAnswer(_ListModelsAnswer, total=False):
+    unreadable: list[str]
+    nextToken: str
+
+
+class _ListModelsAnswerModelsItem(TypedDict):
+    pipeline: str
+    means: list[float]
+
+
+class ListModelsAnswerModelsItem(_ListModelsAnswerModelsItem, total=False):
+    current: ListModelsAnswerModelsItemCurrent
+    waiting: ListModelsAnswerModelsItemWaiting
+    metric: str
+
+
+class _ListModelsAnswerModelsItemCurrent(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class ListModelsAnswerModelsItemCurrent(_ListModelsAnswerModelsItemCurrent, total=False):
+    bytes: float
+    etag: str
+    digest: str
+    judged: ListModelsAnswerModelsItemCurrentJudged
+
+
+class _ListModelsAnswerModelsItemCurrentJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class ListModelsAnswerModelsItemCurrentJudged(_ListModelsAnswerModelsItemCurrentJudged, total=False):
+    mode: Literal["min", "max"]
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: ListModelsAnswerModelsItemCurrentJudgedEarlier
+    fresh: ListModelsAnswerModelsItemCurrentJudgedFresh
+    samplesNeeded: int
+
+
+class _ListModelsAnswerModelsItemCurrentJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class ListModelsAnswerModelsItemCurrentJudgedEarlier(_ListModelsAnswerModelsItemCurrentJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _ListModelsAnswerModelsItemCurrentJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class ListModelsAnswerModelsItemCurrentJudgedFresh(_ListModelsAnswerModelsItemCurrentJudgedFresh, total=False):
+    better: float
+    interval: list[float]
+
+
+class _ListModelsAnswerModelsItemWaiting(TypedDict):
+    runId: str
+    uri: str
+    state: Literal["candidate", "current", "former", "rejected"]
+    number: int
+    at: str
+    by: str
+    reason: str
+
+
+class ListModelsAnswerModelsItemWaiting(_ListModelsAnswerModelsItemWaiting, total=False):
+    bytes: float
+    etag: str
+    digest: str
+    judged: ListModelsAnswerModelsItemWaitingJudged
+
+
+class _ListModelsAnswerModelsItemWaitingJudged(TypedDict):
+    verdict: Literal["first", "better", "notBetter", "inconclusive", "rejected"]
+    metric: str
+
+
+class ListModelsAnswerModelsItemWaitingJudged(_ListModelsAnswerModelsItemWaitingJudged, total=False):
+    mode: Literal["min", "max"]
+    mean: float
+    against: str
+    pairs: int
+    better: float
+    interval: list[float]
+    earlier: ListModelsAnswerModelsItemWaitingJudgedEarlier
+    fresh: ListModelsAnswerModelsItemWaitingJudgedFresh
+    samplesNeeded: int
+
+
+class _ListModelsAnswerModelsItemWaitingJudgedEarlier(TypedDict):
+    samples: int
+    mean: float
+
+
+class ListModelsAnswerModelsItemWaitingJudgedEarlier(_ListModelsAnswerModelsItemWaitingJudgedEarlier, total=False):
+    better: float
+    interval: list[float]
+
+
+class _ListModelsAnswerModelsItemWaitingJudgedFresh(TypedDict):
+    samples: int
+    mean: float
+
+
+class ListModelsAnswerModelsItemWaitingJudgedFresh(_ListModelsAnswerModelsItemWaitingJudgedFresh, total=False):
+    better: float
+    interval: list[float]
 
 
 class _ListPipelineRunsAnswer(TypedDict):
@@ -2700,6 +3049,7 @@ class _RunJudged(TypedDict):
 
 
 class RunJudged(_RunJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
@@ -3414,6 +3764,7 @@ class _RunSummaryJudged(TypedDict):
 
 
 class RunSummaryJudged(_RunSummaryJudged, total=False):
+    mode: Literal["min", "max"]
     mean: float
     against: str
     pairs: int
