@@ -12,7 +12,7 @@ import {
   runOf,
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
-import { fillModels } from './drops.ts';
+import { fillModels } from './models-of-drops.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
 import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';
 
