@@ -224,7 +224,9 @@ class Model:
         incoming = self.incoming()
         self.packed = {}
         # What had changed when it was packed comes in the next run, with its sample.
-        listed = [one for one in self.listed(incoming) if stem_of(next(iter(one))) not in self.missed]
+        listed = [
+            one for one in self.listed(incoming) if stem_of(next(iter(one))) not in self.missed
+        ]
         withdrawn = self.keys_with(overtaking)
         stems = {stem_of(key) for key in withdrawn if is_sealed}
         self.either = {key for key in incoming if stem_of(key) in stems}
