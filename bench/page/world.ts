@@ -12,8 +12,8 @@ import {
   runOf,
 } from '../../test/support/builders/records.ts';
 import { type Ground, ground } from '../../test/support/world/ground.ts';
-import { fillModels } from './models-of-drops.ts';
 import { diagnosisAt, putEvidence } from './hosts.ts';
+import { fillModels } from './models-of-drops.ts';
 import { fillMarket, packDataset, putProbes, putReport } from './surroundings.ts';
 
 export const RUNS = 10_000;
