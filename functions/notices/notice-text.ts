@@ -111,10 +111,7 @@ function modelTitle(event: ModelEvent): string {
 }
 
 function linesOf(event: NoticeEvent): readonly string[] {
-  if (isOfModel(event)) {
-    const who = event['detail-type'] === 'HandOverDelayed' ? '' : `By ${plain(event.detail.by)}: `;
-    return [`${who}${plain(event.detail.reason)}`];
-  }
+  if (isOfModel(event)) return [modelReason(event)];
   switch (event['detail-type']) {
     case 'RunFinished': {
       const { costUsd, onDemandUsd, modelUri } = event.detail;
@@ -141,6 +138,11 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'DeadlineSafe':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
   }
+}
+
+function modelReason({ 'detail-type': type, detail }: ModelEvent): string {
+  const who = type === 'HandOverDelayed' ? '' : `By ${plain(detail.by)}: `;
+  return `${who}${plain(detail.reason)}`;
 }
 
 const modelLine = (uri: string | undefined): string[] => (uri === undefined ? [] : [`Model: ${uri}`]);

@@ -276,13 +276,7 @@ class World {
       await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
     };
-    const race: Race = {
-      runId,
-      // The model knows no correction of one of two samples with the same stem.
-      isRetraction: this.#randomOfRaces() % 2 === 0 || this.#options.cases,
-      isOver: this.#randomOfRaces() % 2 > 0,
-      writes: this.#randomOfRaces() % MOST_WRITES,
-    };
+    const race = this.#drawnRace(runId);
     const racing = (store: BlobStore): BlobStore => this.#racing(store, race);
     await this.#persist(async (store) => {
       await pack(racing(store));
@@ -292,14 +286,29 @@ class World {
     if (missed.length > 0) this.#incomplete.push(runId);
     await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' }, racing);
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
-    const { put, key, noted = 0 } = race;
+    await this.#observeRun(race, missed);
+    if (this.#isCleaning) await this.#clean(runId);
+  }
+
+  #drawnRace(runId: string): Race {
+    return {
+      runId,
+      // The model knows no correction of one of two samples with the same stem.
+      isRetraction: this.#randomOfRaces() % 2 === 0 || this.#options.cases,
+      isOver: this.#randomOfRaces() % 2 > 0,
+      writes: this.#randomOfRaces() % MOST_WRITES,
+    };
+  }
+
+  /** A correction that the run has listed came before it. */
+  async #observeRun(race: Race, missed: readonly string[]): Promise<void> {
+    const { runId, put, key, noted = 0 } = race;
     const { retractions = 0 } = planOf(this.#store, runId) ?? {};
     const when = retractions >= noted ? 'before' : race.when;
     const isListed = plannedLines(this.#store, runId).some(([, , etag]) => etag === put?.etag);
     if (put !== undefined && isListed) this.steps.push({ kind: 'put', ...put });
     await this.#observe({ kind: 'run', missed, ...(key !== undefined && { key, when }) });
     if (put !== undefined && !isListed) this.steps.push({ kind: 'put', ...put });
-    if (this.#isCleaning) await this.#clean(runId);
   }
 
   /** The planned object that a correction replaced before it was packed. */
