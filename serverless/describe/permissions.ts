@@ -139,8 +139,8 @@ export const handOver = [
     ['DescribeModelPackage', 'UpdateModelPackage'],
     [arn('sagemaker', `model-package/${STACK}-*`)],
   ),
-  // AWS does not say which resource a list of one group is checked by.
-  withoutResource('sagemaker', 'ListModelPackages'),
+  // AWS does not say by which packages it checks a list of one group.
+  statement('sagemaker', ['ListModelPackages'], [arn('sagemaker', 'model-package/*')]),
   statement('secretsmanager', ['GetSecretValue'], [arn('secretsmanager', 'secret:tidewheel/registry/*')]),
 ];
 

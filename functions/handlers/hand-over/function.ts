@@ -1,9 +1,5 @@
 import { ref, STACK } from '../../../serverless/describe/cloudformation.ts';
-import {
-  eventBus,
-  every,
-  type FunctionDescription,
-} from '../../../serverless/describe/function-description.ts';
+import { eventBus, type FunctionDescription } from '../../../serverless/describe/function-description.ts';
 import * as allow from '../../../serverless/describe/permissions.ts';
 
 export const handOver: FunctionDescription = {
@@ -25,5 +21,5 @@ export const handOver: FunctionDescription = {
     allow.readObjects('pipelines/*'),
     ...allow.handOver,
   ],
-  events: [every('5 minutes', {})],
+  // Its schedule is in serverless/events.yml: osls gives an event no condition.
 };

@@ -449,12 +449,11 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
   'hand-over': [
     log('hand-over'),
     ...consume('tw-registriesqueue'),
-    ...decideModels,
+    // Of models on record alone: none is read for its digest.
+    ...decideModels.filter(({ resource }) => !resource.endsWith('.tar.gz')),
     query,
     read(bucketKeys.pipeline('digits')),
-    ...['CreateModelPackageGroup', 'CreateModelPackage'].map((action) =>
-      onPackages(action, '-group/tidewheel-dev-digits'),
-    ),
+    onPackages('CreateModelPackageGroup', '-group/tidewheel-dev-digits'),
     ...['CreateModelPackage', 'ListModelPackages', 'DescribeModelPackage', 'UpdateModelPackage'].map(
       (action) => onPackages(action, '/tidewheel-dev-digits/1'),
     ),
