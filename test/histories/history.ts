@@ -292,14 +292,19 @@ class World {
     if (missed.length > 0) this.#incomplete.push(runId);
     await this.#compactUnlessLast({ after: this.#batch % 3 === 0 ? 3 : 'never' }, racing);
     this.#store.seed(bucketKeys.report(PIPELINE, runId), '{}');
-    const { put, key, noted = 0 } = race;
-    const { retractions = 0 } = planOf(this.#store, runId) ?? {};
-    const when = retractions >= noted ? 'before' : race.when;
-    const isListed = plannedLines(this.#store, runId).some(([, , etag]) => etag === put?.etag);
-    if (put !== undefined && isListed) this.steps.push({ kind: 'put', ...put });
-    await this.#observe({ kind: 'run', missed, ...(key !== undefined && { key, when }) });
-    if (put !== undefined && !isListed) this.steps.push({ kind: 'put', ...put });
+    await this.#observeRun(race, missed);
     if (this.#isCleaning) await this.#clean(runId);
+  }
+
+  /** What came meanwhile is a step before the run where its plan has it, and one after it otherwise. */
+  async #observeRun({ runId, put, key, noted = 0, when }: Race, missed: readonly string[]): Promise<void> {
+    const { retractions = 0 } = planOf(this.#store, runId) ?? {};
+    const retracted = key !== undefined && { key, when: retractions >= noted ? 'before' : when };
+    const isListed = plannedLines(this.#store, runId).some(([, , etag]) => etag === put?.etag);
+    const corrected: Step[] = put === undefined ? [] : [{ kind: 'put', ...put }];
+    if (isListed) this.steps.push(...corrected);
+    await this.#observe({ kind: 'run', missed, ...retracted });
+    if (!isListed) this.steps.push(...corrected);
   }
 
   /** The planned object that a correction replaced before it was packed. */
