@@ -276,7 +276,13 @@ class World {
       await planShards(deps, { ...run, onChange: 'replace', onDelete });
       await planAndPack(store, this.#packing, runId);
     };
-    const race = this.#drawnRace(runId);
+    const race: Race = {
+      runId,
+      // The model knows no correction of one of two samples with the same stem.
+      isRetraction: this.#randomOfRaces() % 2 === 0 || this.#options.cases,
+      isOver: this.#randomOfRaces() % 2 > 0,
+      writes: this.#randomOfRaces() % MOST_WRITES,
+    };
     const racing = (store: BlobStore): BlobStore => this.#racing(store, race);
     await this.#persist(async (store) => {
       await pack(racing(store));
@@ -290,25 +296,15 @@ class World {
     if (this.#isCleaning) await this.#clean(runId);
   }
 
-  #drawnRace(runId: string): Race {
-    return {
-      runId,
-      // The model knows no correction of one of two samples with the same stem.
-      isRetraction: this.#randomOfRaces() % 2 === 0 || this.#options.cases,
-      isOver: this.#randomOfRaces() % 2 > 0,
-      writes: this.#randomOfRaces() % MOST_WRITES,
-    };
-  }
-
-  /** A correction that the run has listed came before it. */
-  async #observeRun(race: Race, missed: readonly string[]): Promise<void> {
-    const { runId, put, key, noted = 0 } = race;
+  /** What came meanwhile is a step before the run where its plan has it, and one after it otherwise. */
+  async #observeRun({ runId, put, key, noted = 0, when }: Race, missed: readonly string[]): Promise<void> {
     const { retractions = 0 } = planOf(this.#store, runId) ?? {};
-    const when = retractions >= noted ? 'before' : race.when;
+    const retracted = key !== undefined && { key, when: retractions >= noted ? 'before' : when };
     const isListed = plannedLines(this.#store, runId).some(([, , etag]) => etag === put?.etag);
-    if (put !== undefined && isListed) this.steps.push({ kind: 'put', ...put });
-    await this.#observe({ kind: 'run', missed, ...(key !== undefined && { key, when }) });
-    if (put !== undefined && !isListed) this.steps.push({ kind: 'put', ...put });
+    const corrected: Step[] = put === undefined ? [] : [{ kind: 'put', ...put }];
+    if (isListed) this.steps.push(...corrected);
+    await this.#observe({ kind: 'run', missed, ...retracted });
+    if (!isListed) this.steps.push(...corrected);
   }
 
   /** The planned object that a correction replaced before it was packed. */
