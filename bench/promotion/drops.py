@@ -151,7 +151,7 @@ def digits(seed: int) -> Task:
                     member = tarfile.TarInfo(f"{sample.key}.{suffix}")
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
-        small = ["--batch_size=16", "--holdout_percent=5", "--loader_workers=0", "--width=16"]
+        small = ["--batch_size=16", "--holdout_percent=20", "--loader_workers=0", "--width=16"]
         arguments = [*small, f"--epochs={epochs}", f"--seed={seed}"]
         return run_recipe(train.Config, train.make_task, channel, arguments, first)
 
