@@ -296,7 +296,7 @@ class World {
     if (this.#isCleaning) await this.#clean(runId);
   }
 
-  /** What came meanwhile is a step before the run where its plan has it, and one after it otherwise. */
+  /** A correction is a step before the run if the plan has it, and otherwise one after it. */
   async #observeRun({ runId, put, key, noted = 0, when }: Race, missed: readonly string[]): Promise<void> {
     const { retractions = 0 } = planOf(this.#store, runId) ?? {};
     const retracted = key !== undefined && { key, when: retractions >= noted ? 'before' : when };
