@@ -239,7 +239,10 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
   DrawInParallel: joinItems('Joins the chosen samples. An item that is joined already is skipped.', {
     plan: 'drawing',
     resultPath: '$.drawn',
-    catch: [on('States.ALL', 'Report')],
+    catch: [
+      on(['States.ItemReaderFailed', 'States.ResultWriterFailed'], 'RetriesExhausted'),
+      on('States.ALL', 'Report'),
+    ],
     next: 'SealCompactionOfDrawn',
   }),
   SealCompactionOfDrawn: task('seal-compaction', 'Proves that the shards hold the chosen samples.', {

@@ -42,7 +42,7 @@ export function contractModule(): string {
     ];
     return classesOf(`${name}(Document)`, inputSchema(document), `${constants.join('\n')}\n\n`);
   });
-  // Without a version: a host and the service that launched it are of one release.
+  // Without a version: after a deployment the service reads reports of older hosts, so new fields are optional.
   written.push(classesOf('HostReport', z.toJSONSchema(hostReportSchema, { io: 'input' })));
   const names = new Map(written.flatMap(({ names }) => names));
   return `${HEADER}Fault = Literal[${HOST_FAULTS.map(quoted).join(', ')}]

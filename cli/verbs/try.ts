@@ -79,7 +79,14 @@ const options = {
     'whose price is shown; default as declared, or g5.xlarge',
     z.string().optional(),
   ),
-  region: option('NAME', 'of that price (default us-east-1)', z.string().default('us-east-1')),
+  region: option(
+    'NAME',
+    'of that price (default us-east-1)',
+    z
+      .string()
+      .regex(/^[a-z]{2,}(-[a-z]+)+-\d+$/, 'write the name of a region, such as us-east-1')
+      .default('us-east-1'),
+  ),
   log: option('FILE', 'keeps all that was printed', z.string().optional()),
 };
 

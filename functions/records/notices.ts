@@ -49,7 +49,11 @@ export const NOTICES = {
     decision: z.enum(['promoted', 'rejected', 'waits']),
     judged: judgedSchema.optional().describe('By its scores; absent without them.'),
   }),
-  HandOverDelayed: z.object({ registry: z.string(), reason: z.string() }),
+  HandOverDelayed: z.object({
+    registry: z.string(),
+    reason: z.string(),
+    tries: z.number().int().optional(),
+  }),
   ModelPromoted: z.object({
     ...decision,
     from: z.string().optional().describe('The run whose model was in use before.'),

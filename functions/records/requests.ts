@@ -66,6 +66,7 @@ export function stopToRecord(
 export type ReopenChange = Required<Pick<RunRecord, 'retry' | 'declaration' | 'source'>> &
   Pick<RunRecord, 'git'> & {
     readonly generations?: undefined;
+    readonly reads?: undefined;
   };
 
 /** What changes on the record of an ended run that goes on. */

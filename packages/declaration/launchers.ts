@@ -14,6 +14,7 @@ export {
   launchersOf,
 } from './schema/launcher-names.ts';
 export {
+  ALONE,
   STRATEGIES,
   type Strategy,
   type StrategyTraits,

@@ -20,14 +20,19 @@ export interface Overview {
 }
 
 export function useOverview(): Overview {
-  const isNow = address.value.path.length === 0;
+  const [screen] = address.value.path;
+  const [isNow, isModels] = [screen === undefined, screen === 'models'];
   const page = { limit: PIPELINES, nextToken: address.value.query.get('after') ?? undefined };
   const every = (seconds: number) => () => (isNow ? seconds : BESIDE_SECONDS);
   const pipelines = useReading('listPipelines', page, every(PIPELINES_POLL_SECONDS));
-  const models = useReading('listModels', page, every(MODELS_POLL_SECONDS));
+  const shown = () => (isNow || isModels ? MODELS_POLL_SECONDS : BESIDE_SECONDS);
+  const models = useReading('listModels', page, shown);
   const runs = useRuns({ limit: RUNS }, every(POLL_SECONDS));
   useEffect(() => {
     if (isNow && pipelines.body !== undefined) for (const each of [pipelines, models, runs]) each.again();
   }, [isNow]);
+  useEffect(() => {
+    if (isModels && models.body !== undefined) models.again();
+  }, [isModels]);
   return { models, pipelines, runs };
 }

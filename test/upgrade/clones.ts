@@ -52,6 +52,8 @@ export const RAISES_VERSIONS: readonly Edit[] = [
   raised('functions/records/record-copies.ts', 'const VERSION = 1;'),
   raised('functions/records/models.ts', 'FILE_VERSION = 1;'),
   raised('functions/records/ended.ts', 'REPORT_VERSION = 1;'),
+  raised('functions/records/judgement.ts', 'version: z.literal(1)'),
+  raised('functions/run/models/judge-model.ts', '{ version: 1, runId'),
 ];
 
 const run = (cwd: string, command: string, ...args: readonly string[]): void =>

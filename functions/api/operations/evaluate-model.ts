@@ -4,7 +4,7 @@ import { list } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { pinOfNewest } from '../../records/dataset-version.ts';
 import { isUncompared } from '../../records/models.ts';
-import { evaluateAlone } from '../../run/attempts/evaluate-alone.ts';
+import { evaluateAlone, openEvaluation } from '../../run/attempts/evaluate-alone.ts';
 import { modelToScore } from '../../run/models/choose-model.ts';
 import { accepted, problem, type Refusal, refused } from '../shared/answers.ts';
 import { beyondFence } from '../shared/fence.ts';
@@ -48,17 +48,19 @@ export const evaluateModel = defineOperation(
     if (missing !== undefined) return refused(INVALID, [missing]);
     const model = await modelToScore(deps, name, runId);
     if (typeof model === 'string') return problem(409, model);
-    const bound = declaration.limits.budgetUsd;
-    const beyond = await beyondFence(deps, fence, { runId: 'the evaluation', bound, before: 0 });
-    if (beyond !== undefined) return beyond;
-    const decides = on === undefined && 'state' in model && isUncompared(model);
     const ofRun = model.runId;
+    const of = { runId: ofRun, decides: on === undefined && 'state' in model && isUncompared(model) };
+    const known = await openEvaluation(deps, declaration, of);
+    const bound = declaration.limits.budgetUsd;
+    const commitment = { runId: known?.runId ?? 'the evaluation', bound, before: 0 };
+    const beyond = await beyondFence(deps, fence, commitment);
+    if (beyond !== undefined) return beyond;
     const begun = await evaluateAlone(deps, {
       declaration,
       batch,
       requestedBy: caller,
       model,
-      of: { runId: ofRun, decides },
+      of,
     });
     return accepted({ ...begun, model: ofRun });
   },

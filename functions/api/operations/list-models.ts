@@ -42,7 +42,9 @@ async function inUse(deps: ApiDeps, pipeline: string): Promise<z.input<typeof mo
   const { known } = await modelsOf(deps, pipeline);
   const [newest] = known.models;
   const { metric } = known.models.find(({ judged }) => judged?.mean !== undefined)?.judged ?? {};
-  const means = known.models.flatMap(({ judged }) => (judged?.metric === metric && judged?.mean) || []);
+  const means = known.models.flatMap(({ judged }) =>
+    judged?.mean !== undefined && judged.metric === metric ? [judged.mean] : [],
+  );
   return {
     pipeline,
     current: currentOf(known),

@@ -98,28 +98,45 @@ type Call = (
 
 function callerOf({ url, token, username, password }: SecretAddress, fetch: Declared['fetch']): Call {
   const base = `${url.origin}${url.pathname.replace(/\/$/, '')}/api/2.0/mlflow/`;
-  const [user, word] = [username ?? url.username, password ?? url.password].map(decodeURIComponent);
+  // Parts of an address alone are encoded.
+  const user = username ?? decodeURIComponent(url.username);
+  const word = password ?? decodeURIComponent(url.password);
   const basic = user === '' ? undefined : `Basic ${Buffer.from(`${user}:${word}`).toString('base64')}`;
   const authorization = token === undefined ? basic : `Bearer ${token}`;
   return async (method, path, fields, expected) => {
-    const answer = await fetch(`${base}${path}`, {
+    const { ok, status, text } = await fetch(`${base}${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
       ...(fields !== undefined && { body: JSON.stringify(fields) }),
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-    }).catch((cause: unknown) => {
-      // The cause names the address, which may hold a password.
-      const why = cause instanceof Error ? cause.name : 'unknown';
-      throw new TransientError(`${url.host} cannot be reached`, { cause: why });
-    });
-    const text = await answer.text();
-    if (answer.ok) return parseJson(text);
+    })
+      .then(async (answer) => ({ ok: answer.ok, status: answer.status, text: await textOf(answer) }))
+      .catch((cause: unknown) => {
+        // The cause names the address, which may hold a password.
+        const why = cause instanceof Error ? cause.name : 'unknown';
+        throw new TransientError(`${url.host} cannot be reached`, { cause: why });
+      });
+    if (ok) return parseJson(text);
     const error = problemSchema.safeParse(parseJson(text)).data;
     if (expected !== undefined && error?.error_code === expected) return undefined;
-    const why = `${url.host} answers ${answer.status}: ${(error?.message ?? '').slice(0, 200)}`;
-    throw answer.status >= 500 || answer.status === 429 ? new TransientError(why) : new Error(why);
+    const why = `${url.host} answers ${status}: ${(error?.message ?? '').slice(0, 200)}`;
+    throw status >= 500 || status === 429 ? new TransientError(why) : new Error(why);
   };
+}
+
+const MOST_BYTES = 4e6;
+
+/** @throws RangeError where the server sends more than it is read for */
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw new RangeError('the answer is too long');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }
 
 const problemSchema = z.object({ error_code: z.string().optional(), message: z.string().optional() });

@@ -56,7 +56,7 @@ async function put(client: SageMakerClient, to: Declared, handed: HandedModel): 
   const { model, overruled, tags } = handed;
   const arn = (await packageOf(client, to.group, model)) ?? (await create(client, to, handed));
   const shown = await client.send(new DescribeModelPackageCommand({ ModelPackageName: arn }));
-  if (to.declared.approvalPromotes && overruled === undefined && isApprovedByPerson(shown, model)) {
+  if (to.declared.approvalPromotes && overruled === undefined && isApprovedByPerson(shown, handed)) {
     const by = shown.LastModifiedBy?.UserProfileName ?? 'a person';
     // A person who writes none leaves ours.
     const own = stateOf(handed).ApprovalDescription;
@@ -67,7 +67,10 @@ async function put(client: SageMakerClient, to: Declared, handed: HandedModel): 
       reason: reason || `approved as version ${shown.ModelPackageVersion}`,
     };
   }
-  if (overruled !== undefined || !isWritten(shown, tags))
+  // An approval that a later decision here has overtaken.
+  const isOvertaken =
+    to.declared.approvalPromotes && model.state !== 'current' && shown.ModelApprovalStatus === 'Approved';
+  if (overruled !== undefined || isOvertaken || !isWritten(shown, tags))
     await client.send(new UpdateModelPackageCommand({ ModelPackageArn: arn, ...stateOf(handed) }));
   return { kind: 'stands', where: `version ${shown.ModelPackageVersion} of ${to.group}` };
 }
@@ -81,10 +84,11 @@ const isWritten = (
 ): boolean => shown[STATE] === tags[STATE] && shown[DECISION] === tags[DECISION];
 
 /** Not an echo of ours, and later than the last decision here. */
-function isApprovedByPerson(shown: DescribeModelPackageOutput, { state, at }: Model): boolean {
+function isApprovedByPerson(shown: DescribeModelPackageOutput, { model, current }: HandedModel): boolean {
   const { ModelApprovalStatus: status, CustomerMetadataProperties: own = {}, LastModifiedTime } = shown;
-  if (status !== 'Approved' || state === 'current' || own[STATE] === 'current') return false;
-  return LastModifiedTime !== undefined && LastModifiedTime.getTime() > Date.parse(at);
+  if (status !== 'Approved' || model.state === 'current' || own[STATE] === 'current') return false;
+  const last = Math.max(...[model, current ?? model].map(({ at }) => Date.parse(at)));
+  return LastModifiedTime !== undefined && LastModifiedTime.getTime() > last;
 }
 
 const descriptionOf = ({ runId }: Pick<Model, 'runId'>): string => `Tidewheel run ${runId}`;

@@ -3,6 +3,7 @@
  * other. A run whose own evaluation was lost leaves one to do, and so does a person who asks.
  */
 
+import { ALONE } from '@tidewheel/declaration/launchers.ts';
 import { datasetSettings, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { type Archive, currentOf, decideModel, isUncompared, withComparison } from '../../records/models.ts';
@@ -27,19 +28,29 @@ interface AloneQuestion extends Pick<ProbeQuestion, 'declaration' | 'batch' | 'r
 /** Another one of the same may be among so many. */
 const MOST_PROBES = 20;
 
+const sameIn = (probes: readonly RunRecord[], { evaluation }: Pipeline, of: Evaluates) =>
+  probes.find(
+    (run) =>
+      isSameOnRecord([run.probe?.evaluates, run.declaration?.evaluation], [of, evaluation]) &&
+      (of.after !== undefined || !FINISHED.includes(run.status)),
+  );
+
+/** @returns the open evaluation of the same */
+export const openEvaluation = async (
+  { runs }: Pick<AloneDeps, 'runs'>,
+  declaration: Pipeline,
+  of: Evaluates,
+): Promise<RunRecord | undefined> =>
+  sameIn(await runs.listProbes(declaration.name, MOST_PROBES), declaration, of);
+
 /** Idempotent for a run that leaves it to do, and for persons while it runs. */
 export async function evaluateAlone(
   deps: AloneDeps,
   { declaration: declared, batch, requestedBy, model, of, source }: AloneQuestion,
 ): Promise<{ readonly kind: 'started' | 'running'; readonly runId: string }> {
   const declaration = aloneDeclaration(declared);
-  const asked = [of, declaration.evaluation];
   const probes = await deps.runs.listProbes(declared.name, MOST_PROBES);
-  const known = probes.find(
-    (run) =>
-      isSameOnRecord([run.probe?.evaluates, run.declaration?.evaluation], asked) &&
-      (of.after !== undefined || !FINISHED.includes(run.status)),
-  );
+  const known = sameIn(probes, declaration, of);
   if (known !== undefined) {
     // The process that has recorded it may have died before it started it.
     if (!FINISHED.includes(known.status)) await deps.executions.start(known);
@@ -61,7 +72,7 @@ function aloneDeclaration({ notify: _notify, doctor: _doctor, ...declared }: Pip
     ...declared,
     training: {
       ...training,
-      strategy: 'single',
+      strategy: ALONE,
       entryPoint: evaluation?.entryPoint,
       command: undefined,
       arguments: [],
@@ -151,7 +162,7 @@ export async function recordEvaluation(
     if (candidate?.by === by && !isUncompared(candidate)) return { kind: 'same' };
     const scored = await judgeModel(deps.store, run, before, evaluated);
     if (scored?.judged !== undefined) await deps.runs.update(by, { judged: scored.judged, updatedAt: at });
-    if (!evaluates.decides || candidate === undefined) return { kind: 'same' };
+    if (!evaluates.decides || run.stop !== undefined || candidate === undefined) return { kind: 'same' };
     const { kind: verdict, reason } =
       typeof promote === 'object'
         ? decideModel({ promote, candidate, current: currentOf(before), scored })

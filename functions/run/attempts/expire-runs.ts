@@ -130,8 +130,9 @@ async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise
     bucketKeys.map(pipeline, runId),
     bucketKeys.reads(pipeline, runId),
     bucketKeys.runFiles(pipeline, runId),
-    bucketKeys.drawn(pipeline, runId),
+    // Without its records a shard is joined again.
     ...compactions,
+    bucketKeys.drawn(pipeline, runId),
   ];
 }
 

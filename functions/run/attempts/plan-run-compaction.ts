@@ -4,6 +4,7 @@
  * and the same ones give the same plan.
  */
 
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { replayOf } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { noneIfUnreadable, RunNotFoundError } from '@tidewheel/kit/errors.ts';
@@ -51,7 +52,7 @@ async function drawSamples(
   if (run === undefined) throw new RunNotFoundError(runId);
   const replay = replayOf(run.declaration?.dataset);
   const isWhole = run.generations !== undefined && run.reads === undefined;
-  if (replay === undefined || isWhole) return NOTHING_TO_COMPACT;
+  if (replay === undefined || isWhole || (await isDrawn(deps.store, run))) return NOTHING_TO_COMPACT;
   const generations = run.generations ?? (await recordGenerations(deps.store, run));
   const seen = await seenBy(deps, run);
   const planned =
@@ -61,16 +62,23 @@ async function drawSamples(
           planDrawing(store, { runId, pipeline, packing, readers, generations, seen, replay }),
         );
   const at = deps.clock.now().toISOString();
-  await deps.runs.update(runId, { generations, ...readsOf(planned), updatedAt: at });
+  // First: once the run has its samples, nothing is chosen again.
   await deps.timeline.add(runId, {
-    id: 'reads',
+    id: `reads${run.retry === undefined ? '' : `-${run.retry.number}`}`,
     at,
     kind: 'SamplesChosen',
     text: textOf(run, seen, planned),
   });
+  await deps.runs.update(runId, { generations, ...readsOf(planned), updatedAt: at });
   const { status, generation, items, itemsKey } = planned ?? NOTHING_TO_COMPACT;
   return { status, generation, items, itemsKey };
 }
+
+/** An earlier execution has drawn all, and a job may read it. */
+const isDrawn = async (store: ObjectStore, { pipeline, reads }: RunRecord): Promise<boolean> =>
+  reads !== undefined &&
+  (reads.drawn === undefined ||
+    (await store.readText(bucketKeys.manifest(pipeline, reads.drawn))) !== undefined);
 
 /** What the run of the model trained on. */
 async function seenBy({ runs }: DrawDeps, { startedFrom }: RunRecord): Promise<readonly string[]> {
@@ -79,7 +87,7 @@ async function seenBy({ runs }: DrawDeps, { startedFrom }: RunRecord): Promise<r
 }
 
 function readsOf(planned: Planned): Pick<RunRecord, 'reads'> {
-  if (planned === undefined) return {};
+  if (planned === undefined) return { reads: undefined };
   const { whole, generation, replay, new: fresh, replayed, earlier } = planned;
   const drawn = generation === '' ? {} : { drawn: generation };
   return { reads: { whole, ...drawn, replay, new: fresh, replayed, earlier } };

@@ -75,7 +75,10 @@ export async function reopenRun(
     declaration,
     source: source === 'pinned' ? run.source : undefined,
     git: source === 'pinned' ? run.git : undefined,
-    ...(changed.some((field) => field.startsWith('dataset.')) && { generations: undefined }),
+    ...(changed.some((field) => field.startsWith('dataset.')) && {
+      generations: undefined,
+      reads: undefined,
+    }),
   });
   if (opened !== undefined) await continueRetry(deps, opened, changed);
   return opened;

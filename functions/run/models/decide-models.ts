@@ -3,7 +3,7 @@
  * so do timeline and events: `publishModels` writes them, as often as it takes.
  */
 
-import { bucketKeys, keyOfUri } from '@tidewheel/contract/bucket-keys.ts';
+import { bucketKeys, keyOfUri, parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
@@ -106,8 +106,9 @@ async function tell({ timeline, notifier }: ModelDeps, models: PipelineModels, n
   const run = { runId, pipeline: models.pipeline };
   const decided = { number, by, reason };
   await timeline.add(runId, { id: `model-${number}`, at, kind, text: textOf(news) });
-  // A run decides once, when its model goes on record.
-  if (by === runId && kind !== 'ModelRolledBack') {
+  // A run decides when its model goes on record, an evaluation alone when it has scored it.
+  const isScored = by === runId || parseRunId(by)?.isProbe === true;
+  if (isScored && kind !== 'ModelRolledBack') {
     const judged = models.models.find((model) => model.runId === runId)?.judged;
     await notifier.notify(run, { type: 'ModelEvaluated', ...decided, decision: DECISIONS[kind], judged });
   }

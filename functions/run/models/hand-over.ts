@@ -15,7 +15,7 @@ import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { drainQueue, type PolledMessage, type PolledQueue, type Taken, takeEach } from '../queue-messages.ts';
 import { decideAsAsked } from './choose-model.ts';
-import { type ModelDeps, modelsOf } from './decide-models.ts';
+import { type ModelDeps, modelsOf, objectAt } from './decide-models.ts';
 
 /** A model with what registries keep beside it. */
 export interface HandedModel {
@@ -63,8 +63,11 @@ const MOST_LOOKS = 20;
 
 export async function drainHandOvers(given: HandOverDeps & { readonly queue: PolledQueue }): Promise<Taken> {
   const down = new Map<string, unknown>();
-  return drainQueue(given, (messages) =>
-    takeEach(messages, (message) => handOver({ ...given, down }, message)),
+  return drainQueue(given, (messages, isTimeUp) =>
+    takeEach(messages, async (message) => {
+      if (isTimeUp()) throw new TransientError('other messages took the time of this round');
+      return handOver({ ...given, down }, message);
+    }),
   );
 }
 
@@ -79,7 +82,9 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
   if (asked === undefined) return [];
   const stored = await deps.store.readText(bucketKeys.pipeline(asked.pipeline));
   const declaration = stored && readStored(asked.pipeline, stored.text);
-  if (declaration?.valid !== true) return [`${asked.pipeline} has no valid declaration`];
+  if (declaration === undefined) return [`${asked.pipeline} has no declaration`];
+  if (!declaration.valid)
+    throw new Error(`the declaration of ${asked.pipeline} cannot be read: correct it, and registries follow`);
   const notes: string[] = [];
   const failures: unknown[] = [];
   for (const registry of deps.registriesOf(declaration.pipeline)) {
@@ -97,17 +102,23 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
 /** Of the types that the rules let through (serverless/events.yml). */
 const eventSchema = z.object({
   detail: z.union([
-    z.object({ pipeline: z.string(), runId: z.string(), from: z.string().optional() }),
+    z.object({
+      pipeline: z.string(),
+      runId: z.string(),
+      from: z.string().optional(),
+      decision: z.string().optional(),
+    }),
     // https://docs.aws.amazon.com/sagemaker/latest/dg/automating-sagemaker-with-eventbridge.html
     z.object({ ModelPackageArn: z.string() }),
   ]),
 });
 
-/** @returns undefined for a model package of others */
+/** @returns undefined for a model package of others, and where the decision comes as another event */
 async function askedOf({ runOfPackage }: RoundDeps, body: string): Promise<Asked | undefined> {
   const { detail } = eventSchema.parse(parseJson(body));
   if ('runId' in detail) {
-    const { pipeline, runId, from } = detail;
+    const { pipeline, runId, from, decision = 'waits' } = detail;
+    if (decision !== 'waits') return undefined;
     return { pipeline, runIds: from === undefined ? [runId] : [runId, from] };
   }
   const runId = (await runOfPackage(detail.ModelPackageArn)) ?? '';
@@ -176,12 +187,14 @@ async function handedModel(deps: HandOverDeps, { known, model }: ModelOf): Promi
   const { runId, state, number, by, reason, digest, judged } = model;
   const [run, attempts] = await Promise.all([deps.runs.get(runId), deps.attempts.list(runId)]);
   const decided = { run: runId, pipeline, state, decision: String(number), by, reason, digest };
+  const judgement = s3Uri(deps.store.bucket, bucketKeys.judgement(pipeline, runId));
+  const isJudged = judged !== undefined && (await objectAt(deps.store, judgement)) !== undefined;
   const tags = Object.entries({ ...decided, ...lineageOf(run), ...(judged && scoreOf(judged)) });
   return {
     model,
     current: currentOf(known),
     tags: Object.fromEntries(tags.flatMap(([name, value]) => (value ? [[`tidewheel.${name}`, value]] : []))),
-    judgement: judged && s3Uri(deps.store.bucket, bucketKeys.judgement(pipeline, runId)),
+    ...(isJudged && { judgement }),
     jobName: attempts.at(-1)?.jobName,
   };
 }
@@ -205,5 +218,13 @@ async function noteFailure(
   const text = `${name} does not know yet what was decided: ${reason}. ${then}`;
   await deps.timeline.add(runId, { id: `${kind}-${name}-${message.messageId}`, at, kind, text });
   if (isLast || message.receives === TRIES_BEFORE_NOTICE)
-    await deps.notifier.notify({ runId, pipeline }, { type: 'HandOverDelayed', registry: name, reason });
+    await deps.notifier.notify(
+      { runId, pipeline },
+      {
+        type: 'HandOverDelayed',
+        registry: name,
+        reason,
+        tries: message.receives,
+      },
+    );
 }

@@ -36,7 +36,7 @@ export async function judgeModel(
   models: PipelineModels,
   evaluated: KeptScores = {},
 ): Promise<(Scored & { readonly judged: Judged }) | undefined> {
-  const { pipeline, runId, declaration } = run;
+  const { pipeline, declaration } = run;
   const { promote, evaluation, training: { objective } = {} } = declaration ?? {};
   if (declaration === undefined || promote === undefined || objective === undefined) return undefined;
   // People who decide themselves want to know, too.
@@ -49,6 +49,7 @@ export async function judgeModel(
   );
   if (judgement === undefined) return undefined;
   const named = { ...objective, against: current?.runId };
+  const runId = scoredRunOf(run);
   const content: Written = { version: 1, runId, ...named, ...judgement };
   await store.writeText(bucketKeys.judgement(pipeline, runId), `${JSON.stringify(content, undefined, 2)}\n`);
   const { verdict, reasons } = judgement;
@@ -87,7 +88,7 @@ async function judgementOf(
   if (scores === undefined) return withoutScores(asked, { ...measure, rule });
   const candidate = await readScores(scores.split('\n'), measure.metric);
   if (!candidate.ok) return { verdict: 'rejected', reasons: candidate.problems };
-  if (isCurrentLeft(run, evaluated)) return CURRENT_LEFT;
+  if (declaration.promote !== 'always' && isCurrentLeft(run, evaluated)) return CURRENT_LEFT;
   return judge({
     ...measure,
     rule,
@@ -106,14 +107,11 @@ const CURRENT_LEFT: Judgement = {
 async function candidateScores(
   store: ObjectStore,
   run: RunRecord,
-  { scores, note }: KeptScores,
+  { scores }: KeptScores,
 ): Promise<string | undefined> {
   if (scores !== undefined) return scores;
-  if (run.probe !== undefined) {
-    const known = await scoredNow(store, run, run.startedFrom ?? {});
-    // What fails now counts, whatever it was.
-    if (known !== undefined || note?.candidate !== undefined) return known;
-  }
+  // Those of the model's own run may be of older samples.
+  if (run.probe !== undefined) return scoredNow(store, run, run.startedFrom ?? {});
   return (await readBounded(store, bucketKeys.scores(run.pipeline, scoredRunOf(run)), 'scores'))?.text;
 }
 

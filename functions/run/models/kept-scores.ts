@@ -115,10 +115,13 @@ const isLost = (evaluated: FinishedNote['candidate']): boolean =>
 
 /** No time was left for the model in use. */
 export const isCurrentLeft = (
-  { evaluation, stop }: Pick<RunRecord, 'evaluation' | 'stop'>,
+  { evaluation, probe, source, stop }: Pick<RunRecord, 'evaluation' | 'probe' | 'source' | 'stop'>,
   { note, digest }: KeptScores,
 ): boolean =>
   stop === undefined &&
+  // Another one has more time only where it finds the candidate's scores, and comes only for a decision.
+  (probe === undefined ||
+    (probe.evaluates?.decides === true && evaluation?.set !== undefined && source !== undefined)) &&
   digest !== undefined &&
   evaluation?.current !== undefined &&
   hasScores(note?.candidate) &&

@@ -79,9 +79,10 @@ export function archiveOf(model: Archive | undefined): Archive | undefined {
 
 /** Whether a run reads only a part of its dataset: it begins from a model, and is declared to read what is new. */
 export const isDrawing = (
-  { startedFrom }: Pick<RunRecord, 'startedFrom'>,
+  { startedFrom, probe }: Pick<RunRecord, 'startedFrom' | 'probe'>,
   declaration: Pick<Pipeline, 'dataset'> | undefined,
-): boolean => startedFrom !== undefined && replayOf(declaration?.dataset) !== undefined;
+): boolean =>
+  probe === undefined && startedFrom !== undefined && replayOf(declaration?.dataset) !== undefined;
 
 /** For the timeline. */
 export function startText(startFrom: string, archive: Archive | undefined): string {

@@ -157,7 +157,7 @@ function readProblems({ name, dataset, packing, training = {} }: Declared): read
     ...problemIf(
       startFrom === 'none',
       path,
-      'is for runs that begin from a model, and reads what its run has not: declare training.startFrom: current or last, or write all',
+      'is for runs that begin from a model, and reads what its run has not: declare training.startFrom: current or last, or write all (dataset.read: all beside startFrom: none for one run from nothing)',
     ),
     ...problemIf(
       isOther,

@@ -47,7 +47,11 @@ interface Declared {
 }
 
 /** Without TLS beside a local region alone. */
-const SERVER = /^(https:\/\/|http:\/\/127\.0\.0\.1:)\S+$/;
+function isServer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || (protocol === 'http:' && hostname === '127.0.0.1');
+}
 
 /** Reads what other rules have refused too, so a field may be of any type. */
 export function registryProblems({ training, promote, registries }: Declared) {
@@ -61,7 +65,7 @@ export function registryProblems({ training, promote, registries }: Declared) {
   const declared = valueAt(training, ['environment', 'MLFLOW_TRACKING_URI']);
   const server = typeof declared === 'string' ? declared : 'missing';
   const isAlone = valueAt(registries, ['mlflow']) !== undefined && !isNamed(registries);
-  if (isAlone && !SERVER.test(server))
+  if (isAlone && !isServer(server))
     problems.push({
       path: ['registries', 'mlflow'],
       message: `needs a tracking server, and MLFLOW_TRACKING_URI of training.environment is ${server}: write https://… there, or name a secret that holds {"url": …}`,

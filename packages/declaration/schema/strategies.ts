@@ -15,6 +15,9 @@ export const STRATEGIES = [
 ] as const;
 export type Strategy = (typeof STRATEGIES)[number];
 
+/** One process on one host. */
+export const ALONE: Strategy = 'single';
+
 export const isStrategy = (name: unknown): name is Strategy => STRATEGIES.some((known) => known === name);
 
 export interface StrategyTraits {

@@ -197,7 +197,7 @@ const headerOf = ({ schema }: Pick<Manifest, 'schema'>): string | undefined =>
   schema.csvHeader ?? schema.droppedHeader;
 
 /** Earlier releases kept no header that they dropped: it counts as the same. */
-function withHeaderOf(one: Manifest, { schema }: Pick<Manifest, 'schema'>): Manifest {
+export function withHeaderOf(one: Manifest, { schema }: Pick<Manifest, 'schema'>): Manifest {
   const { droppedHeader } = schema;
   return droppedHeader === undefined || one.schema.kind !== 'csv' || headerOf(one) !== undefined
     ? one

@@ -13,11 +13,11 @@ import type { DrawnSamples, Manifest } from '../documents/manifest.ts';
 import { arrivalOf } from '../documents/order.ts';
 import { packingKeys } from '../documents/packing-keys.ts';
 import { manifestsOf } from '../documents/sealed-arrivals.ts';
-import { memberLines, sealedLines } from '../documents/sealed-lines.ts';
+import { inOrder, memberLines, sealedLines } from '../documents/sealed-lines.ts';
 import { type LikelyReaders, shardCountRules } from '../documents/shard-count.ts';
 import { hashPlace, splitOfShard } from '../splits/split-rule.ts';
 import { joinKey } from './choose-generations.ts';
-import { chosen } from './choose-replacing.ts';
+import { chosen, withHeaderOf } from './choose-replacing.ts';
 import {
   type CompactionPlanned,
   commitCompaction,
@@ -84,10 +84,13 @@ export async function planDrawing(
 const isTraining = ({ name }: Manifest['shards'][number]): boolean =>
   (splitOfShard(name) ?? 'train') === 'train';
 
+/** Without copies. */
 const samplesIn = (manifests: readonly Manifest[]): number =>
-  manifests
-    .flatMap(({ shards }) => shards.filter(isTraining))
-    .reduce((total, { samples }) => total + samples, 0);
+  manifests.reduce(
+    (total, { shards, repeated }) =>
+      shards.filter(isTraining).reduce((sum, { samples }) => sum + samples, total - repeated),
+    0,
+  );
 
 interface Divided {
   readonly whole: readonly Manifest[];
@@ -129,11 +132,16 @@ async function freshIn(
   seen: readonly Manifest[],
 ): Promise<ReadonlySet<string>> {
   const fresh = new Set<string>();
-  for await (const [key, etag, , outcome] of sealedLines(store, manifest))
-    if (typeof outcome === 'number') fresh.add(arrivalOf(key, etag));
-  for (const one of seen)
-    for await (const [key, etag, , outcome] of sealedLines(store, one))
-      if (typeof outcome === 'number') fresh.delete(arrivalOf(key, etag));
+  let known = '';
+  const lists = [...seen, manifest].map((one) => sealedLines(store, one));
+  // Of equal arrivals, that of the oldest list comes first.
+  for await (const { line, age } of inOrder(lists)) {
+    const [key, etag, , outcome] = line;
+    if (typeof outcome !== 'number') continue;
+    const arrival = arrivalOf(key, etag);
+    if (age < seen.length) known = arrival;
+    else if (arrival !== known) fresh.add(arrival);
+  }
   return fresh;
 }
 
@@ -154,18 +162,21 @@ async function chooseIn(
     replay,
   }: { readonly runId: string; readonly fresh: ReadonlySet<string>; readonly replay: number },
 ): Promise<Choice> {
-  const [kept, news, keys] = [new Set<number>(), new Set<number>(), new Map<number, string>()];
+  const [kept, news] = [new Set<number>(), new Set<number>()];
   const place = packingKeys(manifest.pipeline, manifest.generation);
   const isRead = fresh.size > 0 || replay > 0;
-  for (const shard of isRead ? manifest.shards.filter(isTraining) : [])
+  for (const shard of isRead ? manifest.shards.filter(isTraining) : []) {
+    // A sample lies in one shard.
+    const keys = new Map<number, string>();
     for (const line of await memberLines(store, place, shard)) {
       const { sample, key } = line;
       if (key === undefined || line.repeat !== undefined) continue;
       if (!keys.has(sample)) keys.set(sample, key);
       if (isFresh(line, fresh)) news.add(sample);
     }
-  for (const [sample, key] of keys)
-    if (news.has(sample) || hashPlace(`${runId} ${key}`) < replay) kept.add(sample);
+    for (const [sample, key] of keys)
+      if (news.has(sample) || hashPlace(`${runId} ${key}`) < replay) kept.add(sample);
+  }
   return { manifest, kept, new: news.size };
 }
 
@@ -174,7 +185,8 @@ const isFresh = ({ key = '', etag = '' }: MemberLine, fresh: ReadonlySet<string>
 
 /** @throws ConfigurationError */
 function checkJoinable(inputs: readonly Manifest[], packing: PackingSettings): void {
-  const [first, ...others] = inputs.map((one) => joinKey(one, packing));
+  const newest = inputs.at(-1);
+  const [first, ...others] = inputs.map((one) => joinKey(newest ? withHeaderOf(one, newest) : one, packing));
   if (first !== undefined && others.every((key) => key === first)) return;
   const names = inputs.map(({ generation }) => generation).join(', ');
   throw new ConfigurationError(

@@ -63,9 +63,9 @@ function Changes({ runId, judgement, ...archived }: Shown & Readonly<{ runId: st
   return (
     <>
       {judgement && <Differences judgement={judgement} />}
-      {judgement?.byLabel && (
+      {judgement?.difference && (
         <div class="columns">
-          <Classes judgement={judgement} />
+          {(judgement.byLabel ?? []).length > 0 && <Classes judgement={judgement} />}
           <TableSection
             title="What got worse"
             note="ten at most"
@@ -106,7 +106,9 @@ function Differences({ judgement }: JudgementProps) {
   const all = { ...difference, samples: difference.pairs, mean: difference.candidate, sides };
   const parts = Object.entries({ all, 'known before': earlier, 'new since': fresh });
   const known = parts.flatMap(([name, part]) => (part === undefined ? [] : [{ name, ...part }]));
-  const reach = Math.max(...known.flatMap(({ interval = [] }) => interval.map(Math.abs)));
+  const reach = Math.max(
+    ...known.flatMap(({ better = 0, interval = [] }) => [better, ...interval].map(Math.abs)),
+  );
   const figures = numbers(metric, shortName(against), 'samples', 'gained', 'lost');
   return (
     <Table
@@ -115,7 +117,14 @@ function Differences({ judgement }: JudgementProps) {
       rows={known.map(({ name, samples, mean, current, better, interval, sides: part }) => [
         name,
         better !== undefined && <strong class="run-id">{signedText(better, interval)}</strong>,
-        better !== undefined && <Reach better={better} ends={interval} reach={reach} />,
+        better !== undefined && (
+          <Reach
+            better={better}
+            ends={interval ?? [better, better]}
+            isShown={interval !== undefined}
+            reach={reach}
+          />
+        ),
         shortNumber(mean),
         current !== undefined && shortNumber(current),
         samples.toLocaleString(),
@@ -142,13 +151,19 @@ function Classes({ judgement: { metric, mode, byLabel = [] } }: JudgementProps) 
   );
 }
 
-type ReachProps = Readonly<{ better: number; ends?: readonly number[] | undefined; reach: number }>;
+type ReachProps = Readonly<{
+  better: number;
+  ends?: readonly number[] | undefined;
+  isShown?: boolean;
+  reach: number;
+}>;
 
-/** Right of the middle is better. @param reach of either side */
-function Reach({ better, ends: [low = 0, high = better] = [], reach }: ReachProps) {
+/** Right of the middle is better. @param isShown few samples show nothing @param reach of either side */
+function Reach({ better, ends: [low = 0, high = better] = [], isShown = true, reach }: ReachProps) {
   const x = (value: number): number => 60 + (value / (reach || 1)) * 54;
   // An interval over 0 shows nothing.
-  const state = low + high === 0 || low * high < 0 ? 'none' : low + high > 0 ? 'succeeded' : 'failed';
+  const state =
+    !isShown || low + high === 0 || low * high < 0 ? 'none' : low + high > 0 ? 'succeeded' : 'failed';
   const from = Math.min(x(low), x(high));
   return (
     <svg class={`reach is-${state}`} viewBox="0 0 120 14" role="img" aria-label={signedText(better)}>

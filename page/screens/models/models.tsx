@@ -7,7 +7,7 @@ import { type Drop, decidedText, lineageOf, type ModelView } from '../../model/l
 import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
 import { numbers, Table, TableSection, wide } from '../../parts/table.tsx';
 import { Command, Decided, ModelLink, Pill, RunLink, Time } from '../../parts/text.tsx';
-import { address, modelsHref } from '../../state/address.ts';
+import { address, hrefOf, modelsHref } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview } from '../../state/overview.ts';
 import { useRuns } from '../../state/pages.ts';
@@ -20,24 +20,32 @@ const DROPS = 200;
 
 export const ModelsScreen = ({ overview: { models } }: Readonly<{ overview: Overview }>) => (
   <Frame title="Models" leftOut={models.body?.unreadable} of={models} command="model ls PIPELINE">
-    {({ models: all }) =>
+    {({ models: all, nextToken, unreadable = [] }) =>
       all.length === 0 ? (
-        <Empty>There is no pipeline yet.</Empty>
+        unreadable.length === 0 && <Empty>There is no pipeline yet.</Empty>
       ) : (
-        <Table
-          caption="models in use"
-          columns={['pipeline', 'in use', 'waits for you', ...wide('its metric over drops', 'since', 'why')]}
-          rows={all.map(({ pipeline, current, waiting, metric, means }) => [
-            <a href={modelsHref(pipeline)} title={pipeline} data-row>
-              <strong>{shortName(pipeline)}</strong>
-            </a>,
-            current === undefined ? 'none' : <ModelLink model={current} />,
-            waiting && <ModelLink model={waiting} />,
-            <Sparkline label={`${metric} of the last models`} values={means} />,
-            current && <Time at={current.at} />,
-            current && <Decided model={current} />,
-          ])}
-        />
+        <>
+          <Table
+            caption="models in use"
+            columns={[
+              'pipeline',
+              'in use',
+              'waits for you',
+              ...wide('its metric over drops', 'since', 'why'),
+            ]}
+            rows={all.map(({ pipeline, current, waiting, metric, means }) => [
+              <a href={modelsHref(pipeline)} title={pipeline} data-row>
+                <strong>{shortName(pipeline)}</strong>
+              </a>,
+              current === undefined ? 'none' : <ModelLink model={current} />,
+              waiting && <ModelLink model={waiting} />,
+              <Sparkline label={`${metric} of the last models`} values={means} />,
+              current && <Time at={current.at} />,
+              current && <Decided model={current} />,
+            ])}
+          />
+          {nextToken !== undefined && <a href={hrefOf(['models'], { after: nextToken })}>more pipelines</a>}
+        </>
       )
     }
   </Frame>
@@ -47,7 +55,13 @@ export function ModelsOfPipeline({ pipeline }: Readonly<{ pipeline: string }>) {
   const models = useReading('getModels', { name: pipeline }, () => POLL_SECONDS);
   const runs = useRuns({ limit: DROPS, pipeline }, () => POLL_SECONDS);
   return (
-    <Frame title={pipeline} pipeline={pipeline} of={models} command={`model ls ${pipeline}`}>
+    <Frame
+      title={pipeline}
+      pipeline={pipeline}
+      leftOut={runs.unreadable}
+      of={models}
+      command={`model ls ${pipeline}`}
+    >
       {(known) => (
         <Read of={runs}>{(all) => <Models known={known} {...lineageOf(known.models, all)} />}</Read>
       )}

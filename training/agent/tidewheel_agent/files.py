@@ -62,9 +62,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         with temporary.open("wb") as file:
             yield file
         temporary.replace(path)
-    finally:
+    except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        raise
 
 
 def write_atomically(path: Path, text: str) -> None:

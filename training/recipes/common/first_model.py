@@ -64,14 +64,21 @@ def _other(name: str, old: torch.Tensor | None, new: torch.Tensor) -> str:
     )
 
 
-def read_first_model(folder: str, world: World) -> FirstModel | None:
-    """Reads the model in `folder`; with none, what a checkpoint's training has begun from."""
+def read_first_model(folder: str, world: World, needs: str) -> FirstModel | None:
+    """Read the model in `folder`; with none, what a checkpoint's training has begun from.
+
+    Its description `needs` this field, which other recipes do not write.
+    """
     described = _described(folder) if world.is_rank0 else None
     described = world.broadcast(described)
     if isinstance(described, str):
         raise ValueError(described)
     if described is None:
         return None
+    if needs not in described:
+        raise ValueError(
+            f"init: model.json of {folder} has no {needs}: name a model of this recipe's own"
+        )
     if not folder:
         return FirstModel(described, None)
     weights = torch.load(Path(folder) / "model.pt", map_location="cpu", weights_only=True)

@@ -155,7 +155,7 @@ class ImageTask:
         self._share = share = share_of(world, config.batch_size)
         # Hosts may hold different shards, so the classes are those of all hosts.
         seen = {label for some in world.all_gather({s.label for s in samples}) for label in some}
-        self.first = read_first_model(config.init, world)
+        self.first = read_first_model(config.init, world, "labels")
         known = self.first.described["labels"] if self.first else []
         self.labels = [*known, *sorted(seen.difference(known))]
         self._known = len(known)

@@ -51,7 +51,7 @@ class LanguageTask:
         config, world = self.config, self.world
         self._share = share_of(world, config.batch_size)
         shards = shard_files(Path(os.environ["SM_CHANNEL_TRAIN"]))
-        self.first = read_first_model(config.init, world)
+        self.first = read_first_model(config.init, world, "merges")
         self._tokenizer = Tokenizer(
             self.first.described["merges"] if self.first else self._learn(shards)
         )

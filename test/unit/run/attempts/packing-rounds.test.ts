@@ -46,7 +46,7 @@ async function pack(failing: (item: number, round: number) => boolean, readItems
   };
   return executeStates({
     startAt: 'FirstRound',
-    input: { ...RUN, plan: { packers: 2 } },
+    input: { ...RUN, plan: { packers: 2 }, settle: { draws: false } },
     states: { Judge: stateOf('RunFinished') },
     call: async (name, event) => functions[name]?.(event),
     readItems,

@@ -15,7 +15,7 @@ import { decideAsAsked } from '../../../../functions/run/models/choose-model.ts'
 import { modelsOf, recordModel } from '../../../../functions/run/models/decide-models.ts';
 import { evaluationOf } from '../../../../functions/run/models/evaluation.ts';
 import { keepScores } from '../../../../functions/run/models/kept-scores.ts';
-import { declarationOf, launchOf, runOf } from '../../../support/builders/records.ts';
+import { AT, declarationOf, launchOf, runOf } from '../../../support/builders/records.ts';
 import { sealGeneration } from '../../../support/builders/sealed-generation.ts';
 import { type Ground, ground } from '../../../support/world/ground.ts';
 
@@ -50,15 +50,17 @@ interface Ended {
   readonly promote?: Promote;
   readonly script?: string;
   readonly words?: readonly string[];
+  readonly on?: readonly string[];
 }
 
 async function ended(batch: number, given: Ended) {
-  const { generations = batch, script = 'one', words = [] } = given;
+  const { generations = batch, script = 'one', words = [], on } = given;
   const runId = runIdOf(PIPELINE, batch);
+  const channels = { holdout: { s3: s3Uri(at.store.bucket, 'digits/holdout/') } };
   const declaration = declarationOf(PIPELINE, {
-    evaluation: { entryPoint: 'evaluate.py', arguments: [...words] },
+    evaluation: { entryPoint: 'evaluate.py', arguments: [...words], ...(on && { on }) },
     packing: { split: { train: 0.5, validation: 0.5 } },
-    training: { strategy: 'ddp', objective: { metric: 'accuracy', mode: 'max' } },
+    training: { strategy: 'ddp', objective: { metric: 'accuracy', mode: 'max' }, ...(on && { channels }) },
     promote: given.promote ?? { whenBetterBy: 0 },
   });
   const open = runOf(PIPELINE, batch, { declaration, source: script });
@@ -293,4 +295,39 @@ it('an evaluation that is known starts no host', async () => {
     status: 'done',
     outcome: { message: 'all was scored before' },
   });
+});
+
+it('an evaluation alone on a channel starts no other', async () => {
+  const on = ['holdout'];
+  await ended(1, { candidate: scores(80, 100), on });
+  await ended(2, { candidate: scores(90, 100), on });
+  await alone(1, { candidate: scores(90, 100) });
+  expect(await probes()).toEqual(['digits-probe-000001']);
+});
+
+it('an evaluation that scored nothing rejects no model', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  await alone(1, { evaluated: 'lost' });
+  expect(await modelOf(2)).toMatchObject({ state: 'candidate' });
+});
+
+it('an evaluation that a person stopped decides nothing', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  const before = await modelOf(2);
+  const runId = probeIdOf(PIPELINE, 1);
+  await at.runs.requestStop(runId, { mode: 'now', at: AT, requestedBy: 'ada' });
+  await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  expect(await modelOf(2)).toEqual(before);
+});
+
+it('a comparison alone stands with the run of its model', async () => {
+  await ended(1, { candidate: scores(80, 100) });
+  await ended(2, { evaluated: 'lost' });
+  await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
+  const { text = '' } = (await at.store.readText(bucketKeys.judgement(PIPELINE, runIdOf(PIPELINE, 2)))) ?? {};
+  expect(JSON.parse(text)).toMatchObject({ runId: 'digits-000002', verdict: 'better' });
+  const news = at.notifier.notices.filter(({ notice }) => notice.type === 'ModelEvaluated');
+  expect(news.at(-1)).toMatchObject({ notice: { by: 'digits-probe-000001', decision: 'promoted' } });
 });

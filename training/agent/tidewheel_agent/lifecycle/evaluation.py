@@ -167,8 +167,12 @@ class _Evaluator:
     def _scored_before(
         self, model: _Model, checkpoints: Path, attempt: int
     ) -> FinishedNoteEvaluation | None:
-        """Take the scores of an attempt that was lost before it had scored all."""
-        for number in range(attempt - 1, 0, -1) if self.declared.is_alone else ():
+        """Take the scores of an attempt that was lost before it had scored all.
+
+        Another model may be in use since.
+        """
+        is_kept = self.declared.is_alone and model.of == "candidate"
+        for number in range(attempt - 1, 0, -1) if is_kept else ():
             path = path_in(checkpoints, FinishedNote, attempt=number)
             note = read_document(FinishedNote, path)
             for each in note.evaluations if note is not None else ():
