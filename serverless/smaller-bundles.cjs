@@ -76,8 +76,10 @@ const compressedTables = {
   name: 'compressed-tables',
   setup(build) {
     build.onLoad({ filter: /(docs[/\\]openapi|packages[/\\].*)\.json$/ }, async ({ path: file }) => {
-      const text = JSON.stringify(JSON.parse(await fs.readFile(file, 'utf8')));
-      if (text.length < SMALL_TABLE) return undefined;
+      // Where its figures come from is for readers of the file.
+      const { source: _source, note: _note, ...table } = JSON.parse(await fs.readFile(file, 'utf8'));
+      const text = JSON.stringify(table);
+      if (text.length < SMALL_TABLE) return { contents: text, loader: 'json' };
       const packed = brotliCompressSync(text).toString('base64');
       return {
         contents: `import { brotliDecompressSync } from 'node:zlib';\nexport default JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
@@ -87,7 +89,7 @@ const compressedTables = {
 };
 const SMALL_TABLE = 4_000;
 
-const TEXT_OF_SCHEMA = /\.describe\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\$]|\\.)*`),?\s*\)/g;
+const TEXT_OF_SCHEMA = /\.describe\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`),?\s*\)/g;
 
 /** What schemas say of themselves is for documents, which `npm run generate` writes; each word of it costs a copy of its schema. */
 const noDescriptions = {
