@@ -152,7 +152,8 @@ def digits(seed: int) -> Task:
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
         small = ["--batch_size=16", "--holdout_percent=20", "--loader_workers=0", "--width=16"]
-        arguments = [*small, f"--epochs={epochs}", f"--seed={seed}"]
+        rate = "--learning_rate=3e-3" if first is None else "--learning_rate=2e-3"
+        arguments = [*small, rate, f"--epochs={epochs}", f"--seed={seed}"]
         return run_recipe(train.Config, train.make_task, channel, arguments, first)
 
     def score(model: Path) -> float:
@@ -167,7 +168,7 @@ def digits(seed: int) -> Task:
         hits: list[bool] = [labels[g] == s.label for g, s in zip(guesses, held_out, strict=True)]
         return sum(hits) / len(hits)
 
-    return Task(rest, fit, score, (12, 11), 0.2)
+    return Task(rest, fit, score, (12, 5), 0.5)
 
 
 def language(seed: int) -> Task:
@@ -229,7 +230,7 @@ def table(seed: int) -> Task:
         inputs = np.array([sample.content[0] for sample in some])
         outputs = np.array([sample.content[1] for sample in some])
         scaler, before = first or (StandardScaler().fit(inputs), None)
-        rate = {"learning_rate": "constant", "eta0": 0.003}
+        rate = {"learning_rate": "constant", "eta0": 0.003 if first is None else 0.006}
         classifier = SGDClassifier(loss="log_loss", alpha=1e-3, random_state=seed, **rate)
         if before is not None:
             classifier.coef_, classifier.intercept_ = before
@@ -245,7 +246,7 @@ def table(seed: int) -> Task:
         outputs = np.array([sample.content[1] for sample in held_out])
         return float(np.mean((inputs @ weights[0] + bias[0] > 0) == outputs))
 
-    return Task(rest, fit, score, (60, 15), 0.2)
+    return Task(rest, fit, score, (60, 15), 0.5)
 
 
 TASKS = {"digits": digits, "language": language, "table": table}

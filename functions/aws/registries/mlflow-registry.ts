@@ -131,7 +131,8 @@ const MOST_BYTES = 4e6;
 async function textOf({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of body ?? []) {
+  const sent: AsyncIterable<Uint8Array> | undefined = body ?? undefined;
+  for await (const part of sent ?? []) {
     bytes += part.length;
     if (bytes > MOST_BYTES) throw new RangeError('the answer is too long');
     parts.push(part);

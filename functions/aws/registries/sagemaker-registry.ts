@@ -67,10 +67,7 @@ async function put(client: SageMakerClient, to: Declared, handed: HandedModel): 
       reason: reason || `approved as version ${shown.ModelPackageVersion}`,
     };
   }
-  // An approval that a later decision here has overtaken.
-  const isOvertaken =
-    to.declared.approvalPromotes && model.state !== 'current' && shown.ModelApprovalStatus === 'Approved';
-  if (overruled !== undefined || isOvertaken || !isWritten(shown, tags))
+  if (overruled !== undefined || isOvertaken(to, shown, model) || !isWritten(shown, tags))
     await client.send(new UpdateModelPackageCommand({ ModelPackageArn: arn, ...stateOf(handed) }));
   return { kind: 'stands', where: `version ${shown.ModelPackageVersion} of ${to.group}` };
 }
@@ -82,6 +79,13 @@ const isWritten = (
   { CustomerMetadataProperties: shown = {} }: DescribeModelPackageOutput,
   tags: HandedModel['tags'],
 ): boolean => shown[STATE] === tags[STATE] && shown[DECISION] === tags[DECISION];
+
+/** A later decision here has overtaken the approval. */
+const isOvertaken = (
+  { declared }: Declared,
+  { ModelApprovalStatus: status }: DescribeModelPackageOutput,
+  { state }: Model,
+): boolean => declared.approvalPromotes && state !== 'current' && status === 'Approved';
 
 /** Not an echo of ours, and later than the last decision here. */
 function isApprovedByPerson(shown: DescribeModelPackageOutput, { model, current }: HandedModel): boolean {

@@ -113,17 +113,21 @@ export function evaluationProblem(
 const isLost = (evaluated: FinishedNote['candidate']): boolean =>
   evaluated === undefined || evaluated.result === 'stopped';
 
+/** Another evaluation has more time only where it finds the candidate's scores, and comes only for a decision. */
+const mayLeaveAnother = ({
+  evaluation,
+  probe,
+  source,
+}: Pick<RunRecord, 'evaluation' | 'probe' | 'source'>): boolean =>
+  probe === undefined ||
+  (probe.evaluates?.decides === true && evaluation?.set !== undefined && source !== undefined);
+
 /** No time was left for the model in use. */
-export const isCurrentLeft = (
-  { evaluation, probe, source, stop }: Pick<RunRecord, 'evaluation' | 'probe' | 'source' | 'stop'>,
-  { note, digest }: KeptScores,
-): boolean =>
-  stop === undefined &&
-  // Another one has more time only where it finds the candidate's scores, and comes only for a decision.
-  (probe === undefined ||
-    (probe.evaluates?.decides === true && evaluation?.set !== undefined && source !== undefined)) &&
+export const isCurrentLeft = (run: RunRecord, { note, digest }: KeptScores): boolean =>
+  run.stop === undefined &&
+  mayLeaveAnother(run) &&
   digest !== undefined &&
-  evaluation?.current !== undefined &&
+  run.evaluation?.current !== undefined &&
   hasScores(note?.candidate) &&
   (isLost(note?.current) || note?.current?.result === 'timedOut');
 

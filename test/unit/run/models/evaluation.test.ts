@@ -322,7 +322,7 @@ it('an evaluation that a person stopped decides nothing', async () => {
   expect(await modelOf(2)).toEqual(before);
 });
 
-it('a comparison alone stands with the run of its model', async () => {
+it('a comparison alone stands with its model', async () => {
   await ended(1, { candidate: scores(80, 100) });
   await ended(2, { evaluated: 'lost' });
   await alone(1, { candidate: scores(150, 150), current: scores(80, 150) });
