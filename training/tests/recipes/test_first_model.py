@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -45,9 +46,13 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
         if checkpoints is not None:
             monkeypatch.setenv("TIDEWHEEL_CHECKPOINT_DIR", str(checkpoints))
         monkeypatch.setattr(sys, "argv", ["train.py", *arguments])
+        before = set(os.environ)
         try:
             run(kind, make)  # type: ignore[arg-type]
         finally:
+            # It names its ranks there, and programs of later tests would take the names for theirs.
+            for variable in set(os.environ) - before:
+                del os.environ[variable]
             if dist.is_initialized():
                 dist.destroy_process_group()
         return model
