@@ -182,7 +182,7 @@ function millisecondsOf20000(): number {
 const FOR_SCRIPTS = join(import.meta.dirname, '../../training/agent/for_scripts');
 const PYTHON = process.env['TIDEWHEEL_PYTHON'] ?? join(import.meta.dirname, '../../.venv/bin/python');
 
-/** Of a process that calls `tidewheel.score` so often. */
+/** Measures a process that calls `tidewheel.score` so often. */
 function millisecondsOfScores(count: number): number {
   const folder = mkdtempSync(join(tmpdir(), 'tidewheel-scores-'));
   const script = `import tidewheel\nfor k in range(${count}): tidewheel.score(str(k), accuracy=1.0)`;

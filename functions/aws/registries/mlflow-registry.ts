@@ -10,7 +10,7 @@ import type { HandedModel, ModelRegistry } from '../../run/models/hand-over.ts';
 import type { SecretAddress } from '../shared/secret-address.ts';
 
 interface Declared {
-  /** Of the registered model. */
+  /** Names the registered model. */
   readonly name: string;
   readonly address: string;
   readonly fetch: typeof fetch;

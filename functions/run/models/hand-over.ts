@@ -99,7 +99,7 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
   return notes;
 }
 
-/** Of the types that the rules let through (serverless/events.yml). */
+/** The rules of serverless/events.yml let these types through. */
 const eventSchema = z.object({
   detail: z.union([
     z.object({

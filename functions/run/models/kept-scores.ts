@@ -38,7 +38,7 @@ export interface KeptScores {
   /** Of its evaluation. */
   readonly note?: FinishedNote | undefined;
   readonly scores?: string | undefined;
-  /** Of the model; scores of one that is too large for a digest are not kept by it. */
+  /** Names the model; one that is too large for a digest has no scores kept by it. */
   readonly digest?: string | undefined;
 }
 

@@ -136,7 +136,7 @@ export class GenerationCheck {
     else if (sum !== undefined && kindOfSum(sum) === DIGEST) this.#noteOther({ shard, line }, sum);
   }
 
-  /** Of a member, or of a file that is in no shard. */
+  /** Takes the key of a member, or of a file that is in no shard. */
   addKey(key: string): void {
     if (this.#looked.since.has(key)) this.#late.add(key);
   }

@@ -31,7 +31,7 @@ const tables = (drop: number): Arrivals =>
 
 interface Read {
   readonly planned: PlannedDrawing | undefined;
-  /** Of the samples that were joined for the run. */
+  /** Names the samples that were joined for the run. */
   readonly drawn: readonly string[];
 }
 
