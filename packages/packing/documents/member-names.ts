@@ -127,10 +127,10 @@ export function memberStem(stem: string, identity?: string): string {
   return `${clean}~${digestOf(identity === undefined ? stem : `\0${identity}`)}`;
 }
 
-/** Whether a name in a shard says something else than the key of its file, beside a digest. */
-export function isCleaned(name: string, key: string): boolean {
-  const clean = /^(.*)~[0-9a-f]{24}(?:\.|$)/s.exec(name)?.[1];
-  return clean !== undefined && !key.includes(clean);
+/** Whether a name in a shard has a digest because the key was cleaned, or because another has its stem and suffix. */
+export function isRenamed(name: string, key: string): boolean {
+  const digest = /[~-]([0-9a-f]{24})(?:\.|$)/.exec(name)?.[1];
+  return digest !== undefined && !key.toLowerCase().includes(digest);
 }
 
 /** Readers reserve names such as `__key__`. */

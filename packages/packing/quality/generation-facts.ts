@@ -1,6 +1,6 @@
 /** The tally of a generation, from its folder or, if it has none yet, from its member lists. */
 
-import { SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { SHARD_FORMATS, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import { kindOf, readVersioned, valueOf } from '@tidewheel/kit/stored.ts';
 import type { LeftOutSamples } from '../compaction/superseded-samples.ts';
@@ -62,7 +62,10 @@ export async function factsWithout(
   leftOut: LeftOutSamples,
 ): Promise<GenerationFacts> {
   const keys = packingKeys(manifest.pipeline, manifest.generation);
-  const counted = new GenerationTally(manifest.prepared !== undefined);
+  const counted = new GenerationTally({
+    preparesImages: manifest.prepared !== undefined,
+    keepsNames: SHARD_FORMATS[manifest.format].takes === 'samples',
+  });
   for (const shard of manifest.shards) {
     counted.beginShard(shard.name);
     for (const line of await memberLines(store, keys, shard))

@@ -5,7 +5,7 @@ import { tableOf } from '@tidewheel/kit/tables.ts';
 import * as z from 'zod';
 import type { KeptSums } from '../documents/blob-store.ts';
 import { isCopied, type MemberLine } from '../documents/documents.ts';
-import { isArchive, isCleaned } from '../documents/member-names.ts';
+import { isArchive, isRenamed } from '../documents/member-names.ts';
 import { imageFormatOf } from '../documents/sniff.ts';
 import { isTextName } from '../media/media-facts.ts';
 import { PixelSums, pixelsSchema } from '../media/pixel-sums.ts';
@@ -116,15 +116,20 @@ type TalliedLine = Pick<MemberLine, 'name' | 'size' | 'media' | 'key'> & KeptSum
 const isHeadless = (line: TalliedLine): boolean =>
   line.media?.width === undefined && imageFormatOf(line.name) !== undefined && !isCopied(line);
 
+/** What an oddity is depends on what was packed. */
+export interface PackedAs {
+  readonly preparesImages: boolean;
+  /** Shards of files, such as lines, keep no names. */
+  readonly keepsNames: boolean;
+}
+
 const COUNTED = ['headless', 'empty', 'archive', 'renamed'] as const;
 type CountedName = (typeof COUNTED)[number];
 
 function oddityOf(line: TalliedLine): CountedName | undefined {
   if (line.size === 0) return 'empty';
   if (isHeadless(line)) return 'headless';
-  const { key, name } = line;
-  if (isArchive(key ?? name)) return 'archive';
-  return key !== undefined && isCleaned(name, key) ? 'renamed' : undefined;
+  return isArchive(line.key ?? line.name) ? 'archive' : undefined;
 }
 
 class ColumnTally {
@@ -136,7 +141,7 @@ class ColumnTally {
   readonly measured = new Map<Measure, Distribution>();
   readonly faulty = new FaultyTexts();
 
-  add(line: TalliedLine): void {
+  add(line: TalliedLine, { keepsNames }: PackedAs): void {
     const { name, size, media, key } = line;
     this.members += 1;
     this.bytes += size;
@@ -145,6 +150,8 @@ class ColumnTally {
     if (isCopied(line) && isTextName(name)) this.faulty.addUnread();
     const what = oddityOf(line);
     if (what !== undefined) this.#count(what, { members: 1, example: key ?? name });
+    if (keepsNames && key !== undefined && isRenamed(name, key))
+      this.#count('renamed', { members: 1, example: key });
     if (media === undefined) return;
     this.faulty.add(media, key);
     for (const measure of MEASURES) {
@@ -204,10 +211,10 @@ export class TallyCounter {
   readonly #columns = new Map<string, ColumnTally>();
   readonly #pixels = new PixelSums();
   readonly #ownLabels = new OwnLabels();
-  readonly #preparesImages: boolean;
+  readonly #packed: PackedAs;
 
-  constructor(preparesImages = false) {
-    this.#preparesImages = preparesImages;
+  constructor(packed: PackedAs = { preparesImages: false, keepsNames: false }) {
+    this.#packed = packed;
   }
 
   sample(isCopy: boolean, split: SplitName | undefined): void {
@@ -230,8 +237,9 @@ export class TallyCounter {
     if (isCopy) return;
     this.#ownLabels.add(line);
     const column = this.#column(name);
-    column.add(line);
-    if (this.#preparesImages && source === undefined && media?.width !== undefined) column.unprepared += 1;
+    column.add(line, this.#packed);
+    if (this.#packed.preparesImages && source === undefined && media?.width !== undefined)
+      column.unprepared += 1;
     if (media !== undefined) this.#pixels.addImage(media);
   }
 
@@ -355,8 +363,8 @@ export class GenerationTally {
     },
   );
 
-  constructor(preparesImages = false) {
-    this.#counter = new TallyCounter(preparesImages);
+  constructor(packed: PackedAs) {
+    this.#counter = new TallyCounter(packed);
   }
 
   #digestsOf(split: SplitName): NumberList {

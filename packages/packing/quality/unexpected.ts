@@ -22,7 +22,7 @@ export function notTrainedOnTexts({
   ];
 }
 
-/** Joins without a declaration, files without a byte, archives, cleaned names, and images without a header. */
+/** Joins without a declaration, files without a byte, archives, changed names, and images without a header. */
 export function asNamedTexts({
   dots: { joined, paired } = {},
   generationTally,
@@ -39,7 +39,7 @@ export function asNamedTexts({
         archive,
         'archives are one sample each (packing.archives: unpack makes samples of their files)',
       ),
-      ...shown(renamed, 'files have a cleaned name in the shards'),
+      ...shown(renamed, 'files have another name in the shards'),
       // Where no image has a header, an earlier release looked at none.
       ...(width === undefined ? [] : shown(headless, 'images have no header of one')),
     ]),

@@ -95,12 +95,20 @@ it('an archive is said to be one sample', async () => {
   );
 });
 
-it('files whose names are cleaned are said', async () => {
-  store = await packedInDrops([{ 'cat/what?.txt': 'x', 'cat/b.txt': 'y' }], settings());
+it.each([
+  ['a character that shards cannot hold', { 'cat/what?.txt': 'x', 'cat/b.txt': 'y' }, 'what?.txt'],
+  ['a suffix that differs by case alone', { 'cat/a.JPG': 'x', 'cat/a.jpg': 'y' }, 'a.jpg'],
+])('a file renamed for %s is said', async (_, drop, name) => {
+  store = await packedInDrops([drop], settings());
   await reportQuality(at, { store }, asked);
-  expect((await entries())[0]).toMatch(
-    /^1 files have a cleaned name in the shards, such as cat\/what\?\.txt;/,
-  );
+  expect((await entries())[0]).toContain(`1 files have another name in the shards, such as cat/${name}`);
+});
+
+it('no name is said of lines', async () => {
+  const lines = { kind: 'csv', header: 'none' } as const;
+  store = await packedInDrops([{ 'a.csv': '1,2\n' }], settings({ format: 'lines', lines }));
+  await reportQuality(at, { store }, asked);
+  expect((await entries())[0]).toMatch(/^nothing noticed/);
 });
 
 describe('what is not trained on', () => {
