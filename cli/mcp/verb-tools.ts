@@ -1,7 +1,13 @@
-/** Tools that do what a verb does in the folder of the server: what no operation of the API can, which sees no files. */
+/**
+ * Tools that are no operation of the API: verbs in the folder of the server, which the API cannot see, and one that waits,
+ * so that an agent does not ask again and again.
+ */
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
+import { isFinished } from '../../client/run-view.ts';
+import type { Api } from '../command/api-calls.ts';
 import type { Surroundings } from '../command/context.ts';
 import type { DeploymentName } from '../command/deployment.ts';
 import { endingOf } from '../command/exit.ts';
@@ -123,4 +129,36 @@ async function invoke(
     terminal,
   );
   return { isWell: code === 0, text: printed.join('\n') };
+}
+
+/** Clients of MCP give up a call after a minute. */
+const LONGEST_SECONDS = 50;
+const PAUSE_MILLISECONDS = 2_000;
+
+export const WAIT_TOOL: ToolDefinition = {
+  name: 'waitForRun',
+  description: `Waits until something happens to a run, at most ${LONGEST_SECONDS} s, and says what: attempts and timeline since then. Repeat it until the status is an end.`,
+  inputSchema: {
+    type: 'object',
+    properties: { runId: { type: 'string', description: 'Such as digits-000042.' } },
+    required: ['runId'],
+  },
+  isReading: true,
+  risk: undefined,
+};
+
+/** @returns the run without its declaration */
+export async function waitForRun(api: Api, runId: unknown, seconds = LONGEST_SECONDS): Promise<unknown> {
+  if (typeof runId !== 'string') throw new UsageError(['runId is missing: name a run such as digits-000042']);
+  const { asOf, timelineCount: known, run: first } = await api.call('getRun', { runId });
+  const until = performance.now() + seconds * 1_000;
+  for (;;) {
+    const { run, ...now } = await api.call('getRun', { runId, since: asOf });
+    const isNews = now.timelineCount !== known || run.status !== first.status;
+    if (isFinished(run) || isNews || performance.now() >= until) {
+      const { declaration: _, ...shown } = run;
+      return { run: shown, ...now };
+    }
+    await sleep(PAUSE_MILLISECONDS);
+  }
 }

@@ -56,9 +56,12 @@ const HEAD = [
   'cost',
 ];
 
-function text({ rows, metric }: AnswerOf<'compareRuns'>): string {
+function text({ rows, metric, differing }: AnswerOf<'compareRuns'>): string {
   const head = metric === undefined ? HEAD : [...HEAD, `cost to ${metric.name} ${shown(metric.value, 4)}`];
-  return tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
+  const table = tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
+  if (differing.length === 0) return table;
+  const names = rows.map(({ runId }) => runId);
+  return `${table}\n\n${tableText([['differs', ...names], ...differing.map(({ field, values }) => [field, ...values.map(shortened)])])}`;
 }
 
 function cellsOf(row: AnswerOf<'compareRuns'>['rows'][number], hasMetric: boolean): string[] {
@@ -77,6 +80,10 @@ function cellsOf(row: AnswerOf<'compareRuns'>['rows'][number], hasMetric: boolea
     ...(hasMetric ? [row.costToMetricUsd === undefined ? '-' : `$${row.costToMetricUsd.toFixed(4)}`] : []),
   ];
 }
+
+const LONGEST_VALUE = 40;
+const shortened = (value: string): string =>
+  value.length <= LONGEST_VALUE ? value : `${value.slice(0, LONGEST_VALUE - 1)}…`;
 
 const shown = (value: number | undefined, digits: number): string =>
   value === undefined ? '-' : value.toFixed(digits);

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
 import { OPERATIONS } from './operation-table.ts';
 import { type ApiRequest, type ApiResponse, problem } from './shared/answers.ts';
+import { orDryRun } from './shared/dry-run.ts';
 import { roleRefusal, whileAwsAnswers } from './shared/failures.ts';
 import type { ApiDeps, Operation } from './shared/operation.ts';
 import { LONGEST_NAME } from './shared/query-text.ts';
@@ -26,7 +27,11 @@ export async function answer(deps: ApiDeps, request: ApiRequest): Promise<ApiRes
   const nameProblem = name === undefined ? undefined : pipelineNameProblem(name);
   if (nameProblem !== undefined)
     return problem(400, `name is "${name ?? ''}", which cannot name a pipeline: ${nameProblem}`);
-  return whileAwsAnswers(async () => withETag(request, await operation.respond(deps, request)));
+  return whileAwsAnswers(async () =>
+    operation.role === 'viewer'
+      ? withETag(request, await operation.respond(deps, request))
+      : orDryRun(deps, request, (ports) => operation.respond(ports, request)),
+  );
 }
 
 /** A caller that still has the answer gets no body. */

@@ -1,5 +1,5 @@
 /** Runs beside each other: what was declared differently, and their curves over a common axis. */
-import { type Difference, differingFields } from '../../client/differences.ts';
+import { type Difference, differingFields } from '@tidewheel/kit/differences.ts';
 import type { Operations } from '../../client/operations.ts';
 import { type AxisName, axisOf, finite, type SeriesView } from './curve.ts';
 

@@ -1,6 +1,7 @@
 import { shownVerdictSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { readUtilisation, utilisationSchema } from '../../records/utilisation.ts';
 import { ok } from '../shared/answers.ts';
 import { defineRunOperation, READS } from '../shared/operation.ts';
@@ -24,10 +25,12 @@ export const getUtilisation = defineRunOperation(
           remedy: z.string().optional().describe('What to change.'),
         }),
       ).describe("The doctor's, of every attempt."),
+      reason: z.string().optional().describe('Why there are no points.'),
     }),
     refusals: [404],
   },
-  async (deps, { run: { runId, pipeline }, query }) => {
+  async (deps, { run, query }) => {
+    const { runId, pipeline } = run;
     const [attempts, measured] = await Promise.all([
       deps.attempts.list(runId),
       readUtilisation(deps.store, { pipeline, runId, most: query.points }),
@@ -40,6 +43,16 @@ export const getUtilisation = defineRunOperation(
         remedy: remedy?.text,
       })),
     );
-    return ok({ ...measured, verdicts });
+    const reason = measured.points.length === 0 ? whyNoPoints(run, attempts.length) : undefined;
+    return ok({ ...measured, verdicts, reason });
   },
 );
+
+function whyNoPoints({ runId, status, declaration }: RunRecord, attempts: number): string {
+  if (attempts === 0) return `${runId} is ${status}, and no attempt of it has begun`;
+  if (declaration?.training.instrument === false)
+    return 'tuning.training.instrument is false: without it no host measures';
+  return FINISHED.includes(status)
+    ? 'no host measured a minute of steps, or its figures went with the checkpoints'
+    : 'the first figures come after a minute of steps';
+}

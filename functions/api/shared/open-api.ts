@@ -13,6 +13,7 @@ import { pipelineRecordSchema } from '../../records/batches.ts';
 import { runStatusSchema, timelineEntrySchema } from '../../records/run-records.ts';
 import { reportSchema } from '../../run/attempts/make-report.ts';
 import { refusalSchema } from './answers.ts';
+import { DRY_RUN_HEADER } from './dry-run.ts';
 import { FENCE_HEADERS } from './fence-headers.ts';
 import type { Described, RequestBody } from './operation.ts';
 import { LONGEST_NAME } from './query-text.ts';
@@ -134,7 +135,10 @@ function pathsOf(operations: readonly Described[], answers: Names, bodies: Names
 
 function describe(path: string, operation: Described, answers: Names, bodies: Names): Document {
   const { id, summary, role, risk, query, body, status, answer, refusals } = operation;
-  const headers = risk === 'money' ? parametersOf('header', FENCE_HEADERS) : [];
+  const headers = [
+    ...(risk === undefined ? [] : parametersOf('header', DRY_RUN_HEADER)),
+    ...(risk === 'money' ? parametersOf('header', FENCE_HEADERS) : []),
+  ];
   const parameters = [...pathParameters(path), ...parametersOf('query', query), ...headers];
   return {
     operationId: id,
@@ -147,7 +151,10 @@ function describe(path: string, operation: Described, answers: Names, bodies: Na
     }),
     responses: Object.fromEntries([
       [status, { description: summary, content: contentOf(reference(answers.get(answer))) }],
-      ...[400, 403, ...refusals, 429].map((each) => [each, refusal(each)]),
+      ...[400, 403, ...refusals, ...(risk === undefined ? [] : [412]), 429].map((each) => [
+        each,
+        refusal(each),
+      ]),
     ]),
   };
 }
@@ -185,6 +192,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   403: 'The caller may not do this.',
   404: 'There is nothing of this name.',
   409: 'The state of the run or pipeline does not allow it.',
+  412: 'The dry run found nothing that speaks against the call.',
   429: 'AWS throttles the service: make the same call again after Retry-After seconds.',
 };
 

@@ -1,6 +1,7 @@
 /** A coding agent works with the deployment's tools, over the API's own answers. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -84,7 +85,7 @@ async function confirmed(name: string, given: Readonly<Record<string, unknown>>)
 it('offers every operation, as the API describes it', async () => {
   const { tools } = await client.listTools();
   const ids = OPERATIONS.map(({ id }) => id).filter((id) => id !== 'getOpenApi');
-  expect(tools.map(({ name }) => name)).toEqual([...ids, 'init', 'check', 'apply']);
+  expect(tools.map(({ name }) => name)).toEqual([...ids, 'waitForRun', 'init', 'check', 'apply']);
   for (const { id, role, ...described } of OPERATIONS) {
     const { annotations, inputSchema } = tools.find(({ name }) => name === id) ?? {};
     if (id === 'getOpenApi') continue;
@@ -126,13 +127,32 @@ it('takes no code twice, nor of another call', async () => {
 
 it('starts nothing beyond the fence, which the API holds', async () => {
   client = await connected({ maxUsd: 3 });
-  expect(await confirmed('startRun', { name: 'digits' })).toMatchObject({
+  expect(await call('startRun', { name: 'digits' })).toMatchObject({
     isError: true,
     text: expect.stringContaining('the fence of $3.00 leaves $3.00'),
   });
   expect(await at.runs.get('digits-000002')).toBeUndefined();
   expect(await confirmed('startRun', { name: 'digits', body: { limits: { budgetUsd: 3 } } })).toMatchObject({
     isError: false,
+  });
+});
+
+it('waits until something happens to a run', async () => {
+  await trains(at);
+  let text = '';
+  const waited = call('waitForRun', { runId: RUN }).then((said) => {
+    ({ text } = said);
+  });
+  for (let number = 0; text === ''; number += 1) {
+    const entry = { id: `save-${number}`, at: at.clock.now().toISOString(), kind: 'Noted', text: 'a save' };
+    await at.timeline.add(RUN, entry);
+    await sleep(100);
+  }
+  await waited;
+  expect(text).toContain('a save');
+  expect(await call('waitForRun', {})).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('runId is missing'),
   });
 });
 

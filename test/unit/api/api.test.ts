@@ -294,9 +294,23 @@ describe('GET /runs/{runId}/utilisation', () => {
           points: [],
           hostsLeftOut: 0,
           verdicts: [{ attempt: 1, at: AT, cause: 'too-few-workers', remedy: undefined }],
+          reason: 'the first figures come after a minute of steps',
         },
       }),
     );
+  });
+
+  it.each([
+    [{ status: 'placing' }, 0, 'digits-000001 is placing, and no attempt of it has begun'],
+    [
+      { status: 'succeeded' },
+      1,
+      'no host measured a minute of steps, or its figures went with the checkpoints',
+    ],
+  ] as const)('says why nothing was measured: %j, %i attempts', async (over, attempts, reason) => {
+    await at.runs.create(runOf('digits', 1, over));
+    if (attempts > 0) await at.attempts.create(attemptOf('digits-000001', 1));
+    expect(await show('digits-000001')).toMatchObject({ body: { points: [], reason } });
   });
 
   it('refuses unknown runs', async () => {

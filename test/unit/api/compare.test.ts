@@ -3,7 +3,7 @@
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
-import { attemptOf, runOf } from '../../support/builders/records.ts';
+import { attemptOf, declarationOf, runOf } from '../../support/builders/records.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { type Ground, ground } from '../../support/world/ground.ts';
 
@@ -32,6 +32,25 @@ it('has a row for each run, as listed', async () => {
       rows: [
         { runId: 'digits-000002', status: 'training', costUsd: 0 },
         { runId: 'digits-000001', status: 'training', costUsd: 0 },
+      ],
+    },
+  });
+});
+
+it('names fields that differ, and hides variables', async () => {
+  for (const [place, lr] of [0.1, 0.2].entries()) {
+    const declared = declarationOf('digits');
+    const training = { ...declared.training, hyperparameters: { lr }, environment: { KEY: `${lr}` } };
+    await at.runs.update(`digits-00000${place + 1}`, {
+      declaration: { ...declared, training },
+      updatedAt: '2026-11-30T06:00:00Z',
+    });
+  }
+  expect(await compare({ runs: 'digits-000002,digits-000001' })).toMatchObject({
+    body: {
+      differing: [
+        { field: 'training.environment.KEY', values: ['(hidden)', '(hidden)'] },
+        { field: 'training.hyperparameters.lr', values: ['0.2', '0.1'] },
       ],
     },
   });

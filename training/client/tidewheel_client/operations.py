@@ -623,6 +623,7 @@ class ChooseModelBody(TypedDict):
 
 class _CompareRunsAnswer(TypedDict):
     rows: list[CompareRunsAnswerRowsItem]
+    differing: list[CompareRunsAnswerDifferingItem]
 
 
 class CompareRunsAnswer(_CompareRunsAnswer, total=False):
@@ -649,6 +650,11 @@ class CompareRunsAnswerRowsItem(_CompareRunsAnswerRowsItem, total=False):
 class CompareRunsAnswerRowsItemStepSeconds(TypedDict):
     median: float
     p95: float
+
+
+class CompareRunsAnswerDifferingItem(TypedDict):
+    field: str
+    values: list[str]
 
 
 class CompareRunsAnswerMetric(TypedDict):
@@ -1889,10 +1895,14 @@ class GetTimelineAnswer(TypedDict):
     timeline: list[TimelineEntry]
 
 
-class GetUtilisationAnswer(TypedDict):
+class _GetUtilisationAnswer(TypedDict):
     points: list[GetUtilisationAnswerPointsItem]
     hostsLeftOut: int
     verdicts: list[GetUtilisationAnswerVerdictsItem]
+
+
+class GetUtilisationAnswer(_GetUtilisationAnswer, total=False):
+    reason: str
 
 
 class _GetUtilisationAnswerPointsItem(TypedDict):

@@ -1,6 +1,7 @@
 /** Runs side by side: how fast they trained, how busy they were, and what they paid, also until the same metric. */
 
 import type { StepSpeed } from '@tidewheel/doctor/probe.ts';
+import { type Difference, differingFields } from '@tidewheel/kit/differences.ts';
 import { list, usd } from '@tidewheel/kit/fields.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
@@ -11,7 +12,7 @@ import { nameOfTopology, speedsOf } from './topology-speed.ts';
 type Series = readonly SeriesOfRun[];
 
 export interface ComparedRun {
-  readonly run: Pick<RunRecord, 'runId' | 'status' | 'declaration'>;
+  readonly run: Pick<RunRecord, 'runId' | 'status' | 'declaration' | 'generations' | 'source'>;
   readonly attempts: readonly AttemptRecord[];
   readonly series: Series;
   /** Of a probe, as its table has it. */
@@ -39,6 +40,9 @@ type ComparisonRow = z.output<typeof comparisonRowSchema>;
 
 export const comparisonSchema = z.object({
   rows: list(comparisonRowSchema),
+  differing: list(z.object({ field: z.string(), values: list(z.string()) })).describe(
+    'Fields of declaration, data and source that differ, with the value of each row; none of environment.',
+  ),
   metric: z
     .object({ name: z.string(), value: z.number() })
     .optional()
@@ -52,9 +56,23 @@ export function compareMeasuredRuns(runs: readonly ComparedRun[], metric?: strin
   const target = name === undefined ? undefined : commonTarget(runs, name);
   return {
     rows: runs.map((each) => rowOf(each, target)),
+    differing: differencesOf(runs),
     metric: target,
   };
 }
+
+/** Values of variables may be secret. */
+const differencesOf = (runs: readonly ComparedRun[]): Difference[] =>
+  differingFields(
+    runs.map(({ run: { declaration, generations, source } }) => ({
+      ...declaration,
+      generations: generations?.join(', '),
+      source: source?.slice(0, 12),
+    })),
+  ).map(({ field, values }) => ({
+    field,
+    values: field.startsWith('training.environment.') ? values.map(() => '(hidden)') : [...values],
+  }));
 
 type Target = NonNullable<Comparison['metric']>;
 
