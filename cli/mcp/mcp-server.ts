@@ -4,6 +4,7 @@
  * runs, and keeps secrets and instructions of others out of what the agent reads.
  */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -233,25 +234,27 @@ class Session {
 
   /** The first call of a tool that may cost or lose something says what it would do. The person decides, where the client asks. */
   async #orDryRun(
-    { name, risk }: OperationTool | VerbTool,
+    tool: OperationTool | VerbTool,
     given: ToolArguments,
     ask: Ask,
     act: (isDryRun: boolean) => Promise<Outcome>,
   ): Promise<Outcome> {
+    const { name, risk } = tool;
     if (risk === undefined) return act(false);
     const { confirm, ...rest } = given;
     const called = JSON.stringify([
       name,
       Object.entries(rest).toSorted(([one], [other]) => (one < other ? -1 : 1)),
     ]);
-    if (confirm === undefined) {
+    const dryRun = async (why = ''): Promise<Outcome> => {
       const dry = await act(true);
       if (!dry.isWell) return dry;
       const code = randomBytes(6).toString('hex');
       this.#shownRuns.set(code, { called, would: dry.says });
-      const remark = `Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}".`;
+      const remark = `${why}Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}".`;
       return { isWell: true, says: dry.says, remark };
-    }
+    };
+    if (confirm === undefined) return dryRun();
     const shown = typeof confirm === 'string' ? this.#shownRuns.get(confirm) : undefined;
     if (typeof confirm !== 'string' || shown?.called !== called)
       return {
@@ -259,6 +262,9 @@ class Session {
         remark: 'confirm is of no dry run of this call, or was used: leave it out for a dry run.',
       };
     this.#shownRuns.delete(confirm);
+    // Files may have changed. What the deployment says of money changes with each second.
+    if ('run' in tool && !isDeepStrictEqual((await act(true)).says, shown.would))
+      return dryRun('The files are others than those of the dry run. ');
     const said = bounded(this.#secrets.hide([rest, shown.would]), LONGEST_QUESTION);
     const answer = await ask(`Call ${name}? Its arguments, and what the dry run said:\n${said}`);
     return answer === false ? { isWell: false, remark: 'The person declined: nothing is done.' } : act(false);

@@ -152,13 +152,14 @@ export async function waitForRun(api: Api, runId: unknown, seconds = LONGEST_SEC
   if (typeof runId !== 'string') throw new UsageError(['runId is missing: name a run such as digits-000042']);
   const { asOf, timelineCount: known, run: first } = await api.call('getRun', { runId });
   const until = performance.now() + seconds * 1_000;
-  for (;;) {
+  for (let isNews = false; ; ) {
     const { run, ...now } = await api.call('getRun', { runId, since: asOf });
-    const isNews = now.timelineCount !== known || run.status !== first.status;
     if (isFinished(run) || isNews || performance.now() >= until) {
       const { declaration: _, ...shown } = run;
       return { run: shown, ...now };
     }
+    // The status of a run follows its timeline, so one more look is taken.
+    isNews = now.timelineCount !== known || run.status !== first.status;
     await sleep(PAUSE_MILLISECONDS);
   }
 }

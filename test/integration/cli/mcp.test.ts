@@ -47,7 +47,15 @@ beforeEach(async () => {
 });
 
 /** @param says of the person; undefined: the client cannot ask */
-async function connected({ maxUsd = 20, says }: { maxUsd?: number; says?: 'accept' | 'decline' } = {}) {
+async function connected({
+  maxUsd = 20,
+  says,
+  own = verbs,
+}: {
+  maxUsd?: number;
+  says?: 'accept' | 'decline';
+  own?: typeof verbs;
+} = {}) {
   const terminal = terminalOf(process, { NO_COLOR: '1' });
   environment = { TIDEWHEEL_API_URL: api.url, TIDEWHEEL_TOKEN: 'a-token-of-ada' };
   const surroundings = {
@@ -60,7 +68,7 @@ async function connected({ maxUsd = 20, says }: { maxUsd?: number; says?: 'accep
   const capabilities = says === undefined ? {} : { elicitation: {} };
   const made = new Client({ name: 'test', version: '1' }, { capabilities });
   if (says !== undefined) made.setRequestHandler(ElicitRequestSchema, () => ({ action: says }));
-  void serveMcp(contextOf(surroundings, {}), { maxUsd, verbs, transport: there });
+  void serveMcp(contextOf(surroundings, {}), { maxUsd, verbs: own, transport: there });
   await made.connect(here);
   return made;
 }
@@ -265,6 +273,26 @@ it('initialises and checks below its folder alone', async () => {
   for (const file of ['../x.yaml', '/etc/passwd', 'a/../../x'])
     expect(await call('check', { file })).toMatchObject({ isError: true });
   expect(await call('init', { force: 'true' })).toMatchObject({ isError: true });
+});
+
+it('applies no other files than the dry run showed', async () => {
+  const files = ['train.py'];
+  const asked: boolean[] = [];
+  const invoke: typeof verbs.apply.invoke = (words, { terminal }) => {
+    asked.push(words.includes('--dry-run'));
+    terminal.print(JSON.stringify({ added: files }));
+    return Promise.resolve(0);
+  };
+  client = await connected({ own: { ...verbs, apply: { ...verbs.apply, invoke } } });
+  const { text } = await call('apply');
+  const [, confirm] = /confirm: "(\w+)/.exec(text) ?? [];
+  files.push('more.py');
+  const again = await call('apply', { confirm });
+  expect(again.text).toContain('The files are others than those of the dry run');
+  expect(asked).not.toContain(false);
+  const [, next] = /confirm: "(\w+)/.exec(again.text) ?? [];
+  expect(await call('apply', { confirm: next })).toMatchObject({ isError: false });
+  expect(asked).toContain(false);
 });
 
 it('finds a deployment that starts later', async () => {
