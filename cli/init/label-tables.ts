@@ -41,6 +41,26 @@ export async function findTable(paths: readonly string[], store: TableReader) {
   return { found: { file: best.file, key, label, ...where }, remedies };
 }
 
+/** Tables whose rows name folders of several files, such as the frames of a video. */
+export async function tablesOfFolders(paths: readonly string[], store: TableReader): Promise<string[]> {
+  const data = paths.filter((path) => !TABLE.test(path));
+  const files = new Names(data);
+  const folders = new Set(data.flatMap((path) => path.split('/').slice(-2, -1)));
+  const found: string[] = [];
+  for (const file of paths.filter((path) => TABLE.test(path)).slice(0, MOST_TABLES)) {
+    const rows = rowsOf(file, await beginningOf(store, file));
+    if (matched(rows, files) !== undefined) continue;
+    const column = [...(rows[0]?.keys() ?? [])].find(
+      (one) => rows.filter((row) => folders.has(row.get(one) ?? '')).length * 2 > rows.length,
+    );
+    if (column !== undefined && labelColumn(rows, column) !== undefined)
+      found.push(
+        `${JSON.stringify(file)} names folders in ${JSON.stringify(column)}, and labels are matched to files: write a row for each file, and declare packing.annotations`,
+      );
+  }
+  return found;
+}
+
 const BEGINNING_BYTES = 64 * 1024;
 
 /** Whole lines at the beginning of a file; empty where it cannot be read. */
@@ -124,7 +144,13 @@ function labelColumn(rows: readonly Row[], key: string): string | undefined {
   const others = [...(rows[0]?.keys() ?? [])].filter((column) => column !== key);
   const repeats = (column: string): boolean =>
     new Set(rows.map((row) => row.get(column))).size < Math.max(2, rows.length * 0.8);
-  const named = others.find((column) => LABEL.test(column) && repeats(column));
+  // Beside an x, y is a place in a picture.
+  const isPlace = (column: string): boolean => /^y$/i.test(column) && others.some((one) => /^x$/i.test(one));
+  const isFilled = (column: string): boolean =>
+    rows.filter((row) => (row.get(column) ?? '') !== '').length * 2 > rows.length;
+  const named = others.find(
+    (column) => LABEL.test(column) && !isPlace(column) && isFilled(column) && repeats(column),
+  );
   return (
     named ?? (others.length === 1 && others[0] !== undefined && repeats(others[0]) ? others[0] : undefined)
   );

@@ -40,7 +40,7 @@ export async function describeLayout(
   const unpacked = isOfArchives ? await unpackedFiles(store, given) : undefined;
   const files = unpacked?.files ?? given;
   const keys = files.map(({ key }) => key);
-  const found = await findLayout(keys, store);
+  const found = await findLayout(keys, store, accept);
   const archives = unpacked && ({ archives: 'unpack' } as const);
   const declare = (fields: LayoutFields): PackingSettings =>
     packingSchema.parse({ ...(accept && { accept }), ...archives, ...fields });

@@ -3,7 +3,14 @@ import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { labelOfKey } from '@tidewheel/packing/bundles.ts';
 import { INNER_SUFFIXES, isArchive, splitKey } from '@tidewheel/packing/layout.ts';
-import { beginningOf, type FoundTable, findTable, TABLE, type TableReader } from './label-tables.ts';
+import {
+  beginningOf,
+  type FoundTable,
+  findTable,
+  TABLE,
+  type TableReader,
+  tablesOfFolders,
+} from './label-tables.ts';
 import { areHalves, findJoin, isQuestion } from './pairs.ts';
 
 /** The fields of `packing` that say how the data is laid out. */
@@ -23,33 +30,65 @@ export interface FoundLayout {
   readonly remedies: readonly string[];
 }
 
-/** @param paths relative to the folder of the data, with slashes */
-export async function findLayout(paths: readonly string[], store: TableReader): Promise<FoundLayout> {
+/**
+ * @param paths relative to the folder of the data, with slashes
+ * @param accept suffixes of samples; undefined: all
+ */
+export async function findLayout(
+  paths: readonly string[],
+  store: TableReader,
+  accept?: readonly string[],
+): Promise<FoundLayout> {
   const data = paths.filter((path) => !isBeside(path));
-  const samples = samplesOf(data);
+  const samples = samplesOf(data).filter((path) => accept?.some((one) => path.endsWith(one)) ?? true);
   const folders = splitByFolders(samples.length > 0 ? samples : data);
   const split = folders ?? (await splitByLists(data, store));
   const join = findJoin(data);
   const classes = join === undefined ? classesIn(samples, { split }) : undefined;
-  const labels = classes === undefined ? await labelsByTable(data, store) : labelsByFolder(classes);
+  const ofFolders = classes === undefined ? [] : await tablesOfFolders(data, store);
+  const labels =
+    classes === undefined
+      ? await labelsByTable(data, store)
+      : ofFolders.length > 0
+        ? { fields: NO_LABELS, remedies: ofFolders }
+        : labelsByFolder(classes);
   const fields = {
     ...(split && { split }),
     ...(join && { join: join.patterns, require: join.require }),
     ...labels.fields,
   };
-  return { fields, remedies: [...undeclared(data, fields), ...labels.remedies] };
+  return {
+    fields,
+    remedies: [...undeclared(data, fields), ...labels.remedies, ...splitTables(data, fields)],
+  };
 }
 
 /** What a declaration of these files leaves to a person. */
 export async function remediesFor(
   paths: readonly string[],
   store: TableReader,
-  declared: Pick<PackingSettings, 'label' | 'join'>,
+  declared: Pick<PackingSettings, 'label' | 'join'> & Partial<Pick<PackingSettings, 'split'>>,
 ): Promise<readonly string[]> {
   const data = paths.filter((path) => !isBeside(path));
   const isOfTable = declared.label === 'none' || declared.label === 'annotations';
-  const labels = isOfTable ? (await labelsByTable(data, store)).remedies : [];
-  return [...undeclared(data, declared), ...labels];
+  const ofFolders = declared.label === 'none' ? await tablesOfFolders(data, store) : [];
+  const labels =
+    isOfTable && ofFolders.length === 0 ? (await labelsByTable(data, store)).remedies : ofFolders;
+  return [...undeclared(data, declared), ...labels, ...splitTables(data, declared)];
+}
+
+/** Tables that are named for parts, beside files that no split is declared for. */
+function splitTables(data: readonly string[], { split }: Partial<Pick<PackingSettings, 'split'>>): string[] {
+  const tables = data.filter((path) => TABLE.test(path));
+  const parts = partsByName(tables.map(lastOf));
+  const named = tables.filter((path) => parts.has(lastOf(path)));
+  return split !== undefined ||
+    tables.length === data.length ||
+    !isDistinctSplit(new Map([...parts].map(([, part]) => [part, 1])))
+    ? []
+    : [
+        `${named.map((one) => JSON.stringify(one)).join(', ')} seem to be tables of parts, and all files would train: write the names of each part into a text file, one a line, and declare packing.split by: list`,
+      ];
 }
 
 function undeclared(
@@ -69,8 +108,11 @@ function undeclared(
 function samplesOf(data: readonly string[]): readonly string[] {
   const files = data.filter((path) => !TABLE.test(path));
   const media = files.filter((path) => !TEXT.test(path));
-  return media.length > 0 ? media : files;
+  return media.length > 0 && media.length * MOST_TEXTS_A_SAMPLE >= files.length ? media : files;
 }
+
+/** With more texts than that beside it, what is no text says something of them, as a vocabulary. */
+const MOST_TEXTS_A_SAMPLE = 10;
 
 interface FoundLabels {
   readonly fields: Pick<LayoutFields, 'label' | 'labelLevel' | 'annotations'>;
@@ -111,6 +153,31 @@ const BESIDE_PART =
 export const partOf = (name: string): SplitName | undefined =>
   PARTS.find(([, pattern]) => pattern.test(name.replace(BESIDE_PART, '')))?.[0];
 
+/** A part inside a name, as in 20news-bydate-train, trainA or X_train.npy: what is beside it tells names of a kind. */
+const WITHIN =
+  /(?<![A-Za-z])([Tt]rain(?:ing)?|TRAIN|[Vv]al(?:id(?:ation)?)?|VAL|[Dd]ev|[Tt]est(?:ing)?|TEST)(?![a-z])/;
+
+/** Names that say their part, or that differ from others by a part alone. */
+function partsByName(names: Iterable<string>): ReadonlyMap<string, SplitName> {
+  const found = new Map<string, SplitName>();
+  const alike = new Map<string, Map<SplitName, string[]>>();
+  for (const name of new Set(names)) {
+    const plain = name.replace(/\.[a-z0-9]{1,10}$/i, '');
+    const part = partOf(plain);
+    const inside = part === undefined ? WITHIN.exec(name) : undefined;
+    const within = partOf(inside?.[0] ?? '');
+    if (part !== undefined) found.set(name, part);
+    if (!inside || within === undefined) continue;
+    const beside = name.replace(WITHIN, '*');
+    const parts = alike.get(beside) ?? new Map<SplitName, string[]>();
+    alike.set(beside, parts);
+    parts.set(within, [...(parts.get(within) ?? []), name]);
+  }
+  for (const parts of alike.values())
+    if (isDistinctSplit(parts)) for (const [part, all] of parts) for (const one of all) found.set(one, part);
+  return found;
+}
+
 const isDistinctSplit = (found: ReadonlyMap<SplitName, unknown>): boolean =>
   found.has('train') && found.size > 1;
 
@@ -124,7 +191,7 @@ function noteName(found: Names, part: SplitName, name: string): void {
 
 const splitOf = (found: Names, by: 'folder' | 'list'): NonNullable<PackingSettings['split']> => ({
   by,
-  train: found.get('train') ?? [],
+  ...(found.has('train') && { train: found.get('train') }),
   ...(found.has('validation') && { validation: found.get('validation') }),
   ...(found.has('test') && { test: found.get('test') }),
 });
@@ -134,13 +201,13 @@ const MOST_NAMES = 50;
 /** Folders, or whole files, that are named for a split and hold most of the data. */
 function splitByFolders(paths: readonly string[]): PackingSettings['split'] {
   const found: Names = new Map();
+  const folders = partsByName(paths.flatMap((path) => path.split('/').slice(0, -1)));
+  const files = paths.map(lastOf);
+  const parts = new Map([...(new Set(files).size <= MOST_NAMES ? partsByName(files) : []), ...folders]);
   let inside = 0;
   for (const path of paths) {
-    const names = path.split('/');
-    const file = names.pop() ?? '';
-    const folder = names.find((one) => partOf(one) !== undefined);
-    const name = folder ?? (partOf(file.replace(/\.[^.]+$/, '')) === undefined ? undefined : file);
-    const part = name === undefined ? undefined : partOf(name.replace(/\.[^.]+$/, ''));
+    const name = path.split('/').find((one) => parts.has(one));
+    const part = name === undefined ? undefined : parts.get(name);
     if (name === undefined || part === undefined) continue;
     inside += 1;
     noteName(found, part, name);
@@ -164,13 +231,15 @@ async function splitByLists(paths: readonly string[], store: TableReader): Promi
     // Of several lists of a part, each is another way to split.
     if (lines.length > 0 && naming.length * 2 > lines.length && !found.has(part)) noteName(found, part, path);
   }
-  return isDistinctSplit(found) ? splitOf(found, 'list') : undefined;
+  // Without a list of its own, what no list names trains.
+  return found.size > (found.has('train') ? 1 : 0) ? splitOf(found, 'list') : undefined;
 }
 
 const DEEPEST = 8;
 /** Folders of recordings rather than of classes. */
 const RECORDING =
   /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|run|day|clip|img|image|data|file)s?[-_ ]?\d*$/i;
+const NOT_LABELLED = /^(un[-_]?labell?ed|unsup(ervised)?)$/i;
 const NO_CLASS = new RegExp(`^\\d+$|${RECORDING.source}`, 'i');
 
 interface Classes {
@@ -180,7 +249,11 @@ interface Classes {
 
 /** The level of folders that tells classes apart: one whose names do not stand under several others. */
 function classesIn(paths: readonly string[], rules: Pick<LayoutFields, 'split'>): Classes | undefined {
-  const levels = paths.map((path) => foldersAbove(path, rules));
+  const all = paths.map((path) => foldersAbove(path, rules));
+  const inside = all.filter(({ length }) => length > 0);
+  // A part whose samples lie in one folder has no labels, as the validation of ImageNet.
+  const isOfPart = rules.split !== undefined && inside.length * 2 > all.length;
+  const levels = isOfPart ? inside : all;
   const [depth, ...otherDepths] = new Set(levels.map(({ length }) => length));
   if (depth === undefined || depth === 0 || otherDepths.includes(0)) return undefined;
   return otherDepths.length > 0 ? classesAtTop(levels) : classesAtOneDepth(levels, depth);
@@ -207,7 +280,8 @@ const namesAt = (levels: Levels, level: number): string[] => [
 /** Files at several depths have only the outermost folder in common. */
 function classesAtTop(levels: Levels): Classes | undefined {
   const names = namesAt(levels, 1);
-  return names.length > 1 && !names.some(isQuestion) ? { level: 1 } : undefined;
+  const areClasses = !names.some((name) => isQuestion(name) || NOT_LABELLED.test(name));
+  return names.length > 1 && areClasses ? { level: 1 } : undefined;
 }
 
 function classesAtOneDepth(levels: Levels, depth: number): Classes | undefined {

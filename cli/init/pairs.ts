@@ -1,4 +1,7 @@
-/** Files of one sample in parallel folders, as images and masks, or with ends of names, as 1.jpg and 1_mask.png. */
+/**
+ * Files of one sample in parallel folders, as images and masks, with ends of names, as 1.jpg and 1_mask.png, or in a
+ * folder of their own, as case1/scan.nii and case1/mask.nii.
+ */
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { columnOf, INNER_SUFFIXES, splitKey } from '@tidewheel/packing/layout.ts';
 
@@ -35,7 +38,23 @@ export const areHalves = (folders: readonly string[]): boolean =>
   folders.every((one) => isAnswer(one) || isQuestion(one));
 
 export const findJoin = (paths: readonly string[]): FoundJoin | undefined =>
-  inFolders(paths) ?? byEndings(paths);
+  inFolders(paths) ?? byEndings(paths) ?? byCases(paths);
+
+const TWINS: readonly (readonly [question: string, answer: string])[] = [
+  ['x', 'y'],
+  ['lr', 'hr'],
+];
+const WORDS = /^(txt|json|xml|lab|textgrid|csv|srt|vtt|phn|wrd|ann)$/;
+
+type Folder = readonly [name: string, files: readonly Placed[]];
+
+/** Names say it, or texts that lie beside what they are about. Names of files decide in the end. */
+function mayAnswer([question, questions]: Folder, [answer, answers]: Folder): boolean {
+  if (question === answer) return false;
+  if (isAnswer(answer)) return !isAnswer(question);
+  const isTwin = TWINS.some(([x, y]) => question.toLowerCase() === x && answer.toLowerCase() === y);
+  return isTwin || (WORDS.test(answers[0]?.suffix ?? '') && !WORDS.test(questions[0]?.suffix ?? ''));
+}
 
 /** Files by the folder before a place and the folder at it. */
 function neighbours(paths: readonly string[]): Map<string, Map<string, Placed[]>> {
@@ -75,9 +94,8 @@ function inFolders(paths: readonly string[]): FoundJoin | undefined {
   const all = new Map<string, { questions: Placed[]; answers: Placed[]; names: readonly [string, string] }>();
   for (const folders of neighbours(paths).values())
     for (const [answer, answers] of folders) {
-      if (!isAnswer(answer)) continue;
       for (const [question, questions] of folders) {
-        if (question === answer || isAnswer(question)) continue;
+        if (!mayAnswer([question, questions], [answer, answers])) continue;
         const id = `${question}/${answer}`;
         const one = all.get(id) ?? { questions: [], answers: [], names: [question, answer] as const };
         all.set(id, one);
@@ -104,7 +122,10 @@ interface Compared {
   readonly names: readonly [string, string];
 }
 
-/** Undefined if fewer than half of the answers have a question. */
+/** Pairs whose folders do not say what they are. */
+const LEAST_UNNAMED = 3;
+
+/** Undefined if fewer than half of the answers have a question; all of them, where the folder does not say so. */
 function pairOf({ questions, answers, names: [question, answer] }: Compared): Pair | undefined {
   const tried = ['', commonEnd(questions)].flatMap((questionEnd) =>
     ['', commonEnd(answers)].map((answerEnd) => {
@@ -116,7 +137,9 @@ function pairOf({ questions, answers, names: [question, answer] }: Compared): Pa
     }),
   );
   const [best] = tried.toSorted((a, b) => b.matched - a.matched);
-  return best !== undefined && best.matched > 0 && best.matched * 2 >= answers.length ? best : undefined;
+  if (best === undefined || best.matched === 0) return undefined;
+  const least = isAnswer(answer) ? answers.length / 2 : Math.max(LEAST_UNNAMED, answers.length);
+  return best.matched >= least ? best : undefined;
 }
 
 const without = (name: string, end: string): string[] =>
@@ -200,4 +223,37 @@ function byEndings(paths: readonly string[]): FoundJoin | undefined {
     ends.map(([end]) => [/label/i.test(end) ? 'mask' : end.slice(1).toLowerCase(), `*${end}`]),
   );
   return { patterns, require: [] };
+}
+
+const LEAST_CASES = 3;
+/** Of the folders, how many have the files that most have. */
+const ALIKE_SHARE = 0.8;
+
+/** Folders that hold the same files by name, each of which says what it is: a folder is a sample. */
+function byCases(paths: readonly string[]): FoundJoin | undefined {
+  const folders = new Map<string, Map<string, string>>();
+  for (const path of paths) {
+    const { stem, suffix } = splitKey(path, INNER_SUFFIXES);
+    const at = stem.lastIndexOf('/');
+    const folder = stem.slice(0, Math.max(0, at));
+    const own = folder.slice(folder.lastIndexOf('/') + 1);
+    const base = stem.slice(at + 1);
+    const isOwn = own !== '' && base.startsWith(own) && base.length > own.length;
+    const files = folders.get(folder) ?? new Map<string, string>();
+    folders.set(folder, files.set(isOwn ? base.slice(own.length) : `/${base}`, suffix.toLowerCase()));
+  }
+  const kinds = Map.groupBy([...folders.values()], (files) => JSON.stringify([...files.keys()].sort()));
+  const [most = []] = [...kinds.values()].toSorted((a, b) => b.length - a.length);
+  const files = [...(most[0] ?? [])];
+  const words = new Set(files.map(([end]) => end.replace(/[^A-Za-z]/g, '').toLowerCase()));
+  const areWords = files.length > 1 && !words.has('') && words.size * 2 > files.length;
+  if (!areWords || most.length < Math.max(LEAST_CASES, ALIKE_SHARE * folders.size)) return undefined;
+  const columns = files.map(([end, suffix]) => {
+    const word = columnFor(end.replace(/^[^A-Za-z0-9]+/, '').toLowerCase());
+    return { column: word, pattern: `*${end}`, suffix, isInEach: true };
+  });
+  return {
+    patterns: Object.fromEntries(columns.map(({ column, pattern }) => [column, pattern])),
+    require: columns.map(memberColumn),
+  };
 }

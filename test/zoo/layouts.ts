@@ -809,6 +809,181 @@ const KINDS: readonly Layout[] = [
   },
 ];
 
+/** As large public data sets have it. */
+const NAMED: readonly Layout[] = [
+  {
+    name: 'a part inside the names of folders, with dots in classes',
+    files: keys(
+      ...['alt.atheism', 'comp.os.ms-windows.misc'].flatMap((name) => [
+        ...many(3, (n) => `20news-bydate-train/${name}/4996${n}`),
+        ...many(2, (n) => `20news-bydate-test/${name}/5996${n}`),
+      ]),
+    ),
+    init: {
+      split: { by: 'folder', train: ['20news-bydate-train'], test: ['20news-bydate-test'] },
+      ...LABELLED,
+    },
+    samples: 10,
+    columns: { bin: 10 },
+    labels: { 'alt.atheism': 5, 'comp.os.ms-windows.misc': 5 },
+    splits: { train: 6, test: 4 },
+  },
+  {
+    name: 'trainA, trainB and testA',
+    files: keys(
+      ...many(3, (n) => `trainA/${n}.jpg`),
+      ...many(3, (n) => `trainB/${n}.jpg`),
+      'testA/7.jpg',
+      'testB/8.jpg',
+    ),
+    init: { split: { by: 'folder', train: ['trainA', 'trainB'], test: ['testA', 'testB'] }, ...PLAIN },
+    samples: 8,
+    columns: { image: 8 },
+    splits: { train: 6, test: 2 },
+  },
+  {
+    name: 'a part inside the names of files',
+    files: keys('X_train.npy', 'y_train.npy', 'X_test.npy', 'y_test.npy'),
+    init: {
+      split: { by: 'folder', train: ['X_train.npy', 'y_train.npy'], test: ['X_test.npy', 'y_test.npy'] },
+      ...PLAIN,
+    },
+    samples: 4,
+    columns: { npy: 4 },
+    splits: { train: 2, test: 2 },
+  },
+  {
+    name: 'lists for all parts but training',
+    files: {
+      ...keys(...['yes', 'no'].flatMap((name) => many(4, (n) => `${name}/a${n}_nohash_0.wav`))),
+      'validation_list.txt': 'yes/a0_nohash_0.wav\nno/a0_nohash_0.wav\n',
+      'testing_list.txt': 'yes/a1_nohash_0.wav\n',
+    },
+    init: {
+      split: { by: 'list', validation: ['validation_list.txt'], test: ['testing_list.txt'] },
+      ...LABELLED,
+    },
+    samples: 8,
+    columns: { wav: 8 },
+    labels: { yes: 4, no: 4 },
+    splits: { train: 5, validation: 2, test: 1 },
+  },
+  {
+    name: 'one part without class folders',
+    files: keys(
+      ...['n01440764', 'n01443537'].flatMap((name) => many(3, (n) => `train/${name}/${name}_${n}.JPEG`)),
+      ...many(2, (n) => `val/ILSVRC2012_val_${four(n)}.JPEG`),
+    ),
+    init: { split: { by: 'folder', train: ['train'], validation: ['val'] }, ...LABELLED },
+    samples: 8,
+    columns: { image: 8 },
+    labels: { n01440764: 3, n01443537: 3 },
+    splits: { train: 6, validation: 2 },
+    said: [/2 samples have none, such as "val\/ILSVRC2012_val_0000\.JPEG"/],
+  },
+  {
+    name: 'reviews beside their vocabulary',
+    files: keys(
+      ...['pos', 'neg'].flatMap((name) => [
+        ...many(3, (n) => `aclImdb/train/${name}/${n}_9.txt`),
+        ...many(2, (n) => `aclImdb/test/${name}/${n}_9.txt`),
+      ]),
+      'aclImdb/imdb.vocab',
+    ),
+    init: { split: { by: 'folder', train: ['train'], test: ['test'] }, ...LABELLED },
+    samples: 10,
+    columns: { txt: 10 },
+    labels: { pos: 5, neg: 5 },
+    splits: { train: 6, test: 4 },
+    said: [/1 of 11 files are left out \(suffixNotAccepted\), such as "aclImdb\/imdb\.vocab"/],
+  },
+  {
+    name: 'speech and its words in folders of other names',
+    files: keys(
+      ...many(3, (n) => `wav48/p225/p225_00${n}.wav`),
+      ...many(3, (n) => `txt/p225/p225_00${n}.txt`),
+      'wav48/p226/p226_001.wav',
+      'txt/p226/p226_001.txt',
+    ),
+    init: { join: { wav: 'wav48/*', txt: 'txt/*' }, require: ['wav', 'txt'], ...PLAIN },
+    samples: 4,
+    columns: { wav: 4, txt: 4 },
+  },
+  {
+    name: 'inputs and answers in x and y',
+    files: keys(...many(3, (n) => `x/${n}.npy`), ...many(3, (n) => `y/${n}.npy`)),
+    init: { join: { image: 'x/*', mask: 'y/*' }, require: ['image_npy', 'mask_npy'], ...PLAIN },
+    samples: 3,
+    columns: { image_npy: 3, mask_npy: 3 },
+  },
+  {
+    name: 'a folder for each patient, named in its files',
+    files: keys(
+      ...[0, 1, 2].flatMap((n) =>
+        ['flair', 't1', 'seg'].map((scan) => `BraTS_${n}/BraTS_${n}_${scan}.nii.gz`),
+      ),
+    ),
+    init: {
+      join: { flair: '*_flair', t1: '*_t1', seg: '*_seg' },
+      require: ['flair_nii_gz', 't1_nii_gz', 'seg_nii_gz'],
+      ...PLAIN,
+    },
+    samples: 3,
+    columns: { flair_nii_gz: 3, t1_nii_gz: 3, seg_nii_gz: 3 },
+  },
+  {
+    name: 'a folder for each case, with the same names',
+    files: keys(
+      ...[0, 1, 2, 3].flatMap((n) => [`case_${n}/imaging.nii.gz`, `case_${n}/segmentation.nii.gz`]),
+      'kits.json',
+    ),
+    init: {
+      join: { imaging: '*/imaging', segmentation: '*/segmentation' },
+      require: ['imaging_nii_gz', 'segmentation_nii_gz'],
+      ...PLAIN,
+    },
+    samples: 4,
+    columns: { imaging_nii_gz: 4, segmentation_nii_gz: 4 },
+  },
+  {
+    name: 'boxes in a table, with a target',
+    files: {
+      ...keys(...many(3, (n) => `scans/p${n}.dcm`)),
+      'labels.csv': csv('patientId,x,y,width,Target', ['p0,1,2,3,1', 'p0,5,6,7,1', 'p1,,,,0', 'p2,,,,0']),
+    },
+    init: {
+      label: 'annotations',
+      annotations: { file: 'labels.csv', key: 'patientId', label: 'Target', folder: 'scans/' },
+    },
+    samples: 3,
+    columns: { dcm: 3 },
+    labels: { '0': 2, '1': 1 },
+  },
+  {
+    name: 'a table about folders',
+    files: {
+      ...keys(...['v1', 'v2', 'v3', 'v4'].flatMap((name) => many(3, (n) => `${name}/frame_${four(n)}.jpg`))),
+      'labels.csv': csv('video,label', ['v1,run', 'v2,walk', 'v3,run', 'v4,run']),
+    },
+    init: PLAIN,
+    samples: 12,
+    columns: { image: 12 },
+    said: [/names folders in "video", and labels are matched to files/],
+  },
+  {
+    name: 'tables for parts',
+    files: {
+      ...keys(...many(20, (n) => `clips/clip_${n}.mp3`)),
+      'train.tsv': 'client\tpath\tsentence\na\tclip_0.mp3\tHi\nb\tclip_1.mp3\tYo\n',
+      'dev.tsv': 'client\tpath\tsentence\na\tclip_2.mp3\tHi\n',
+    },
+    init: PLAIN,
+    samples: 20,
+    columns: { mp3: 20 },
+    said: [/"train\.tsv", "dev\.tsv" seem to be tables of parts/],
+  },
+];
+
 export const LAYOUTS: readonly Layout[] = [
   ...CLASSES,
   ...SPLITS,
@@ -817,4 +992,5 @@ export const LAYOUTS: readonly Layout[] = [
   ...TABLES,
   ...NAMES,
   ...KINDS,
+  ...NAMED,
 ];

@@ -248,15 +248,15 @@ export const joinSchema = z
       .string()
       .max(500)
       .regex(
-        /^([^*/][^*]*\/)?\*[^*/]*$/,
-        'write a folder, * and the end of the name, such as masks/* or *_mask',
+        /^([^*/][^*]*\/)?\*(\/?[^*/]+)?$/,
+        'write a folder, * and the end of the name, such as masks/*, *_mask or */mask',
       )
       .refine((pattern) => pattern !== '*', 'name a folder or an end of the name, such as masks/* or *_mask'),
   )
   .refine((join) => Object.keys(join).length > 0, 'name a column, such as mask: masks/*')
   .refine((join) => Object.keys(join).length <= 20, 'name 20 columns at most')
   .describe(
-    'Files of one sample in parallel folders, or with ends of names: for each column its folder, at any depth, with * for the name of the sample, as in { image: images/*, mask: masks/*_mask }.',
+    'Files of one sample in parallel folders, or with ends of names: for each column its folder, at any depth, with * for the name of the sample, as in { image: images/*, mask: masks/*_mask } or { image: */scan }.',
   );
 
 export const requireSchema = z

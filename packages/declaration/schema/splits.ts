@@ -37,7 +37,7 @@ const part = (of: string) =>
       'write a share between 0 and 1, or names such as [train, training]',
     )
     .describe(
-      `For the channel ${of}: a share of the samples or groups, where all shares give 1; with by: folder, names of folders or files; with by: list, files under incoming/ that list samples.`,
+      `For the channel ${of}: a share of the samples or groups, where all shares give 1; with by: folder, names of folders or files; with by: list, files under incoming/ that list samples${of === 'train' ? ' (absent: all that no list names)' : ''}.`,
     );
 
 /** The data says which part a sample is in, so the parts are names. */
@@ -65,7 +65,7 @@ const isPart = (value: unknown): value is Partial<Record<SplitName, unknown>> =>
 
 export const splitSchema = z
   .strictObject({
-    train: part('train'),
+    train: part('train').optional(),
     validation: part('validation').optional(),
     test: part('test').optional(),
     by: z
@@ -86,6 +86,11 @@ export const splitSchema = z
       .describe(
         'For by: group: the first group of this regular expression, found in the key under incoming/ without suffix. All samples with the same text are in one split.',
       ),
+  })
+  .refine(({ by, train }) => by === 'list' || train !== undefined, {
+    ...besideOthers,
+    path: ['train'],
+    message: 'is missing: write a share or names; only with by: list does all that no list names train',
   })
   .refine(({ validation, test }) => validation !== undefined || test !== undefined, {
     ...besideOthers,
@@ -127,7 +132,7 @@ export type SplitSettings = z.infer<typeof splitSchema>;
 
 /** The declared parts, in the order of `SPLITS`. */
 export const partsOf = (split: SplitSettings): readonly SplitName[] =>
-  SPLITS.filter((name) => split[name] !== undefined);
+  SPLITS.filter((name) => name === 'train' || split[name] !== undefined);
 
 /** Reads what other rules have refused too, so a field may be of any type. */
 export type NamingChannels = CommandLine & { readonly channels?: unknown; readonly environment?: unknown };

@@ -728,11 +728,8 @@ class DeclarationPackingAnnotations(_DeclarationPackingAnnotations, total=False)
     prefix: str
 
 
-class _DeclarationPackingSplit(TypedDict):
+class DeclarationPackingSplit(TypedDict, total=False):
     train: float | list[str]
-
-
-class DeclarationPackingSplit(_DeclarationPackingSplit, total=False):
     validation: float | list[str]
     test: float | list[str]
     by: Literal["key", "group", "folder", "list"]
@@ -3280,11 +3277,11 @@ class RunDeclarationPackingAnnotations(_RunDeclarationPackingAnnotations, total=
 
 
 class _RunDeclarationPackingSplit(TypedDict):
-    train: float | list[str]
     by: Literal["key", "group", "folder", "list"]
 
 
 class RunDeclarationPackingSplit(_RunDeclarationPackingSplit, total=False):
+    train: float | list[str]
     validation: float | list[str]
     test: float | list[str]
     groupPattern: str

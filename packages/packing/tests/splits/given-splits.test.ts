@@ -107,6 +107,28 @@ describe('a split by lists', () => {
     });
   });
 
+  it('tells samples of one name by their folders', async () => {
+    const world = new DatasetWorld({ split: byList });
+    world.put({ 'train.txt': 'yes/1\nno/2.txt\n', 'lists/val.txt': 'data/no/1.txt\n', 'other/2.txt': 'z' });
+    world.put({ 'yes/1.txt': 'a', 'no/1.txt': 'b', 'no/2.txt': 'c', 'yes/2.txt': 'd' });
+    expect((await world.run()).left.byReason).toEqual({ groupMissing: 2 });
+    expect(await splitsOf(world)).toEqual({
+      'yes/1.txt': 'train',
+      'no/1.txt': 'validation',
+      'no/2.txt': 'train',
+    });
+  });
+
+  it('trains all that no list names, once all lists are there', async () => {
+    const split = { by: 'list' as const, validation: ['val.txt'], test: ['test.txt'] };
+    const world = new DatasetWorld({ split });
+    world.put({ 'val.txt': 'b\nc\n', 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    expect((await world.run()).left.byReason).toEqual({ groupMissing: 1 });
+    world.put({ 'test.txt': 'c\n' });
+    expect((await world.run()).samples).toBe(1);
+    expect(await splitsOf(world)).toEqual({ 'a.txt': 'train', 'b.txt': 'validation', 'c.txt': 'validation' });
+  });
+
   it('leaves a sample that two splits list', async () => {
     const world = new DatasetWorld({ split: byList });
     world.put({ 'train.txt': 'a\nb', 'lists/val.txt': 'b\nc', 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
@@ -142,6 +164,8 @@ describe('a declaration of a given split', () => {
     [{ train: ['train'], validation: ['val'] }, /names need by: folder or by: list/],
     [{ by: 'folder', train: ['a'], validation: ['a'] }, /a name stands twice/],
     [{ by: 'folder', train: ['a'] }, /name a second part beside train/],
+    [{ by: 'folder', validation: ['a'] }, /is missing: write a share or names/],
+    [{ by: 'list', train: ['a'] }, /name a second part beside train/],
     [{ by: 'list', train: ['/a.txt'], validation: ['b.txt'] }, /leave out slashes|write a share/],
     [{ by: 'folder', train: 'train', validation: ['b'] }, /write a share between 0 and 1, or names/],
   ])('%j is refused', (split, message) => {
