@@ -157,28 +157,28 @@ export const partOf = (name: string): SplitName | undefined =>
 const WITHIN =
   /(?<![A-Za-z])([Tt]rain(?:ing)?|TRAIN|[Vv]al(?:id(?:ation)?)?|VAL|[Dd]ev|[Tt]est(?:ing)?|TEST)(?![a-z])/;
 
+const partInside = (name: string): SplitName | undefined => partOf(WITHIN.exec(name)?.[0] ?? '');
+
 /** Names that say their part, or that differ from others by a part alone. */
 function partsByName(names: Iterable<string>): ReadonlyMap<string, SplitName> {
-  const found = new Map<string, SplitName>();
-  const alike = new Map<string, Map<SplitName, string[]>>();
-  for (const name of new Set(names)) {
-    const plain = name.replace(/\.[a-z0-9]{1,10}$/i, '');
-    const part = partOf(plain);
-    const inside = part === undefined ? WITHIN.exec(name) : undefined;
-    const within = partOf(inside?.[0] ?? '');
-    if (part !== undefined) found.set(name, part);
-    if (!inside || within === undefined) continue;
-    const beside = name.replace(WITHIN, '*');
-    const parts = alike.get(beside) ?? new Map<SplitName, string[]>();
-    alike.set(beside, parts);
-    parts.set(within, [...(parts.get(within) ?? []), name]);
-  }
-  for (const parts of alike.values())
-    if (isDistinctSplit(parts)) for (const [part, all] of parts) for (const one of all) found.set(one, part);
-  return found;
+  const parts = [...new Set(names)].map((name) => ({
+    name,
+    part: partOf(name.replace(/\.[a-z0-9]{1,10}$/i, '')),
+  }));
+  const inside = parts.flatMap(({ name, part }) =>
+    part === undefined ? { name, part: partInside(name) } : [],
+  );
+  const alike = [...Map.groupBy(inside, ({ name }) => name.replace(WITHIN, '*')).values()].filter((group) =>
+    isDistinctSplit(new Map(group.map(({ part }) => [part, true]))),
+  );
+  return new Map(
+    [...parts, ...alike.flat()].flatMap(({ name, part }) =>
+      part === undefined ? [] : [[name, part] as const],
+    ),
+  );
 }
 
-const isDistinctSplit = (found: ReadonlyMap<SplitName, unknown>): boolean =>
+const isDistinctSplit = (found: ReadonlyMap<SplitName | undefined, unknown>): boolean =>
   found.has('train') && found.size > 1;
 
 type Names = Map<SplitName, string[]>;
