@@ -4,8 +4,8 @@ import { HYPERPARAMETERS, MODEL_CHANNEL } from '@tidewheel/declaration/script.ts
 import { stringify } from 'yaml';
 import { type DataFacts, placeText } from './data.ts';
 import { type EvaluationFacts, evaluationLines, objectiveLine, scoredOn } from './find-evaluation.ts';
+import { partOf } from './given-parts.ts';
 import { asTable, asText, type Table } from './job.ts';
-import { partOf } from './layout.ts';
 import { layoutLines } from './layout-notes.ts';
 import type { DeclaredJob } from './parts.ts';
 import { OUTPUT, type ScriptFacts } from './script.ts';

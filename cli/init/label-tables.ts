@@ -41,6 +41,42 @@ export async function findTable(paths: readonly string[], store: TableReader) {
   return { found: { file: best.file, key, label, ...where }, remedies };
 }
 
+/** Texts whose lines begin with names of files. @param paths few, and none of them a list of a split */
+export async function textsAboutFiles(
+  paths: readonly string[],
+  data: readonly string[],
+  store: TableReader,
+): Promise<string[]> {
+  const names = new Names(data.filter((path) => !paths.includes(path)));
+  const found: string[] = [];
+  for (const file of paths) {
+    const lines = (await beginningOf(store, file)).split(/\r?\n/).filter((line) => line.trim() !== '');
+    const naming = lines.filter((line) => names.placeOf(line.split(/[\s,;|]/)[0] ?? '') !== undefined);
+    if (naming.length * 2 > lines.length)
+      found.push(
+        `${JSON.stringify(file)} names files, and only .csv, .tsv and .jsonl are read as tables: give it a header and such a suffix, and declare packing.annotations`,
+      );
+  }
+  return found;
+}
+
+/** The first column of each table whose values are as wanted. */
+export async function columnsWith(
+  tables: readonly string[],
+  store: TableReader,
+  isWanted: (values: readonly string[]) => boolean,
+): Promise<{ readonly file: string; readonly column: string }[]> {
+  const found: { file: string; column: string }[] = [];
+  for (const file of tables.slice(0, MOST_TABLES)) {
+    const rows = rowsOf(file, await beginningOf(store, file));
+    const column = [...(rows[0]?.keys() ?? [])].find((one) =>
+      isWanted(rows.map((row) => row.get(one) ?? '')),
+    );
+    if (column !== undefined) found.push({ file, column });
+  }
+  return found;
+}
+
 /** Tables whose rows name folders of several files, such as the frames of a video. */
 export async function tablesOfFolders(paths: readonly string[], store: TableReader): Promise<string[]> {
   const data = paths.filter((path) => !TABLE.test(path));

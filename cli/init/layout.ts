@@ -1,15 +1,15 @@
 /** How people lay data out, read from names and first rows: given splits, pairs, class folders, tables of labels. A guess. */
-import type { SplitName } from '@tidewheel/declaration/packing-settings.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
 import { labelOfKey } from '@tidewheel/packing/bundles.ts';
-import { INNER_SUFFIXES, isArchive, splitKey } from '@tidewheel/packing/layout.ts';
+import { isArchive } from '@tidewheel/packing/layout.ts';
+import { isPart, lastOf, partOf, splitByFolders, splitByLists, undeclaredParts } from './given-parts.ts';
 import {
-  beginningOf,
   type FoundTable,
   findTable,
   TABLE,
   type TableReader,
   tablesOfFolders,
+  textsAboutFiles,
 } from './label-tables.ts';
 import { areHalves, findJoin, isQuestion } from './pairs.ts';
 
@@ -43,7 +43,9 @@ export async function findLayout(
   const samples = samplesOf(data).filter((path) => accept?.some((one) => path.endsWith(one)) ?? true);
   const folders = splitByFolders(samples.length > 0 ? samples : data);
   const split = folders ?? (await splitByLists(data, store));
-  const join = findJoin(data);
+  const join = findJoin(
+    accept === undefined ? data : data.filter((path) => accept.some((one) => path.endsWith(one))),
+  );
   const classes = join === undefined ? classesIn(samples, { split }) : undefined;
   const ofFolders = classes === undefined ? [] : await tablesOfFolders(data, store);
   const labels =
@@ -57,10 +59,8 @@ export async function findLayout(
     ...(join && { join: join.patterns, require: join.require }),
     ...labels.fields,
   };
-  return {
-    fields,
-    remedies: [...undeclared(data, fields), ...labels.remedies, ...splitTables(data, fields)],
-  };
+  const parts = await undeclaredParts(data, samplesOf(data), store, fields);
+  return { fields, remedies: [...undeclared(data, fields), ...labels.remedies, ...parts] };
 }
 
 /** What a declaration of these files leaves to a person. */
@@ -74,21 +74,11 @@ export async function remediesFor(
   const ofFolders = declared.label === 'none' ? await tablesOfFolders(data, store) : [];
   const labels =
     isOfTable && ofFolders.length === 0 ? (await labelsByTable(data, store)).remedies : ofFolders;
-  return [...undeclared(data, declared), ...labels, ...splitTables(data, declared)];
-}
-
-/** Tables that are named for parts, beside files that no split is declared for. */
-function splitTables(data: readonly string[], { split }: Partial<Pick<PackingSettings, 'split'>>): string[] {
-  const tables = data.filter((path) => TABLE.test(path));
-  const parts = partsByName(tables.map(lastOf));
-  const named = tables.filter((path) => parts.has(lastOf(path)));
-  return split !== undefined ||
-    tables.length === data.length ||
-    !isDistinctSplit(new Map([...parts].map(([, part]) => [part, 1])))
-    ? []
-    : [
-        `${named.map((one) => JSON.stringify(one)).join(', ')} seem to be tables of parts, and all files would train: write the names of each part into a text file, one a line, and declare packing.split by: list`,
-      ];
+  return [
+    ...undeclared(data, declared),
+    ...labels,
+    ...(await undeclaredParts(data, samplesOf(data), store, declared)),
+  ];
 }
 
 function undeclared(
@@ -104,9 +94,10 @@ function undeclared(
   ];
 }
 
-/** Texts are samples where there is nothing else. */
+/** Tables and texts are samples where there is nothing else. */
 function samplesOf(data: readonly string[]): readonly string[] {
   const files = data.filter((path) => !TABLE.test(path));
+  if (files.length === 0) return data;
   const media = files.filter((path) => !TEXT.test(path));
   return media.length > 0 && media.length * MOST_TEXTS_A_SAMPLE >= files.length ? media : files;
 }
@@ -126,9 +117,16 @@ const labelsByFolder = ({ level }: Classes): FoundLabels => ({
 
 async function labelsByTable(data: readonly string[], store: TableReader): Promise<FoundLabels> {
   const { found, remedies } = await findTable(data, store);
-  const fields = found === undefined ? NO_LABELS : ({ label: 'annotations', annotations: found } as const);
-  return { fields, remedies };
+  if (found !== undefined) return { fields: { label: 'annotations', annotations: found }, remedies };
+  const texts = data.filter(
+    (path) => /\.(txt|lst)$/i.test(path) && partOf(lastOf(path).slice(0, -4)) === undefined,
+  );
+  const about = texts.length > MOST_TEXTS ? [] : await textsAboutFiles(texts, data, store);
+  return { fields: NO_LABELS, remedies: [...remedies, ...about] };
 }
+
+/** More of them are members of samples. */
+const MOST_TEXTS = 10;
 
 const NO_LABELS = { label: 'none' } as const;
 
@@ -141,106 +139,17 @@ const isBeside = (path: string): boolean =>
     path,
   );
 
-const PARTS: readonly (readonly [SplitName, RegExp])[] = [
-  ['train', /^(train|training|trn|trainval)$/i],
-  ['validation', /^(val|valid|validation|dev|eval|evaluation)$/i],
-  ['test', /^(test|testing|holdout)$/i],
-];
-/** What may stand beside the word: a year, a number of pieces, what is in it. */
-const BESIDE_PART =
-  /^split=|[-_]\d+-of-\d+$|[-_]?(clean|other|images?|imgs?|frames|data|set|list)?[-_]?\d*$/gi;
-
-export const partOf = (name: string): SplitName | undefined =>
-  PARTS.find(([, pattern]) => pattern.test(name.replace(BESIDE_PART, '')))?.[0];
-
-/** A part inside a name, as in 20news-bydate-train, trainA or X_train.npy: what is beside it tells names of a kind. */
-const WITHIN =
-  /(?<![A-Za-z])([Tt]rain(?:ing)?|TRAIN|[Vv]al(?:id(?:ation)?)?|VAL|[Dd]ev|[Tt]est(?:ing)?|TEST)(?![a-z])/;
-
-const partInside = (name: string): SplitName | undefined => partOf(WITHIN.exec(name)?.[0] ?? '');
-
-/** Names that say their part, or that differ from others by a part alone. */
-function partsByName(names: Iterable<string>): ReadonlyMap<string, SplitName> {
-  const parts = [...new Set(names)].map((name) => ({
-    name,
-    part: partOf(name.replace(/\.[a-z0-9]{1,10}$/i, '')),
-  }));
-  const inside = parts.flatMap(({ name, part }) =>
-    part === undefined ? { name, part: partInside(name) } : [],
-  );
-  const alike = [...Map.groupBy(inside, ({ name }) => name.replace(WITHIN, '*')).values()].filter((group) =>
-    isDistinctSplit(new Map(group.map(({ part }) => [part, true]))),
-  );
-  return new Map(
-    [...parts, ...alike.flat()].flatMap(({ name, part }) =>
-      part === undefined ? [] : [[name, part] as const],
-    ),
-  );
-}
-
-const isDistinctSplit = (found: ReadonlyMap<SplitName | undefined, unknown>): boolean =>
-  found.has('train') && found.size > 1;
-
-type Names = Map<SplitName, string[]>;
-
-function noteName(found: Names, part: SplitName, name: string): void {
-  const names = found.get(part) ?? [];
-  if (!names.includes(name)) names.push(name);
-  found.set(part, names);
-}
-
-const splitOf = (found: Names, by: 'folder' | 'list'): NonNullable<PackingSettings['split']> => ({
-  by,
-  ...(found.has('train') && { train: found.get('train') }),
-  ...(found.has('validation') && { validation: found.get('validation') }),
-  ...(found.has('test') && { test: found.get('test') }),
-});
-
-const MOST_NAMES = 50;
-
-/** Folders, or whole files, that are named for a split and hold most of the data. */
-function splitByFolders(paths: readonly string[]): PackingSettings['split'] {
-  const found: Names = new Map();
-  const folders = partsByName(paths.flatMap((path) => path.split('/').slice(0, -1)));
-  const files = paths.map(lastOf);
-  const parts = new Map([...(new Set(files).size <= MOST_NAMES ? partsByName(files) : []), ...folders]);
-  let inside = 0;
-  for (const path of paths) {
-    const name = path.split('/').find((one) => parts.has(one));
-    const part = name === undefined ? undefined : parts.get(name);
-    if (name === undefined || part === undefined) continue;
-    inside += 1;
-    noteName(found, part, name);
-  }
-  const isFew = [...found.values()].every(({ length }) => length <= MOST_NAMES);
-  return isFew && isDistinctSplit(found) && inside * 2 > paths.length ? splitOf(found, 'folder') : undefined;
-}
-
-const stemOf = (path: string): string => splitKey(path, INNER_SUFFIXES).stem;
-const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
-/** Text files named for a split, most of whose lines name a file of the data. */
-async function splitByLists(paths: readonly string[], store: TableReader): Promise<PackingSettings['split']> {
-  const known = new Set(paths.flatMap((path) => [lastOf(path), lastOf(stemOf(path))]));
-  const found: Names = new Map();
-  for (const path of paths) {
-    const part = partOf(lastOf(path).replace(/\.(txt|lst)$/i, ''));
-    if (part === undefined || !/\.(txt|lst)$/i.test(path)) continue;
-    const lines = (await beginningOf(store, path)).split(/\r?\n/).filter((line) => line.trim() !== '');
-    const naming = lines.filter((line) => known.has(lastOf(line.trim().split(/[\s,;]/)[0] ?? '')));
-    // Of several lists of a part, each is another way to split.
-    if (lines.length > 0 && naming.length * 2 > lines.length && !found.has(part)) noteName(found, part, path);
-  }
-  // Without a list of its own, what no list names trains.
-  return found.size > (found.has('train') ? 1 : 0) ? splitOf(found, 'list') : undefined;
-}
-
 const DEEPEST = 8;
 /** Folders of recordings rather than of classes. */
 const RECORDING =
-  /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|run|day|clip|img|image|data|file)s?[-_ ]?\d*$/i;
+  /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|actor|participant|person|user|run|day|clip|video|img|image|data|file)s?[-_ ]?\d*$|^\d{4}[-_.]?\d{2}([-_.]?\d{2})?$/i;
+/** Ways to show the same picture. */
+const VARIANT = /^(colou?r|gr[ae]y(scale)?|segmented|original|raw|augmented|resized|cropped|masked)$/i;
 const NOT_LABELLED = /^(un[-_]?labell?ed|unsup(ervised)?)$/i;
 const NO_CLASS = new RegExp(`^\\d+$|${RECORDING.source}`, 'i');
+
+/** The others are strays. */
+const LEAST_IN_FOLDERS = 0.9;
 
 interface Classes {
   /** Undefined for the folder that holds the file. */
@@ -252,8 +161,8 @@ function classesIn(paths: readonly string[], rules: Pick<LayoutFields, 'split'>)
   const all = paths.map((path) => foldersAbove(path, rules));
   const inside = all.filter(({ length }) => length > 0);
   // A part whose samples lie in one folder has no labels, as the validation of ImageNet.
-  const isOfPart = rules.split !== undefined && inside.length * 2 > all.length;
-  const levels = isOfPart ? inside : all;
+  const least = rules.split === undefined ? LEAST_IN_FOLDERS : 0.5;
+  const levels = inside.length > least * all.length ? inside : all;
   const [depth, ...otherDepths] = new Set(levels.map(({ length }) => length));
   if (depth === undefined || depth === 0 || otherDepths.includes(0)) return undefined;
   return otherDepths.length > 0 ? classesAtTop(levels) : classesAtOneDepth(levels, depth);
@@ -288,21 +197,20 @@ function classesAtOneDepth(levels: Levels, depth: number): Classes | undefined {
   let level = depth;
   while (level > 1 && isNoClass(levels, level)) level -= 1;
   const names = namesAt(levels, level);
-  if (names.length < 2 || areHalves(names) || names.some(isQuestion)) return undefined;
+  if (names.length < 2 || areHalves(names) || names.some(isQuestion) || names.every(isPart)) return undefined;
   if (level === 1 && names.every((name) => RECORDING.test(name))) return undefined;
   return level === depth ? {} : { level };
 }
 
-const countOf = (levels: Levels, level: number): number =>
-  new Set(levels.map((names) => names[level - 1])).size;
-
 function isNoClass(levels: Levels, level: number): boolean {
   const names = new Set(namesAt(levels, level));
   const folders = new Set(levels.map((one) => one.slice(0, level).join('/')));
-  const isRepeated = folders.size > names.size;
+  const above = namesAt(levels, level - 1).filter((name) => !isPart(name));
+  const isRepeated =
+    folders.size > names.size && above.length > 1 && !above.every((one) => VARIANT.test(one));
   const isOneEach = levels.length < 1.5 * folders.size && folders.size > 3;
   const unlike = [...names].filter((name) => NO_CLASS.test(name)).length;
-  return (isRepeated && countOf(levels, level - 1) > 1) || isOneEach || unlike * 2 > names.size;
+  return isRepeated || isOneEach || unlike * 2 > names.size;
 }
 
 const MOST_NAMED = 50;
@@ -310,7 +218,7 @@ const MOST_NAMED = 50;
 /** Names that begin with a word and continue with a number, as cat.12.jpg. */
 function namedClasses(paths: readonly string[]): string[] {
   const words = paths.flatMap((path) => /^([A-Za-z]+)[._-]?\d+/.exec(lastOf(path))?.[1] ?? []);
-  const classes = [...new Set(words)];
+  const classes = [...new Set(words)].filter((word) => !isPart(word) && word.length > 1);
   const isLikely = classes.length > 1 && classes.length <= MOST_NAMED && classes.length * 3 <= words.length;
   return !isLikely || words.length * 2 < paths.length
     ? []

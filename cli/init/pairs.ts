@@ -13,7 +13,9 @@ export interface FoundJoin {
 
 /** What a folder of answers is called; class folders are not. */
 const ANSWERS =
-  /^([a-z0-9]+[-_])*(masks?|labels?|label_?\d|labelstr|(train|val|test)?annot(ation)?s?|anns?|segmentations?|segmentationclass|segs?|trimaps?|gt|gtfine|ground[-_]?truths?|targets?|depths?|xmls?|captions?|normals?)([-_]?(train|png|txt|xml))?$/i;
+  /^([a-z0-9]+[-_])*(masks?|labels?|label_?\d|labelstr|(train|val|test)?annot(ation)?s?|anns?|segmentations?|segmentationclass|segs?|trimaps?|gt|gtfine|ground[-_]?truths?|targets?|depths?|xmls?|captions?|normals?|disparit(y|ies))([-_]?(train|png|txt|xml))?$/i;
+/** Such a folder is a class as well, unless one of questions lies beside it. */
+const OFTEN_CLASS = /^(normals?|targets?)$/i;
 const QUESTIONS =
   /^(images?|imgs?|imagestr|jpegimages|photos?|pictures?|leftimg8bit|inputs?|rgb|velodyne|scans?|frames?)/i;
 const PICTURE = /^(png|jpe?g|webp|gif|bmp|tiff?)$/i;
@@ -51,7 +53,7 @@ type Folder = readonly [name: string, files: readonly Placed[]];
 /** Names say it, or texts that lie beside what they are about. Names of files decide in the end. */
 function mayAnswer([question, questions]: Folder, [answer, answers]: Folder): boolean {
   if (question === answer) return false;
-  if (isAnswer(answer)) return !isAnswer(question);
+  if (isAnswer(answer)) return !isAnswer(question) && (isQuestion(question) || !OFTEN_CLASS.test(answer));
   const isTwin = TWINS.some(([x, y]) => question.toLowerCase() === x && answer.toLowerCase() === y);
   return isTwin || (WORDS.test(answers[0]?.suffix ?? '') && !WORDS.test(questions[0]?.suffix ?? ''));
 }

@@ -982,6 +982,120 @@ const NAMED: readonly Layout[] = [
     columns: { mp3: 20 },
     said: [/"train\.tsv", "dev\.tsv" seem to be tables of parts/],
   },
+  {
+    name: 'NORMAL and PNEUMONIA are classes',
+    files: keys(
+      ...['train', 'test'].flatMap((part) =>
+        ['NORMAL', 'PNEUMONIA'].flatMap((name) => many(3, (n) => `chest_xray/${part}/${name}/IM-${n}.jpeg`)),
+      ),
+    ),
+    init: { split: { by: 'folder', train: ['train'], test: ['test'] }, ...LABELLED },
+    samples: 12,
+    columns: { image: 12 },
+    labels: { NORMAL: 6, PNEUMONIA: 6 },
+    splits: { train: 6, test: 6 },
+  },
+  {
+    name: 'folders of a part twice, and predictions',
+    files: keys(
+      ...['forest', 'sea'].flatMap((name) => [
+        ...many(3, (n) => `seg_train/seg_train/${name}/${n}.jpg`),
+        ...many(2, (n) => `seg_test/seg_test/${name}/2${n}.jpg`),
+      ]),
+      ...many(2, (n) => `seg_pred/seg_pred/${n}.jpg`),
+    ),
+    init: { split: { by: 'folder', train: ['seg_train'], test: ['seg_test'] }, ...LABELLED },
+    samples: 10,
+    columns: { image: 10 },
+    labels: { forest: 5, sea: 5 },
+    splits: { train: 6, test: 4 },
+    said: [/2 of 12 files are left out \(groupMissing\), such as "seg_pred\/seg_pred\/0\.jpg"/],
+  },
+  {
+    name: 'classes below ways to show a picture',
+    files: keys(
+      ...['color', 'grayscale'].flatMap((way) =>
+        ['Apple___scab', 'Corn___rust'].flatMap((name) => many(3, (n) => `${way}/${name}/${n}.JPG`)),
+      ),
+    ),
+    init: LABELLED,
+    samples: 12,
+    columns: { image: 12 },
+    labels: { Apple___scab: 6, Corn___rust: 6 },
+  },
+  {
+    name: 'two cameras and their disparity',
+    files: keys(...['left', 'right', 'disparity'].flatMap((name) => many(4, (n) => `${name}/${n}.png`))),
+    init: {
+      join: { image: 'left/*', right: 'right/*', mask: 'disparity/*' },
+      require: ['image', 'right', 'mask'],
+      ...PLAIN,
+    },
+    samples: 4,
+    columns: { image: 4, right: 4, mask: 4 },
+  },
+  {
+    name: 'folders of actors, or of days',
+    files: keys(...many(4, (actor) => `Actor_0${actor}/03-01-0${actor}.wav`), '2024-01-02/1.wav'),
+    init: PLAIN,
+    samples: 5,
+    columns: { wav: 5 },
+  },
+  {
+    name: 'class folders beside a stray file',
+    files: keys(...['cat', 'dog'].flatMap((name) => many(6, (n) => `${name}/${n}.jpg`)), 'preview.jpg'),
+    init: LABELLED,
+    samples: 13,
+    columns: { image: 13 },
+    labels: { cat: 6, dog: 6 },
+    said: [/1 samples have none, such as "preview\.jpg"/],
+  },
+  {
+    name: 'tables in class folders',
+    files: keys(...['run', 'walk'].flatMap((name) => many(3, (n) => `${name}/s${n}.csv`))),
+    init: LABELLED,
+    samples: 6,
+    columns: { csv: 6 },
+    labels: { run: 3, walk: 3 },
+  },
+  {
+    name: 'a part in each name',
+    files: keys(...many(60, (n) => `ADE_train_${four(n)}.jpg`), ...many(30, (n) => `ADE_val_${four(n)}.jpg`)),
+    init: PLAIN,
+    samples: 90,
+    columns: { image: 90 },
+    said: [/names say a part, such as "ADE_train_0000\.jpg", and all files would train/],
+  },
+  {
+    name: 'a part in a column',
+    files: {
+      ...keys(...['run', 'walk'].flatMap((name) => many(4, (n) => `${name}/${name}_v${n}.mp4`))),
+      'split.csv': csv('file,split', [
+        'run/run_v0.mp4,train',
+        'walk/walk_v0.mp4,val',
+        'run/run_v1.mp4,train',
+      ]),
+    },
+    init: LABELLED,
+    samples: 8,
+    columns: { mp4: 8 },
+    labels: { run: 4, walk: 4 },
+    said: [/"split\.csv" gives parts in "split", and all files would train/],
+  },
+  {
+    name: 'captions in a text file',
+    files: {
+      ...keys(...many(6, (n) => `Images/${n}.jpg`)),
+      'captions.txt': csv(
+        'image,caption',
+        many(6, (n) => `${n}.jpg,A dog .`),
+      ),
+    },
+    init: PLAIN,
+    samples: 6,
+    columns: { image: 6 },
+    said: [/"captions\.txt" names files, and only \.csv, \.tsv and \.jsonl are read as tables/],
+  },
 ];
 
 export const LAYOUTS: readonly Layout[] = [
