@@ -352,11 +352,16 @@ export function toDo(project: Project): string[] {
 
 const themOf = (names: readonly string[]): string => (names.length === 1 ? 'it' : 'them');
 
-function toAdd({ script, facts: { required, packages }, start }: Project): string[] {
+function toAdd({ script, facts: { required, packages, unreadable }, start }: Project): string[] {
   const given = start?.arguments ?? start?.command ?? [];
   const lacking = required.filter((name) => !given.some((one) => one.split('=')[0] === name));
   const names = packages.join(', ');
   return [
+    ...(unreadable === undefined || given.length > 0
+      ? []
+      : [
+          `${script} takes its settings from ${unreadable}, which init does not read: name \${channel:data} and \${model} in training.arguments, or have it read SM_CHANNEL_DATA and SM_MODEL_DIR`,
+        ]),
     ...(lacking.length === 0
       ? []
       : [`${script} requires ${lacking.join(', ')}: add ${themOf(lacking)} to arguments`]),

@@ -1,5 +1,6 @@
 /** What the text of a training script says of it. A guess, which the declaration shows for correction. */
 import { own } from '@tidewheel/kit/own-property.ts';
+import { unreadableArguments, withDeclared } from './declared-arguments.ts';
 import known from './frameworks.json' with { type: 'json' };
 
 export interface ScriptFacts {
@@ -17,6 +18,8 @@ export interface ScriptFacts {
   readonly defaults: readonly (readonly [name: string, value: string])[];
   /** Arguments that it demands and that nothing here fills. */
   readonly required: readonly string[];
+  /** What it takes settings from that cannot be read here, where it takes no argument that can. */
+  readonly unreadable: string | undefined;
   readonly saves: boolean;
   /** It saves where SageMaker says. */
   readonly namesModelFolder: boolean;
@@ -127,6 +130,7 @@ export function readScript(text: string, required = ''): ScriptFacts {
     required: args.flatMap(({ argument, what, isRequired }) =>
       isRequired && (what === undefined || what === 'resume') ? [argument] : [],
     ),
+    unreadable: unreadableArguments(text, args.length),
     namesModelFolder,
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
@@ -157,7 +161,7 @@ function fillOf({ argument, what, value, file, isRequired }: Argument): Fill[] {
 }
 
 function argumentsIn(text: string, command: readonly string[] | null): readonly Argument[] {
-  const written = command === null ? text : withoutOtherCommands(text, command[1] ?? '');
+  const written = withDeclared(command === null ? text : withoutOtherCommands(text, command[1] ?? ''));
   const fields = PARSED_FIELDS.test(text) ? [...text.matchAll(FIELD)].flatMap(fieldOf) : [];
   return [
     ...[...written.matchAll(ARGUMENT)].flatMap(([, inside = '']) => argumentOf(inside)),
