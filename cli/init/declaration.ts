@@ -232,7 +232,9 @@ function startWords({ start, data, facts }: Project): readonly string[] {
       const isValue = !one.startsWith('-') && before?.includes('=') === false && isFilled(before);
       return start?.command !== undefined || !(isFilled(one) || isValue);
     })
-    .map((one, at, all) => (isCommand(one, all[at - 1]) ? one : inData(one, data)));
+    .map((one, at, all) =>
+      isCommand(one, all[at - 1]) && !(start?.arguments && one === data?.folder) ? one : inData(one, data),
+    );
 }
 
 function inData(one: string, data: DataFacts | undefined): string {

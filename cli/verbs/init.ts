@@ -22,7 +22,7 @@ import type { JobRow } from '../init/job.ts';
 import { codeOfScript } from '../init/modules.ts';
 import { declareJob } from '../init/parts.ts';
 import { readScript } from '../init/script.ts';
-import type { Start } from '../init/start-lines.ts';
+import { type Start, startsIn } from '../init/start-lines.ts';
 import type { Proposal } from '../try/declared.ts';
 import { dataFilesBelow, type LocalFile } from '../upload/local-files.ts';
 
@@ -177,8 +177,18 @@ async function codeIn(
 ) {
   if (found !== undefined && wanted === undefined)
     return { ...codeOf(found.job, found.file, names), start: undefined };
-  const start = await startOf(folder, names, wanted);
+  const start = await asStartedIn(folder, names, await startOf(folder, names, wanted));
   return { source: '.', script: start.script, dependencies: [], start };
+}
+
+/** A script without arguments gets those of the only line of a shell script, Makefile or the like that starts it. */
+async function asStartedIn(folder: string, names: readonly string[], start: Start): Promise<Start> {
+  const { script, module, command, arguments: given } = start;
+  if (script === undefined || (module ?? command ?? given) !== undefined) return start;
+  const [line, ...others] = (await startsIn(folder, names)).filter(
+    (one) => one.script === script && one.command === undefined && one.arguments?.length,
+  );
+  return line === undefined || others.length > 0 ? start : line;
 }
 
 const CONFIG =
@@ -296,14 +306,19 @@ async function refuseExisting(file: string, force: boolean): Promise<void> {
     throw new UsageError([`${file} is there: change it, or write it again with --force`]);
 }
 
-function reportOf(project: Project, file: string): string {
-  const { name, facts, data, job } = project;
+/** The framework and the strategy, as they are declared. */
+function trainedBy({ facts, start, job }: Project): string {
   const { framework, strategy } = { ...facts, ...job?.training };
+  return `${String(framework)}, ${String(job === undefined ? (start?.strategy ?? strategy) : strategy)}`;
+}
+
+function reportOf(project: Project, file: string): string {
+  const { name, data, job } = project;
   // Files that are not packed are left as they are.
   const layout = whyUnpacked(project) === undefined ? data?.layout : undefined;
   return [
     `wrote ${file}: the pipeline ${name}`,
-    `  script  ${programText(project)}${startText(project)} (${String(framework)}, ${String(strategy)})${filledText(project)}`,
+    `  script  ${programText(project)}${startText(project)} (${trainedBy(project)})${filledText(project)}`,
     data === undefined
       ? `  data    ${job?.data === undefined ? 'none was found' : `${job.data}/ is not here yet`}`
       : dataText(data, job !== undefined),

@@ -147,6 +147,16 @@ describe('what starts the training', () => {
       /^$/,
     ],
     [
+      'the only line for its only script',
+      {
+        'dvc.yaml': 'stages:\n  train:\n    cmd: python src/fit.py data model.pkl --depth 3\n',
+        'src/fit.py': `import sys\n${TORCH}open(sys.argv[1])\n`,
+        'data/1.csv': 'a\n1\n',
+      },
+      { entryPoint: 'src/fit.py', arguments: ['${channel:data}', 'model.pkl', '--depth', '3'] },
+      /^$/,
+    ],
+    [
       'a package',
       { 'job/__init__.py': '', 'job/__main__.py': 'from job.loop import main\nmain()', 'job/loop.py': TORCH },
       { command: ['python', '-m', 'job'] },
