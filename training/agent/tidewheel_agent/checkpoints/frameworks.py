@@ -221,6 +221,7 @@ class FrameworkCheckpoints:
         position = explicit_position(name)
         if position is None or position.unit != "step":
             position = reading.position or position or position_in_name(name)
+            position = position or explicit_position(folder.base_name)
         return Found(
             f"{Path(name).suffix or name} file",
             folder.child(name),

@@ -56,6 +56,25 @@ def test_a_name_holds_the_step_or_none(name: str, step: int | None) -> None:
     assert (position.step if position else None) == step
 
 
+@pytest.mark.parametrize(
+    ("folder", "file", "position"),
+    [
+        ("step-{:08d}", "lit_model.pth", (20, "step")),
+        ("epoch_{}", "model.pt", (20, "epoch")),
+        ("run_{}", "model.pt", (-1, "saves")),
+    ],
+)
+def test_a_folder_holds_the_step_of_its_file(
+    tmp_path: Path, folder: str, file: str, position: tuple[int, str]
+) -> None:
+    for step in (10, 20):
+        torch_file(tmp_path / folder.format(step) / file)
+    found = find(tmp_path)
+    assert found is not None
+    assert found.name == f"{folder.format(20)}/{file}"
+    assert (found.step, found.unit) == position
+
+
 def test_lightning_files_hold_their_global_step(tmp_path: Path) -> None:
     torch_file(tmp_path / "logs/version_0/checkpoints/last-v1.ckpt", epoch=1, global_step=60)
     found = find(tmp_path)

@@ -33,7 +33,7 @@ STEP_NAMES = (
     "optimizer_step",
 )
 """Under these names scripts save their position; the first that is found counts."""
-EPOCH_NAMES = ("epoch", "epochs", "current_epoch", "epoch_num", "last_epoch", "ep")
+EPOCH_NAMES = ("epoch", "epochs", "current_epoch", "epoch_num", "epochs_run", "last_epoch", "ep")
 _INNER_NAMES = (
     "extra_state",
     "trainer_state",
