@@ -303,9 +303,8 @@ async function dryRunOf(api: Api, { risk }: OperationTool, given: ToolArguments)
   if (typeof name !== 'string') return { body };
   if (risk === 'loss') return { ...(await api.call('getPipeline', { name })), body };
   const declaration = typeof yaml === 'string' ? yaml : undefined;
-  return {
-    plan: await api.call('planRun', { body: { pipeline: name, declaration, change: changeIn(body) } }),
-  };
+  const change = changeIn(body);
+  return { body, plan: await api.call('planRun', { body: { pipeline: name, declaration, change } }) };
 }
 
 interface OfRun {
