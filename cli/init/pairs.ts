@@ -46,6 +46,7 @@ const TWINS: readonly (readonly [question: string, answer: string])[] = [
   ['x', 'y'],
   ['lr', 'hr'],
 ];
+const MOST_UNNAMED = 20;
 const WORDS = /^(txt|json|xml|lab|textgrid|csv|srt|vtt|phn|wrd|ann)$/;
 
 type Folder = readonly [name: string, files: readonly Placed[]];
@@ -96,6 +97,8 @@ function inFolders(paths: readonly string[]): FoundJoin | undefined {
   const all = new Map<string, { questions: Placed[]; answers: Placed[]; names: readonly [string, string] }>();
   for (const folders of neighbours(paths).values())
     for (const [answer, answers] of folders) {
+      // Of many folders, only their names say what they are.
+      if (!isAnswer(answer) && folders.size > MOST_UNNAMED) continue;
       for (const [question, questions] of folders) {
         if (!mayAnswer([question, questions], [answer, answers])) continue;
         const id = `${question}/${answer}`;
