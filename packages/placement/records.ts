@@ -5,23 +5,26 @@
  * API and launchers.
  */
 
-export { type AssumedName, assumed } from './model/assumed.ts';
-export { attemptTimeoutSeconds } from './model/attempt-timeout.ts';
-export { NEXT_LOOK_SECONDS } from './model/next-look.ts';
-export { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost, savedOf } from './records/attempt-cost.ts';
+export { type AssumedName, assumed, NEXT_LOOK_SECONDS } from './model/assumed.ts';
 export {
   type AttemptOutcome,
+  attemptCost,
+  fileSystemsCost,
+  fileSystemsUsd,
   furthestProgress,
+  hoursCost,
   outcomeSchema,
   type PlatformFault,
   type Progress,
   provenSchema,
   type StartUp,
   type StopReason,
+  savedOf,
   startUpSchema,
   stopReasonSchema,
 } from './records/attempts.ts';
 export {
+  attemptTimeoutSeconds,
   nameOfPool,
   type Placement,
   type PlacementDecision,

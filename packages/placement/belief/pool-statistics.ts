@@ -4,7 +4,7 @@
  */
 import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
-import type { Observation } from './observation.ts';
+import type { Observation } from './attempt-observations.ts';
 
 export interface PoolRecord {
   /** How often attempts got capacity, and how often they did not. */

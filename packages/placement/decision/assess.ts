@@ -9,7 +9,7 @@ import { beliefModel, type Outlook, outlookOf, trustOf } from '../belief/beliefs
 import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
-import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { type Met, outsideLossCooldown } from './met.ts';
 import type { Situation } from './situation.ts';
 import { type SpotValue, spotValue } from './spot-value.ts';

@@ -4,13 +4,12 @@
  * score will show that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
-import { trustOf } from '../belief/beliefs.ts';
+import { reliabilityOf, trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
-import { reliabilityOf } from '../belief/score-trust.ts';
 import { assumed } from '../model/assumed.ts';
-import { IDLE, ON_DEMAND } from '../policy/actions.ts';
-import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
-import { comparedSpan } from '../policy/compared-span.ts';
+import { comparedSpan } from '../policy/decide.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
+import { IDLE, ON_DEMAND } from '../policy/plan-layer.ts';
 import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';

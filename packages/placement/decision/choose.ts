@@ -14,12 +14,10 @@ import {
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
-import { cheapestPool, interimPool } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { giveUpReason } from './give-up.ts';
-import { secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
+import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
+import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './wait.ts';
 import { costUsd, gangUsd, restartSecondsIn, workOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {

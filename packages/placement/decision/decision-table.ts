@@ -5,7 +5,7 @@ import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
-import { dollars, hours } from '../model/amounts.ts';
+import { dollars, hours } from '../model/assumed.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';

@@ -10,13 +10,11 @@ import { observationsOfOthers } from '../belief/attempt-observations.ts';
 import { type FormerRun, formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { pricedFrom } from '../candidates/priced-from-list.ts';
+import { pricedFrom, transferOf } from '../candidates/priced-from-list.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
-import { transferOf } from '../candidates/transfer.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
-import type { MarketSource, MarketView } from '../model/market-source.ts';
-import { readMarket } from '../model/market-source.ts';
+import { type MarketSource, type MarketView, readMarket } from '../model/market-source.ts';
 import {
   type FormerRuns,
   furthestProgress,

@@ -6,13 +6,12 @@ import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { storedOrThrow } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
-import { observationsOf } from '../belief/attempt-observations.ts';
+import { type Observation, observationsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
-import { type Observation } from '../belief/observation.ts';
 import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
 import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
-import { type FileSystems, fileSystemsOf } from '../candidates/file-systems.ts';
 import { onDemandWaitsOf } from '../candidates/former-runs.ts';
+import { type FileSystems, fileSystemsOf } from '../candidates/pool-prices.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {

@@ -5,8 +5,7 @@ import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/laun
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { assumed } from '../model/assumed.ts';
-import { attemptCost } from '../records/attempt-cost.ts';
-import type { AttemptOutcome, PlacedAttempt, Progress } from '../records/attempts.ts';
+import { type AttemptOutcome, attemptCost, type PlacedAttempt, type Progress } from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 export interface WorkEstimate {

@@ -1,6 +1,6 @@
 /** A decision as text: the sentence, then the table. */
 import { launcherFacts, launcherSuffix } from '@tidewheel/catalog/launchers.ts';
-import { dollars, hours } from '../model/amounts.ts';
+import { dollars, hours } from '../model/assumed.ts';
 import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
 
 /** @param at when it was decided: the forecast counts from here */

@@ -13,9 +13,8 @@ import { typesOf } from '../candidates/topologies.ts';
 import { type MarketSource, taken } from '../model/market-source.ts';
 import type { FormerRuns } from '../records/attempts.ts';
 import type { MarketSample, MarketStores } from '../records/market-history.ts';
-import { askScores, type ScoreAnswer } from './ask-scores.ts';
+import { askScores, questionKey, regionsOf, type ScoreAnswer, scoreNeeds } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
-import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 
 type EndedOrOpen = { readonly runId: string; readonly updatedAt: string };
 

@@ -21,7 +21,7 @@ import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { CatalogSource, MarketAnswer } from '../model/market-source.ts';
 import type { MarketStores } from '../records/market-history.ts';
-import { regionsOf } from './score-plan.ts';
+import { regionsOf } from './ask-scores.ts';
 
 export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
   /** The data's own region. */

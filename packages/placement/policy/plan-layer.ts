@@ -1,5 +1,10 @@
 /** Where a plan keeps the values of one moment: a row for each situation, a cell for each step of slack. */
-import { type Action, ON_DEMAND } from './actions.ts';
+
+/** What a job does in one tick of time. Numbers, because plans are arrays indexed by them. */
+export const IDLE = 0;
+export const SPOT = 1;
+export const ON_DEMAND = 2;
+export type Action = typeof IDLE | typeof SPOT | typeof ON_DEMAND;
 
 export const UNREACHABLE = 1e9;
 

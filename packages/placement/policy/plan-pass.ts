@@ -1,6 +1,15 @@
 /** One step back in time: the value of every situation with one more tick left. */
-import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { addRows, type Layer, type Mixture, mixtureOf, type Rows, UNREACHABLE } from './plan-layer.ts';
+import {
+  addRows,
+  IDLE,
+  type Layer,
+  type Mixture,
+  mixtureOf,
+  ON_DEMAND,
+  type Rows,
+  SPOT,
+  UNREACHABLE,
+} from './plan-layer.ts';
 
 /** A market that moves by itself from state to state, one step a tick. The first `upStates` states have Spot capacity. */
 export interface MarketChain {

@@ -4,8 +4,7 @@
  * still owes, and the state of the market. The deadline is enforced by the allowed actions, not by the values: after
  * every tick an On-Demand start must still end in time.
  */
-import { type Action, IDLE, SPOT } from './actions.ts';
-import { type Layer, lookUp, type Rows, rowsFor } from './plan-layer.ts';
+import { type Action, IDLE, type Layer, lookUp, type Rows, rowsFor, SPOT } from './plan-layer.ts';
 import { backwardPass, type MarketChain, type Terms } from './plan-pass.ts';
 
 export interface PolicyJob extends Terms {

@@ -1,4 +1,5 @@
 /** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
+
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
@@ -114,3 +115,17 @@ export type PlacementDecision = z.output<typeof placementDecisionSchema>;
 
 /** A decision with the document of its question, which placement's `storedQuestion` reads. */
 export type StoredDecision = PlacementDecision & { readonly question: unknown };
+
+/** How long after the job's own limits a waiting execution looks for itself. */
+const GRACE_SECONDS = 1_800;
+/** An On-Demand job may queue before it runs, as long as slack is left (attempts/stop-rules.ts). */
+const QUEUE_LIMIT_SECONDS = 86_400;
+
+/**
+ * Every attempt ends by its own limits before this. Events or reconcile report the end; the timeout fires only if both
+ * are lost.
+ */
+export const attemptTimeoutSeconds = ({ pool, maximumWaitSeconds, maximumRunSeconds }: Placement): number => {
+  const queueSeconds = pool.purchaseOption === 'spot' ? 0 : QUEUE_LIMIT_SECONDS;
+  return (maximumWaitSeconds ?? maximumRunSeconds) + queueSeconds + GRACE_SECONDS;
+};

@@ -5,8 +5,7 @@ import type { AttemptRecord } from '../../../../functions/records/run-records.ts
 import { attempt, hoursLater, poolOf } from '../../../../test/support/builders/placement.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOf, observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
-import { trustOf } from '../../belief/beliefs.ts';
-import { type ScoredMeeting, scoreTrust } from '../../belief/score-trust.ts';
+import { type ScoredMeeting, scoreTrust, trustOf } from '../../belief/beliefs.ts';
 import type { Pool } from '../../records/placement-records.ts';
 
 const odds = (meetings: readonly ScoredMeeting[], score: number): number => {

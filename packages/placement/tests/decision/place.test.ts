@@ -17,7 +17,7 @@ import { memoryObjectStore } from '../../../../test/support/fakes/object-store.t
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { marketSource } from '../../../../test/support/market/source.ts';
 import { storedQuestion } from '../../decision/situation.ts';
-import { QUESTIONS_A_DAY, questionKey } from '../../market/score-plan.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../market/ask-scores.ts';
 import type { MarketSource, MarketView } from '../../model/market-source.ts';
 
 const source = (view: MarketView): MarketSource => ({

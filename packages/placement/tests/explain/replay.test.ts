@@ -14,8 +14,7 @@ import {
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
 import { formatDecision } from '../../explain/format-decision.ts';
-import { questionOf } from '../../explain/replay.ts';
-import { whyUnreadable } from '../../explain/stored-decision.ts';
+import { questionOf, whyUnreadable } from '../../explain/replay.ts';
 import { decideIf } from '../../explain/what-if.ts';
 import type { PlacementDecision, StoredDecision } from '../../records/placement-records.ts';
 

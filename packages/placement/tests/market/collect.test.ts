@@ -17,8 +17,8 @@ import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { formerRunOf } from '../../candidates/former-runs.ts';
+import { planQuestions, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/ask-scores.ts';
 import { collectScores } from '../../market/collect.ts';
-import { planQuestions, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/score-plan.ts';
 import type { MarketSource } from '../../model/market-source.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
