@@ -5,7 +5,7 @@
  * Called by packing's wiring, checks, plans, reports, the API and the watch of limits.
  */
 
-export { fileSystemsOf } from './candidates/pool-prices.ts';
+export { fileSystemsOf } from './candidates/pool-costs.ts';
 export { measuredThroughputs } from './candidates/throughput-estimate.ts';
 export { type GangTopology, gangsOf, likelyReaders, topologiesOf, typesOf } from './candidates/topologies.ts';
 export {
@@ -23,4 +23,4 @@ export {
   forecastRun,
   type Standing,
 } from './futures/forecast.ts';
-export { type Interval, intervalSchema, missOf, timesSchema } from './records/promises.ts';
+export { type Interval, intervalSchema, missOf, timesSchema } from './records/placement-records.ts';

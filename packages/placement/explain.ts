@@ -3,6 +3,11 @@
  *
  * Errors: UnreadableRecordError for a decision of another release. Called by the API and `tidewheel why`.
  */
-export { formatDecision } from './explain/format-decision.ts';
-export { questionAt, questionOf, sameChoice, whyUnreadable } from './explain/replay.ts';
+export {
+  formatDecision,
+  questionAt,
+  questionOf,
+  sameChoice,
+  whyUnreadable,
+} from './explain/stored-decision.ts';
 export { completeMarket, decideIf } from './explain/what-if.ts';

@@ -17,7 +17,7 @@ export type {
   PlacementScore,
   SpotPrice,
   Zone,
-} from './model/market-source.ts';
+} from './records/market-history.ts';
 export {
   type HardwareStore,
   type ListPriceStore,

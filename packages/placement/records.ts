@@ -25,6 +25,7 @@ export {
 } from './records/attempts.ts';
 export {
   attemptTimeoutSeconds,
+  missSchema,
   nameOfPool,
   type Placement,
   type PlacementDecision,
@@ -34,9 +35,10 @@ export {
   placementSchema,
   poolAssessmentSchema,
   poolSchema,
+  promiseSchema,
+  type RunPromise,
   type StoredDecision,
   samePool,
   type Topology,
   topologySchema,
 } from './records/placement-records.ts';
-export { missSchema, promiseSchema, type RunPromise } from './records/promises.ts';

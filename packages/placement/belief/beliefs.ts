@@ -6,14 +6,14 @@
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
-import type { Observation } from './attempt-observations.ts';
 import {
   longRunShare,
   meanUpSeconds,
+  type Observation,
   type PoolRecord,
   type PoolRecords,
   recordFor,
-} from './pool-statistics.ts';
+} from './attempt-observations.ts';
 import {
   advance,
   type Belief,

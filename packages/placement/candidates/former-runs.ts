@@ -3,7 +3,7 @@
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { assumed } from '../model/assumed.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
-import { type Widths, widthsOf } from '../records/promises.ts';
+import { type Widths, widthsOf } from '../records/placement-records.ts';
 import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */

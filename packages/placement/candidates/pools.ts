@@ -4,11 +4,17 @@ import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
+import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
 import type { Pool, Topology, Transfer } from '../records/placement-records.ts';
-import type { DownloadIn } from './downloads.ts';
 import { adviseHelpers } from './helpers.ts';
-import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
+import {
+  type DownloadIn,
+  helpersIn,
+  type PoolPrices,
+  pricesOf,
+  type Quotes,
+  quotesOf,
+} from './pool-costs.ts';
 import type { Workload } from './throughput.ts';
 import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
 import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';

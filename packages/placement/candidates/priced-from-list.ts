@@ -9,8 +9,8 @@ import {
   transferPricesAsOf,
   transferUsdPerGigabyte,
 } from '@tidewheel/catalog/prices.ts';
-import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
+import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
 import type { Transfer } from '../records/placement-records.ts';
 
 const DAY_MILLISECONDS = 24 * 3_600_000;

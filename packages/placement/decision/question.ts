@@ -14,14 +14,19 @@ import { pricedFrom, transferOf } from '../candidates/priced-from-list.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
-import { type MarketSource, type MarketView, readMarket } from '../model/market-source.ts';
 import {
   type FormerRuns,
   furthestProgress,
   type PlacedAttempt,
   type PlacedRun,
 } from '../records/attempts.ts';
-import type { MarketSample, MarketStores } from '../records/market-history.ts';
+import {
+  type MarketSample,
+  type MarketSource,
+  type MarketStores,
+  type MarketView,
+  readMarket,
+} from '../records/market-history.ts';
 import type { PlacementInput } from './situation.ts';
 
 export interface QuestionDeps extends MarketStores, FormerRuns {

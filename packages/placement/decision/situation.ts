@@ -6,12 +6,21 @@ import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { storedOrThrow } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
-import { type Observation, observationsOf } from '../belief/attempt-observations.ts';
+import {
+  type Observation,
+  observationsOf,
+  type PoolRecords,
+  recordsOf,
+} from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
-import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
-import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
 import { onDemandWaitsOf } from '../candidates/former-runs.ts';
-import { type FileSystems, fileSystemsOf } from '../candidates/pool-prices.ts';
+import {
+  type DownloadIn,
+  downloadsOf,
+  type FileSystems,
+  fileSystemsOf,
+  slowedBy,
+} from '../candidates/pool-costs.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
 import type { Workload } from '../candidates/throughput.ts';
 import {
@@ -24,10 +33,9 @@ import {
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import { assumed } from '../model/assumed.ts';
-import type { MarketView } from '../model/market-source.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
-import type { StoredDecision } from '../records/placement-records.ts';
-import type { Widths } from '../records/promises.ts';
+import type { MarketView } from '../records/market-history.ts';
+import type { StoredDecision, Widths } from '../records/placement-records.ts';
 import { fallbacksOf } from './fallbacks.ts';
 import { type MetIn, metIn } from './met.ts';
 import {

@@ -16,8 +16,13 @@ import { typesOf } from '../candidates/topologies.ts';
 import type { PlacementInput } from '../decision/situation.ts';
 import { decide } from '../futures/forecast.ts';
 import { keptScores, samplesOf } from '../market/market-memory.ts';
-import type { MarketView, OnDemandPrice, SpotPrice } from '../model/market-source.ts';
-import type { MarketSample, MarketSampleStore } from '../records/market-history.ts';
+import type {
+  MarketSample,
+  MarketSampleStore,
+  MarketView,
+  OnDemandPrice,
+  SpotPrice,
+} from '../records/market-history.ts';
 import type { PlacementDecision } from '../records/placement-records.ts';
 
 export interface WhatIf {

@@ -13,8 +13,13 @@ import { type PlacementInput, type Situation, situationOf } from '../decision/si
 import { spentUsd, type WorkEstimate } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
 import { fileSystemsUsd, type PlacedAttempt } from '../records/attempts.ts';
-import type { Placement, PlacementDecision } from '../records/placement-records.ts';
-import { type Interval, type Widths, widened } from '../records/promises.ts';
+import {
+  type Interval,
+  type Placement,
+  type PlacementDecision,
+  type Widths,
+  widened,
+} from '../records/placement-records.ts';
 import { type Begins, type Drawn, live } from './live.ts';
 import { drawPool, type World, worldOf } from './run-world.ts';
 

@@ -7,8 +7,14 @@ import { type FactsOf, scoredFamily } from '@tidewheel/catalog/catalog.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { gangsOf } from '../candidates/topologies.ts';
-import { type MarketSource, type PlacementScore, taken } from '../model/market-source.ts';
-import type { MarketSample, RequestedScore, ScoreQuestionStore } from '../records/market-history.ts';
+import {
+  type MarketSample,
+  type MarketSource,
+  type PlacementScore,
+  type RequestedScore,
+  type ScoreQuestionStore,
+  taken,
+} from '../records/market-history.ts';
 
 export interface AskDeps {
   readonly scoreQuestions: ScoreQuestionStore;

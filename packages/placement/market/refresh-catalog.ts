@@ -19,8 +19,7 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
-import type { CatalogSource, MarketAnswer } from '../model/market-source.ts';
-import type { MarketStores } from '../records/market-history.ts';
+import type { CatalogSource, MarketAnswer, MarketStores } from '../records/market-history.ts';
 import { regionsOf } from './ask-scores.ts';
 
 export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {

@@ -9,8 +9,7 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { seconds, time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import type { Placement } from './placement-records.ts';
-import type { Miss } from './promises.ts';
+import type { Miss, Placement } from './placement-records.ts';
 
 /** Work that a checkpoint proves. The agent writes it and the service judges by it. */
 export const provenSchema = z.object({

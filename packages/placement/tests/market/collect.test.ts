@@ -19,7 +19,7 @@ import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observ
 import { formerRunOf } from '../../candidates/former-runs.ts';
 import { planQuestions, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/ask-scores.ts';
 import { collectScores } from '../../market/collect.ts';
-import type { MarketSource } from '../../model/market-source.ts';
+import type { MarketSource } from '../../records/market-history.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
