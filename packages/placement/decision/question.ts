@@ -7,7 +7,7 @@ import type { ListPrices } from '@tidewheel/catalog/prices.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
-import { type FormerRun, formerRunOf } from '../candidates/former-runs.ts';
+import { formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { pricedFrom, transferOf } from '../candidates/priced-from-list.ts';
@@ -62,7 +62,8 @@ export async function placementQuestion(
     formerRunOf(deps, run),
     readDataset(),
   ]);
-  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const { checkpointBytes: formerBytes, ...expectations } = former ?? {};
+  const checkpointBytes = progress?.checkpointBytes ?? formerBytes;
   const elsewhere = deps.regions
     ? await readElsewhere(deps.regions, {
         run,
@@ -89,22 +90,10 @@ export async function placementQuestion(
     dataset,
     attempts,
     progress,
-    observations: observations,
-    ...expectationsFrom(former),
+    observations,
+    ...expectations,
   };
 }
-
-const expectationsFrom = (former: FormerRun | undefined): Partial<PlacementInput> =>
-  former === undefined
-    ? {}
-    : {
-        expectedSeconds: former.seconds,
-        formerSeconds: former.all,
-        widths: former.widths,
-        ...(former.onDemandWaits.length > 0 && { onDemandWaits: former.onDemandWaits }),
-        expectedOn: former.on,
-        formerThroughputs: former.throughputs,
-      };
 
 /** A retry has a deadline, a patience and attempts of its own. */
 const sinceRetry = (

@@ -13,7 +13,7 @@ import {
   recordsOf,
 } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
-import { onDemandWaitsOf } from '../candidates/former-runs.ts';
+import { type Expectations, onDemandWaitsOf } from '../candidates/former-runs.ts';
 import {
   type DownloadIn,
   downloadsOf,
@@ -35,7 +35,7 @@ import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { MarketView } from '../records/market-history.ts';
-import type { StoredDecision, Widths } from '../records/placement-records.ts';
+import type { StoredDecision } from '../records/placement-records.ts';
 import { fallbacksOf } from './fallbacks.ts';
 import { type MetIn, metIn } from './met.ts';
 import {
@@ -50,7 +50,7 @@ import {
   withDownloads,
 } from './work.ts';
 
-export interface PlacementInput {
+export interface PlacementInput extends Expectations {
   readonly compute: Pipeline['compute'];
   readonly limits: Pipeline['limits'];
   /** Its strategy and image rule topologies out. */
@@ -68,17 +68,6 @@ export interface PlacementInput {
   /** Of this run, oldest first. */
   readonly attempts: readonly PlacedAttempt[];
   readonly progress?: Progress | undefined;
-  /** Training seconds of the whole run, as declared or as former runs took. */
-  readonly expectedSeconds?: number | undefined;
-  /** The seconds of each former run; `expectedSeconds` is the longest of them. */
-  readonly formerSeconds?: readonly number[] | undefined;
-  /** Factors on the promised intervals, by what former runs were promised. */
-  readonly widths?: Widths | undefined;
-  /** Seconds that On-Demand starts of former runs waited for their hosts. */
-  readonly onDemandWaits?: readonly number[] | undefined;
-  /** The topology of those seconds, and the throughputs of former runs. */
-  readonly expectedOn?: TrainedTopology | undefined;
-  readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
   /** What other runs met in these pools. */
   readonly observations?: readonly Observation[] | undefined;
   /** Hardware as EC2 describes it, where that differs from the snapshot. */
@@ -103,14 +92,14 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   closedAt: input.closedAt,
   sealedAt: input.sealedAt,
   now: input.now,
-  ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
+  dataset: input.dataset,
   expectedSeconds: input.expectedSeconds,
-  ...(input.formerSeconds === undefined ? {} : { formerSeconds: input.formerSeconds }),
-  ...(input.widths === undefined ? {} : { widths: input.widths }),
-  ...(input.onDemandWaits === undefined ? {} : { onDemandWaits: input.onDemandWaits }),
+  formerSeconds: input.formerSeconds,
+  widths: input.widths,
+  onDemandWaits: input.onDemandWaits,
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
-  ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
+  hardware: input.hardware,
 });
 
 /** Placement alone writes questions, so what it is made of is trusted; `damageIn` looks closer at one that a person reads. */

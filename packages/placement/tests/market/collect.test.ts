@@ -281,11 +281,14 @@ describe('what other runs met', () => {
       runOf('digits', 9, {
         declaration: declarationOf('digits', { compute: { instanceTypes: TYPES, nodes } }),
       });
-    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
+    expect(await formerRunOf(deps, next(2))).toMatchObject({
+      expectedSeconds: 1_000,
+      expectedOn: { nodes: 2 },
+    });
     expect(await formerRunOf(deps, next(8))).toBeUndefined();
     // A schedule that found no new data hides none of them.
     for (let batch = 4; batch < 12; batch += 1)
       await deps.runs.create(runOf('digits', batch, { status: 'empty' }));
-    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000 });
+    expect(await formerRunOf(deps, next(2))).toMatchObject({ expectedSeconds: 1_000 });
   });
 });
