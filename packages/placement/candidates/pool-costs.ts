@@ -55,14 +55,13 @@ const quotesFor = ({ instanceType, zoneId }: Pool, all: Quotes): MarketView['spo
 const mean = (quotes: MarketView['spotPrices']): number | undefined =>
   quotes.length === 0 ? undefined : quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
 
-export interface HelpersQuestion {
-  readonly compute: Pick<Pipeline['compute'], 'helpers'>;
-}
-
 /** Per hour of all helper groups, or why it cannot be known: what has no price is not free. */
-export function helpersIn(market: MarketView, { compute }: HelpersQuestion): number | string {
+export function helpersIn(
+  market: MarketView,
+  { helpers = [] }: Pick<Pipeline['compute'], 'helpers'>,
+): number | string {
   let sum = 0;
-  for (const { name, instanceType, nodes } of compute.helpers ?? []) {
+  for (const { name, instanceType, nodes } of helpers) {
     const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
     if (price === undefined)
       return `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`;
