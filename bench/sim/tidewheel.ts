@@ -198,7 +198,6 @@ function inZone(
     ticksLeft: Math.max(2, (span.workSeconds + span.slackSeconds) / tickSeconds),
     slack: span.slackSeconds,
     runs: moment.runs === SPOT ? ON_DEMAND : IDLE,
-    debt: 0,
   };
   const price = spotUsd[atHand] ?? 0;
   const savedIn = (zone: number, ratio: number): { readonly action: Action; readonly savedUsd: number } => {

@@ -118,7 +118,7 @@ export function spotValue(
     expectedUsd(belief, runs = IDLE) {
       const observed = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
-        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
+        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs };
         const { had, wait, refused, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
@@ -162,7 +162,7 @@ function bestLater(
   // More slack than the plan was made for: its table, which may be a wider job's, must not decide.
   if (slack > plan.job.deadlineSeconds - plan.job.workSeconds + tickSeconds) return IDLE;
   const seen = { chance: isThere ? 1 : 0, ifThere: ahead, ifNot: ahead };
-  return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
+  return offers(plan, { ticksLeft, slack, runs }, seen)[0]?.action;
 }
 
 /** The values of Spot with capacity, of a wait, of Spot after a capacity error, and of On-Demand; infinite where not safe. */

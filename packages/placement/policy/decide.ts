@@ -14,8 +14,8 @@ export interface PolicyState {
   readonly slack: number;
   /** What runs: IDLE after an interruption. */
   readonly runs: Action;
-  /** Seconds of start-up that the running job still owes. */
-  readonly debt: number;
+  /** Seconds of start-up that the running job still owes. A loss returns them as slack. Default: 0. */
+  readonly debt?: number;
 }
 
 /** What is known of Spot in this tick. */
@@ -97,7 +97,7 @@ interface Worths {
 
 function worths(
   plan: PolicyPlan,
-  { ticksLeft, slack, runs, debt }: PolicyState,
+  { ticksLeft, slack, runs, debt = 0 }: PolicyState,
   weights: readonly StateChance[],
   spotUsd = plan.job.spotUsd,
 ): Worths {

@@ -14,35 +14,24 @@ export interface Layer {
   readonly width: number;
 }
 
-/**
- * States with capacity have a row for each of: nothing runs, Spot runs, On-Demand runs, and Spot still starts (one for
- * each debt that a tick can find); states without capacity have no Spot rows.
- */
+/** States with capacity have a row for each of: nothing runs, Spot runs, On-Demand runs. The others have no row for Spot. */
 export interface Rows {
   readonly upStates: number;
   readonly count: number;
-  /** Seconds that a start still owes after its first, second, ... tick. */
-  readonly debts: readonly number[];
-  /** @param phase index into `debts`, below 0 for what owes nothing */
-  of(state: number, ran: Action, phase?: number): number;
+  of(state: number, ran: Action): number;
 }
 
 const ACTIONS = 3;
 const WITHOUT_SPOT = 2;
 
-export function rowsFor(
-  { upStates, states }: { readonly upStates: number; readonly states: number },
-  debts: readonly number[],
-): Rows {
-  const perUp = ACTIONS + debts.length;
-  const firstDown = upStates * perUp;
+export function rowsFor(upStates: number, states: number): Rows {
+  const firstDown = upStates * ACTIONS;
   return {
     upStates,
-    debts,
     count: firstDown + (states - upStates) * WITHOUT_SPOT,
-    of: (state, ran, phase = -1) =>
+    of: (state, ran) =>
       state < upStates
-        ? state * perUp + (phase < 0 ? ran : ACTIONS + phase)
+        ? state * ACTIONS + ran
         : firstDown + (state - upStates) * WITHOUT_SPOT + (ran === ON_DEMAND ? 1 : 0),
   };
 }

@@ -97,35 +97,25 @@ function mixturesFrom(chances: readonly number[], rows: Rows) {
     idleUp: mixed(isUp, idle),
     onDemand: mixed(() => true, onDemand),
     spotUp: mixed(isUp, (state) => rows.of(state, SPOT)),
-    startingUp: rows.debts.map((_, phase) => mixed(isUp, (state) => rows.of(state, SPOT, phase))),
   };
 }
 
 /** Expectations over the market's next step for each running action; the arrays are reused for each state. */
-function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
-  const { upStates, debts } = rows;
+function expectations(chain: MarketChain, { cells, rows }: PassGrid) {
   const next = chain.step.map((chances) => mixturesFrom(chances, rows));
   const blank = (): Float64Array => new Float64Array(cells + 1);
   const [zero, down, idle, onDemand, spot] = [blank(), blank(), blank(), blank(), blank()];
-  const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
   const look = (layer: Layer, state: number): void => {
     const here = next[state];
     if (here === undefined) return;
     addRows({ out: down, from: zero }, layer, here.idleDown);
     addRows({ out: idle, from: down }, layer, here.idleUp);
     addRows({ out: onDemand, from: zero }, layer, here.onDemand);
-    if (state >= upStates) return;
-    addRows({ out: spot, from: down }, layer, here.spotUp);
-    for (const [phase, { values, back }] of starting.entries()) {
-      // Lost during its start: the start-up still owed returns as slack.
-      values.fill(0);
-      values.set(down.subarray(Math.min(back, cells)));
-      addRows({ out: values, from: values }, layer, here.startingUp[phase] ?? here.spotUp);
-    }
+    if (state < rows.upStates) addRows({ out: spot, from: down }, layer, here.spotUp);
   };
   /** Values of this tick's actions; reused for each state as well. */
   const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
-  return { look, idle, onDemand, spot, starting, worth };
+  return { look, idle, onDemand, spot, worth };
 }
 
 /** How a tick's actions change the slack, with `ticksLeft` left. */
@@ -221,12 +211,10 @@ function settleWithoutSpot({ values, width }: Layer, { rows, expected, moves, st
 }
 
 /** The same where there is. */
-function settleWithSpot(layer: Layer, task: StateTask): void {
-  const { values, width } = layer;
-  const { rows, expected, moves, state } = task;
+function settleWithSpot({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
   const { onDemand, spot, worth } = expected;
   const { wait, start, withoutSpot } = worth;
-  moveInto(start, expected.starting[0]?.values ?? spot, moves.start, width - 1);
+  moveInto(start, spot, moves.start, width - 1);
   const idleRow = rows.of(state, IDLE) * width;
   const demandRow = rows.of(state, ON_DEMAND) * width;
   const spotRow = rows.of(state, SPOT) * width;
@@ -237,20 +225,5 @@ function settleWithSpot(layer: Layer, task: StateTask): void {
     values[idleRow + cell] = Math.min(without, fresh);
     values[demandRow + cell] = Math.min(wait[cell] ?? 0, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
     values[spotRow + cell] = Math.min(without, stay);
-  }
-  settleStarts(layer, task);
-}
-
-/** The same for a start that still owes seconds: an action that leaves it gets the rest back as slack. */
-function settleStarts({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
-  const { withoutSpot } = expected.worth;
-  for (const [phase, { back }] of expected.starting.entries()) {
-    const after = expected.starting[phase + 1]?.values ?? expected.spot;
-    const row = rows.of(state, SPOT, phase) * width;
-    for (let cell = 0; cell < width - 1; cell += 1) {
-      const left = withoutSpot[Math.min(width - 2, cell + back)] ?? UNREACHABLE;
-      const stay = cell < moves.staying ? UNREACHABLE : (after[cell] ?? 0) + moves.spotTick;
-      values[row + cell] = Math.min(left, stay);
-    }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The plan of a job: the least expected cost from every situation that it can reach, by one backward pass over time. A
- * situation consists of the ticks left, the slack (time that can still be lost), what ran last with the start-up it
- * still owes, and the state of the market. The deadline is enforced by the allowed actions, not by the values: after
+ * situation consists of the ticks left, the slack (time that can still be lost), what ran last, and the state of the
+ * market. The deadline is enforced by the allowed actions, not by the values: after
  * every tick an On-Demand start must still end in time.
  */
 import { type Action, IDLE, type Layer, lookUp, type Rows, rowsFor, SPOT } from './plan-layer.ts';
@@ -86,7 +86,7 @@ const sameTerms = (a: Terms, b: Terms): boolean =>
 
 function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number): PlanTable {
   const cellSeconds = job.tickSeconds / cellsPerTick;
-  const rows = rowsFor({ upStates: chain.upStates, states: chain.step.length }, debtsOf(job));
+  const rows = rowsFor(chain.upStates, chain.step.length);
   const reach = reachOf(job, cellSeconds);
   const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds, rows });
   const layers: Layer[] = [];
@@ -115,28 +115,16 @@ const reachOf = ({ deadlineSeconds, workSeconds, tickSeconds }: PolicyJob, cellS
   cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
 });
 
-/** Seconds that a start still owes at the end of each of its first ticks. */
-function debtsOf({
-  restartSeconds,
-  tickSeconds,
-}: Pick<Terms, 'restartSeconds' | 'tickSeconds'>): readonly number[] {
-  const debts: number[] = [];
-  for (let debt = restartSeconds - tickSeconds; debt > 1e-6; debt -= tickSeconds) debts.push(debt);
-  return debts;
-}
-
 function weighted(
   layer: Layer,
   { rows, cellSeconds }: { readonly rows: Rows; readonly cellSeconds: number },
   { ran, slack, debt }: TickEnd,
   weights: readonly StateChance[],
 ): number {
-  // Debts fall from tick to tick: take the last that is not below the one owed.
-  const phase = ran === SPOT && debt > 1e-6 ? rows.debts.findLastIndex((each) => each >= debt - 1e-6) : -1;
   let total = 0;
   for (const { state, chance } of weights) {
     const lost = ran === SPOT && state >= rows.upStates;
-    const row = rows.of(state, lost ? IDLE : ran, phase);
+    const row = rows.of(state, lost ? IDLE : ran);
     total += chance * lookUp(layer, row, (slack + (lost ? debt : 0)) / cellSeconds);
   }
   return total;
