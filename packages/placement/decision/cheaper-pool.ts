@@ -80,7 +80,10 @@ export function cheaperPool(
     timeUsd,
     onDemandWaits: [],
   };
-  const found = mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
+  const promise = (each: Assessed): number => (usdOf(atHand) - usdOf(each)) * each.outlook.chanceUp;
+  const found = cheaper
+    .toSorted((a, b) => promise(b) - promise(a))
+    .slice(0, MOST_COMPARED)
     .map((pool): CheaperPool => {
       const value = spotValue(atHand.candidate, unitOf(pool), shortly);
       // A pool that the run may not try counts as down.
@@ -114,34 +117,6 @@ const isWorthAsking = (each: Assessed): boolean =>
   each.outlook.chanceUp >= assumed.leastChance &&
   each.coolsSeconds <= 0 &&
   !wasLostWithin(each, isScored(each) ? assumed.scoreLagSeconds : undefined);
-
-/** The pools that no other beats in both price and chance, ordered by what they could save. */
-function mostPromising(
-  cheaper: readonly Assessed[],
-  {
-    usdOf,
-    mayAsk,
-    atHandUsd,
-  }: {
-    readonly usdOf: (pool: Assessed) => number;
-    readonly mayAsk: (pool: Assessed) => boolean;
-    readonly atHandUsd: number;
-  },
-): readonly Assessed[] {
-  const promise = (each: Assessed): number => (atHandUsd - usdOf(each)) * each.outlook.chanceUp;
-  const best: Assessed[] = [];
-  for (const each of cheaper.toSorted((a, b) => promise(b) - promise(a))) {
-    const isBeaten = best.some(
-      (other) =>
-        usdOf(other) <= usdOf(each) &&
-        other.outlook.chanceUp >= each.outlook.chanceUp &&
-        (mayAsk(other) || !mayAsk(each)),
-    );
-    if (!isBeaten) best.push(each);
-    if (best.length === MOST_COMPARED) break;
-  }
-  return best;
-}
 
 /** A pool in another region needs a transfer, which no hourly price includes. */
 const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed): boolean =>

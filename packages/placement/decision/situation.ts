@@ -92,7 +92,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   closedAt: input.closedAt,
   sealedAt: input.sealedAt,
   now: input.now,
-  dataset: input.dataset,
+  ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
   formerSeconds: input.formerSeconds,
   widths: input.widths,
