@@ -9,8 +9,7 @@ import {
 import { comparedSpan, offers, type PolicyState, slackAt } from '../../packages/placement/policy/decide.ts';
 import shipped from '../../packages/placement/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../packages/placement/policy/market-model.ts';
-import { type Action, IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/plan-layer.ts';
-import type { Terms } from '../../packages/placement/policy/plan-pass.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT, type Terms } from '../../packages/placement/policy/plan-pass.ts';
 import {
   keptPlans,
   type PolicyJob,

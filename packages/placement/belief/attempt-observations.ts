@@ -132,7 +132,9 @@ const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observatio
     return end === 'kept' && startedAt === undefined ? [] : [...start, last];
   });
 
-/** The last week feeds the belief of the moment; the weeks before are the pool's statistics. */
+/** The last week feeds the belief of the moment: the slowest common regime lasts two days. */
+export const RECENT_MILLISECONDS = 7 * 86_400_000;
+/** The weeks before are the pool's statistics. */
 const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
 /** Observations of all other runs in the families of these types. */
@@ -167,16 +169,12 @@ const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named
 
 const NOTHING: PoolRecord = { had: 0, capacityErrors: 0, heldSeconds: 0, lost: 0 };
 
-/** Newer observations are already in the belief of the moment and are not counted twice. */
-const COUNTED_FROM_MILLISECONDS = 7 * 86_400_000;
-const COUNTED_TO_MILLISECONDS = 30 * 86_400_000;
-
 /** @param observations in any order; an attempt is counted once, by the observation of its end */
 export function recordsOf(observations: readonly Observation[], nowMilliseconds: number): PoolRecords {
   const records = new Map<string, PoolRecord>();
   for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of observations) {
     const age = nowMilliseconds - at;
-    if (quota === true || age <= COUNTED_FROM_MILLISECONDS || age > COUNTED_TO_MILLISECONDS) continue;
+    if (quota === true || age <= RECENT_MILLISECONDS || age > MEMORY_MILLISECONDS) continue;
     const isStart = seen === 'up' && since === undefined;
     if (isStart) continue;
     const key = keyOf(pool);

@@ -12,6 +12,7 @@ import {
   type Observation,
   type PoolRecord,
   type PoolRecords,
+  RECENT_MILLISECONDS,
   recordFor,
 } from './attempt-observations.ts';
 import {
@@ -74,8 +75,6 @@ const STEP_SECONDS = 600;
 /** 2^13 steps are 57 days. Nothing of an observation is left after them, so longer gaps are cut. */
 const DOUBLINGS = 13;
 
-/** Older news leaves almost nothing in a belief: the slowest common regime lasts two days. */
-const MEMORY_MILLISECONDS = 7 * 86_400_000;
 const MAXIMUM_OBSERVATIONS = 40;
 
 /** The observations that still matter, oldest first. */
@@ -84,7 +83,7 @@ export const recentObservations = (
   nowMilliseconds: number,
 ): readonly Observation[] =>
   observations
-    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
+    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= RECENT_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
 export interface BeliefModel {

@@ -6,7 +6,7 @@
 
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
-import { ON_DEMAND } from '../policy/plan-layer.ts';
+import { ON_DEMAND } from '../policy/plan-pass.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
 import { nameOfPool, samePool } from '../records/placement-records.ts';
 import { assessPools, isSpot, unitOf } from './assess.ts';

@@ -36,12 +36,12 @@ import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { MarketView } from '../records/market-history.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
-import { fallbacksOf } from './fallbacks.ts';
 import { type MetIn, metIn } from './met.ts';
 import {
   assumedTimeUsd,
   type DownloadSeconds,
   estimateWork,
+  fallbacksOf,
   longWaitOf,
   spentUsd,
   startRatioOf,

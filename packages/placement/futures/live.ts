@@ -8,7 +8,7 @@ import { type Belief, chanceUp, observe } from '../belief/regimes.ts';
 import { coolSecondsAfter } from '../decision/met.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
-import { IDLE, ON_DEMAND, SPOT } from '../policy/plan-layer.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
 import type { StateChance } from '../policy/value-function.ts';
 import type { DemandPlace, PoolFuture, SpotPlace, World } from './run-world.ts';
 

@@ -3,7 +3,7 @@
  * use it: the controller knows whether Spot has capacity, placement has only a belief and learns by asking.
  */
 
-import { type Action, IDLE, ON_DEMAND, SPOT } from './plan-layer.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from './plan-pass.ts';
 import type { PolicyPlan, StateChance } from './value-function.ts';
 
 /** Where a campaign stands. */

@@ -4,8 +4,18 @@
  * market. The deadline is enforced by the allowed actions, not by the values: after
  * every tick an On-Demand start must still end in time.
  */
-import { type Action, IDLE, type Layer, lookUp, type Rows, rowsFor, SPOT } from './plan-layer.ts';
-import { backwardPass, type MarketChain, type Terms } from './plan-pass.ts';
+import {
+  type Action,
+  backwardPass,
+  IDLE,
+  type Layer,
+  lookUp,
+  type MarketChain,
+  type Rows,
+  rowsFor,
+  SPOT,
+  type Terms,
+} from './plan-pass.ts';
 
 export interface PolicyJob extends Terms {
   /** These two do not change values, only how far a table must reach. */
