@@ -86,7 +86,7 @@ export const recentObservations = (
     .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= RECENT_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
-export interface BeliefModel {
+interface BeliefModel {
   readonly table: RegimeTable;
   readonly step: readonly (readonly number[])[];
   /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
@@ -224,7 +224,7 @@ interface ScoreLikelihood {
   readonly down: number;
 }
 
-export type ScoreTrust = (score: number) => ScoreLikelihood;
+type ScoreTrust = (score: number) => ScoreLikelihood;
 
 /** How much high and low scores differ in what they say: 0 for nothing, 1 for everything. */
 export const reliabilityOf = (trust: ScoreTrust): number => trust(8).up - trust(3).up;

@@ -51,7 +51,7 @@ export const advance = (belief: Belief, step: Matrix): number[] =>
   );
 
 /** The same into an existing array: a placement takes this step a hundred thousand times. */
-export function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
+function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
   next.fill(0);
   // An index loop, for the same reason.
   for (let i = 0; i < belief.length; i += 1) {
@@ -79,7 +79,7 @@ export const observe = (belief: Belief, likelihoodUp: number, likelihoodDown: nu
   observeInPlace(belief.slice(), likelihoodUp, likelihoodDown);
 
 /** The same in place; returns the array. */
-export function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
+function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
   const half = belief.length / 2;
   const likelihood = (j: number): number => (j < half ? likelihoodUp : likelihoodDown);
   let total = 0;

@@ -3,7 +3,7 @@ import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '@tidew
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { forecastStep, type HelperGroup, type Workload } from './throughput.ts';
 
-export interface HelperQuestion {
+interface HelperQuestion {
   readonly workload: Workload;
   readonly instanceType: string;
   readonly nodes: number;
@@ -17,7 +17,7 @@ export interface HelperQuestion {
   readonly hardware?: FactsOf | undefined;
 }
 
-export interface HelperAdvice {
+interface HelperAdvice {
   readonly helpers: HelperGroup | undefined;
   readonly reason: string;
 }

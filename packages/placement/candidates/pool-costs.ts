@@ -122,7 +122,7 @@ const noteOn = (id: string, known: FileSystem | undefined): string =>
 
 // What each start in a pool downloads, and the pools whose hosts cannot hold it or would have it too late.
 
-export interface DownloadsQuestion {
+interface DownloadsQuestion {
   readonly compute: Pipeline['compute'];
   readonly training: Pipeline['training'];
   readonly dataset: DatasetSize;

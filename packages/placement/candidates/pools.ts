@@ -49,7 +49,7 @@ export interface RegionView {
   readonly closed?: string | undefined;
 }
 
-export interface PoolsQuestion {
+interface PoolsQuestion {
   readonly compute: Pipeline['compute'];
   readonly training?: Pipeline['training'] | undefined;
   readonly market: MarketView;

@@ -63,7 +63,7 @@ function sourceOf({ effective, readAt }: KeptPrice<ListPrice | TransferPrice>, n
   return `${since}, read ${days < 1 ? 'today' : `${days} days ago`}`;
 }
 
-export interface TransferRate {
+interface TransferRate {
   readonly usdPerGigabyte: number;
   readonly note: string;
 }

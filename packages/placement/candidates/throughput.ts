@@ -30,7 +30,7 @@ export interface HelperGroup {
 
 type Helpers = HelperGroup | readonly HelperGroup[];
 
-export interface TopologyChoice {
+interface TopologyChoice {
   readonly instanceType: string;
   readonly nodes: number;
   readonly helpers?: Helpers | undefined;
@@ -48,7 +48,7 @@ export interface Workload {
   readonly readers: number;
 }
 
-export interface StepForecast {
+interface StepForecast {
   readonly stepSeconds: number;
   readonly bottleneck: (typeof RESOURCES)[number];
   /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */

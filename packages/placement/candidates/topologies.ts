@@ -25,7 +25,7 @@ export interface GangTopology {
   readonly helpers?: readonly HelperNodes[] | undefined;
 }
 
-export interface RuledOut {
+interface RuledOut {
   readonly topology: GangTopology;
   readonly reason: string;
 }

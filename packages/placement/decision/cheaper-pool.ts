@@ -31,7 +31,7 @@ const MOST_COMPARED = 2;
 /** How far a comparison looks, and the most slack that it may use up on the way. */
 const AHEAD = { mostWorkSeconds: 6 * 3_600, mostSlackSeconds: 4 * 3_600 } as const;
 
-export interface CheaperPool {
+interface CheaperPool {
   readonly kind: 'ask' | 'wait';
   readonly pool: Assessed;
   /** Against going on in the pool at hand, over the hours looked ahead. */

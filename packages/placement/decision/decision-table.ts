@@ -18,7 +18,7 @@ const MAXIMUM_ROWS = 60;
 /** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
 const ROWS_FOR_PRUNED = 20;
 
-export interface TableInput {
+interface TableInput {
   readonly assessed: readonly Assessed[];
   readonly pruned: readonly Pruned[];
   readonly situation: Situation;

@@ -84,7 +84,7 @@ const lossSeconds = (work: WorkEstimate, attempt: Candidate | undefined): number
 const ATTEMPTS_FOR_ON_DEMAND = 2;
 
 /** Whether all attempts that are left are reserved for On-Demand, so that a run does not end for lack of one. */
-export function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
+function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situation): boolean {
   const kept = Math.min(ATTEMPTS_FOR_ON_DEMAND, Math.floor(limits.attempts / 2));
   return (
     limits.attempts - attempts.length <= kept &&

@@ -105,7 +105,7 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
   return { ...work, restartSeconds: work.restartSeconds + least };
 }
 
-export interface WorkInput {
+interface WorkInput {
   readonly attempts: readonly PlacedAttempt[];
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;

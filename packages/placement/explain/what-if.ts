@@ -42,7 +42,7 @@ export const decideIf = (input: PlacementInput, change: WhatIf, seed: string): P
 type Vpc = Pipeline['compute']['vpc'];
 
 /** The pipeline's compute with the fields of the what-if; zones need the market and come later. */
-export const changedCompute = (
+const changedCompute = (
   { compute }: PlacementInput,
   { instanceTypes, regions, purchaseOption, launcher }: WhatIf,
 ): Pipeline['compute'] => ({
@@ -98,12 +98,12 @@ function ofZones(
 // For a what-if of types, zones or regions that a decision did not have: what the stored history of the market says of
 // them at that time, else the catalog's snapshot, and a note for each that is not of that time or not known at all.
 
-export interface CompletedMarket {
+interface CompletedMarket {
   readonly input: PlacementInput;
   readonly notes: readonly string[];
 }
 
-export interface CompletionDeps {
+interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
   /** Of all shards, instead of what is on record. */
   readonly datasetBytes?: number | undefined;

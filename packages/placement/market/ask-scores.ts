@@ -16,7 +16,7 @@ import {
   taken,
 } from '../records/market-history.ts';
 
-export interface AskDeps {
+interface AskDeps {
   readonly scoreQuestions: ScoreQuestionStore;
   /** The market of a region by its name. */
   readonly market: (region: string) => Pick<MarketSource, 'scores'>;
@@ -160,7 +160,7 @@ export function scoreNeeds(
 }
 
 /** The question for one gang in one region. */
-export function needOf(
+function needOf(
   { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
   region: string,
   home: string,

@@ -62,7 +62,7 @@ export async function refreshHardware(
   return factsWith(read.facts);
 }
 
-export interface PricesQuestion {
+interface PricesQuestion {
   readonly computes: readonly Pipeline['compute'][];
   readonly hardware: FactsOf;
   readonly notes: string[];

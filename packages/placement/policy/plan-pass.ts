@@ -49,7 +49,7 @@ export function lookUp({ values, width }: Layer, row: number, position: number):
 }
 
 /** A row of a layer, and its share in a sum of rows. */
-export interface Term {
+interface Term {
   readonly row: number;
   readonly share: number;
 }
@@ -60,12 +60,12 @@ type Four = Readonly<Record<'a' | 'b' | 'c' | 'd', Term>>;
  * A sum of rows, prepared once for all layers. Four rows are added at a time, in the same order as one by one. That
  * reads and writes the sum a quarter as often, and a plan takes a third less time.
  */
-export interface Mixture {
+interface Mixture {
   readonly fours: readonly Four[];
   readonly rest: readonly Term[];
 }
 
-export function mixtureOf(terms: readonly Term[]): Mixture {
+function mixtureOf(terms: readonly Term[]): Mixture {
   const fours: Four[] = [];
   for (let k = 0; k < terms.length; k += 4) {
     const [a, b, c, d] = terms.slice(k, k + 4);
@@ -84,7 +84,7 @@ interface Sum {
  * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops: with
  * `for of` a plan takes half as long again.
  */
-export function addRows({ out, from }: Sum, layer: Layer, { fours, rest }: Mixture): void {
+function addRows({ out, from }: Sum, layer: Layer, { fours, rest }: Mixture): void {
   out.fill(0, layer.width);
   let sum = from;
   for (let k = 0; k < fours.length; k += 1) {
