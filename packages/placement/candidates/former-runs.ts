@@ -4,7 +4,8 @@ import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { assumed } from '../model/assumed.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
 import { type Widths, widthsOf } from '../records/placement-records.ts';
-import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
+import type { TrainedTopology } from './throughput.ts';
+import { type MeasuredThroughput, measuredThroughputs } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */
 const FORMER_RUNS = 5;

@@ -14,16 +14,11 @@ import {
   isSpeedKnown,
   type MeasuredSpeed,
   secondsWithoutBurst,
+  type TrainedTopology,
   type Workload,
   workloadOf,
 } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
-
-export interface TrainedTopology {
-  readonly instanceType: string;
-  readonly nodes: number;
-  readonly helpers?: readonly HelperGroup[] | undefined;
-}
 
 /** The measured throughput of one attempt. */
 export interface MeasuredThroughput extends TrainedTopology {

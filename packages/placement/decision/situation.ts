@@ -22,12 +22,11 @@ import {
   slowedBy,
 } from '../candidates/pool-costs.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
-import type { Workload } from '../candidates/throughput.ts';
+import type { TrainedTopology, Workload } from '../candidates/throughput.ts';
 import {
   type MeasuredThroughput,
   measuredThroughputs,
   type ThroughputModel,
-  type TrainedTopology,
   throughputModel,
   withoutBurst,
 } from '../candidates/throughput-estimate.ts';
