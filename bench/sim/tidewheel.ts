@@ -6,14 +6,17 @@ import {
   observe,
   type RegimeTable,
 } from '../../packages/placement/belief/regimes.ts';
-import { comparedSpan, offers, type PolicyState, slackAt } from '../../packages/placement/policy/decide.ts';
 import shipped from '../../packages/placement/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../packages/placement/policy/market-model.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT, type Terms } from '../../packages/placement/policy/plan-pass.ts';
 import {
+  comparedSpan,
   keptPlans,
+  offers,
   type PolicyJob,
   type PolicyPlan,
+  type PolicyState,
+  slackAt,
 } from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Strategy } from './world.ts';

@@ -241,7 +241,7 @@ const PRIOR_GAP = Math.log((HIGH_IF_UP * (1 - HIGH_IF_DOWN)) / (HIGH_IF_DOWN * (
 /** No score is ever certain. */
 const LEAST = 0.02;
 
-export function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
+function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
   const shareOfHigh = (had: boolean, prior: number): number => {
     const met = meetings.filter((each) => each.had === had);
     const high = met.filter(({ score }) => score >= HIGH_FROM).length;

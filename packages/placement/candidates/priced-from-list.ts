@@ -69,7 +69,7 @@ interface TransferRate {
 }
 
 /** USD a gigabyte from one region to another: the list's price, else the snapshot's. */
-export function transferRate(
+function transferRate(
   from: string,
   to: string,
   known: { readonly list?: ListPrices | undefined; readonly now: Date } | undefined,

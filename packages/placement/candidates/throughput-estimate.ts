@@ -7,13 +7,12 @@ import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/cata
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { Topology } from '../records/placement-records.ts';
+import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
 import {
-  describeReading,
   forecastStep,
   type HelperGroup,
   isSpeedKnown,
   type MeasuredSpeed,
-  secondsWithoutBurst,
   type TrainedTopology,
   type Workload,
   workloadOf,

@@ -7,9 +7,9 @@
 import { reliabilityOf, trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
 import { assumed } from '../model/assumed.ts';
-import { comparedSpan } from '../policy/decide.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { IDLE, ON_DEMAND } from '../policy/plan-pass.ts';
+import { comparedSpan } from '../policy/value-function.ts';
 import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';

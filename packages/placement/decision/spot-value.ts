@@ -6,10 +6,17 @@
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
-import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/market-model.ts';
 import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
-import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
+import {
+  keptPlans,
+  type MarketBelief,
+  type Offer,
+  offers,
+  type PolicyPlan,
+  type PolicyState,
+  type StateChance,
+} from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 

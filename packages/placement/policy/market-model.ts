@@ -16,10 +16,9 @@ import {
   type RegimeTable,
   transition,
 } from '../belief/regimes.ts';
-import type { MarketBelief } from './decide.ts';
 import drawn from './lattice-600.json' with { type: 'json' };
 import type { MarketChain } from './plan-pass.ts';
-import type { StateChance } from './value-function.ts';
+import type { MarketBelief, StateChance } from './value-function.ts';
 
 /** A drawn lattice as plain data. */
 export interface LatticeData {

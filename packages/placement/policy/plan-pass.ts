@@ -9,7 +9,7 @@ export const SPOT = 1;
 export const ON_DEMAND = 2;
 export type Action = typeof IDLE | typeof SPOT | typeof ON_DEMAND;
 
-export const UNREACHABLE = 1e9;
+const UNREACHABLE = 1e9;
 
 export interface Layer {
   readonly values: Float32Array;
