@@ -1,4 +1,4 @@
-/** What an hour and a start in a pool cost, and how well that is known: what AWS lists, as the pool's launcher bills it. */
+/** What an hour and a start in a pool cost, as its launcher bills them, and how well that is known. */
 
 import {
   type DatasetSize,

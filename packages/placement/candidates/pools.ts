@@ -157,7 +157,7 @@ interface Facts {
   readonly quotes: Quotes;
 }
 
-/** @returns why the pool is left out, where a price is unknown, the zone does not offer it, or no job could run there */
+/** @returns why the pool is left out, where no price is known, the zone does not offer it, or no job could run there */
 function weighed(
   pool: Pool,
   topology: GangTopology,

@@ -1,6 +1,6 @@
 /**
- * Why nothing is launched: the run is given up, since its attempts, time or money cannot suffice or no pool may be used, or it
- * waits.
+ * Why nothing is launched: the run is given up, since its attempts, time or money cannot suffice or no pool may be used;
+ * or it waits.
  */
 
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';

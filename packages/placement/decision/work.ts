@@ -205,7 +205,10 @@ function restartCosts({
   };
 }
 
-/** The median over the attempts that got their capacity before patience ended. It is not billed, but a deadline must include it. */
+/**
+ * The median over the attempts that got their capacity before patience ended. It is not billed, but a deadline must
+ * include it.
+ */
 function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
   const waits = attempts.flatMap(({ createdAt, outcome }) => {
     const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;

@@ -1,4 +1,4 @@
-/** A stored decision as text, and its question put again, from what was stored with it and what was on record before it. */
+/** A stored decision as text, and its question put again, from what was stored and on record before it. */
 
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { launcherFacts, launcherSuffix } from '@tidewheel/catalog/launchers.ts';
