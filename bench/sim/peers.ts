@@ -1,5 +1,5 @@
 /** The policies that ours is measured beside, from their published descriptions. */
-import { IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/actions.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/plan-pass.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Decision, Strategy, View } from './world.ts';
 

@@ -1,5 +1,5 @@
 /** Runs policies over cases and says how they did. */
-import type { Action } from '../../packages/placement/policy/actions.ts';
+import type { Action } from '../../packages/placement/policy/plan-pass.ts';
 import { optimumUsd } from './optimum.ts';
 import { type Case, openWindow, type Window } from './windows.ts';
 import { type Outcome, type Strategy, simulate } from './world.ts';

@@ -1,5 +1,5 @@
 /** Ticks of half a minute are decided several together: a plan of so short ones takes gigabytes and costs the run no less. */
-import { IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/actions.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/plan-pass.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Decision, Strategy, View } from './world.ts';
 

@@ -6,16 +6,17 @@ import {
   observe,
   type RegimeTable,
 } from '../../packages/placement/belief/regimes.ts';
-import { type Action, IDLE, ON_DEMAND, SPOT } from '../../packages/placement/policy/actions.ts';
-import { comparedSpan } from '../../packages/placement/policy/compared-span.ts';
-import { offers, type PolicyState, slackAt } from '../../packages/placement/policy/decide.ts';
 import shipped from '../../packages/placement/policy/lattice-600.json' with { type: 'json' };
 import { type MarketModel, marketModel } from '../../packages/placement/policy/market-model.ts';
-import { type Terms } from '../../packages/placement/policy/plan-pass.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT, type Terms } from '../../packages/placement/policy/plan-pass.ts';
 import {
+  comparedSpan,
   keptPlans,
+  offers,
   type PolicyJob,
   type PolicyPlan,
+  type PolicyState,
+  slackAt,
 } from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Strategy } from './world.ts';
@@ -199,7 +200,6 @@ function inZone(
     ticksLeft: Math.max(2, (span.workSeconds + span.slackSeconds) / tickSeconds),
     slack: span.slackSeconds,
     runs: moment.runs === SPOT ? ON_DEMAND : IDLE,
-    debt: 0,
   };
   const price = spotUsd[atHand] ?? 0;
   const savedIn = (zone: number, ratio: number): { readonly action: Action; readonly savedUsd: number } => {

@@ -1,5 +1,5 @@
 /** Runs a policy in the simulated market tick by tick. The policy sees the capacity of every zone. */
-import { type Action, IDLE, SPOT } from '../../packages/placement/policy/actions.ts';
+import { type Action, IDLE, SPOT } from '../../packages/placement/policy/plan-pass.ts';
 import { isDone, newJob, runTick, type Setting, start } from '../../test/support/market/job.ts';
 import type { Trace } from '../../test/support/market/traces.ts';
 

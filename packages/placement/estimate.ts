@@ -5,10 +5,9 @@
  * Called by packing's wiring, checks, plans, reports, the API and the watch of limits.
  */
 
-export { fileSystemsOf } from './candidates/file-systems.ts';
-export { likelyReaders } from './candidates/likely-readers.ts';
+export { fileSystemsOf } from './candidates/pool-costs.ts';
 export { measuredThroughputs } from './candidates/throughput-estimate.ts';
-export { type GangTopology, gangsOf, topologiesOf, typesOf } from './candidates/topologies.ts';
+export { type GangTopology, gangsOf, likelyReaders, topologiesOf, typesOf } from './candidates/topologies.ts';
 export {
   estimateWork,
   hourlyUsdOf,
@@ -24,4 +23,4 @@ export {
   forecastRun,
   type Standing,
 } from './futures/forecast.ts';
-export { type Interval, intervalSchema, missOf, timesSchema } from './records/promises.ts';
+export { type Interval, intervalSchema, missOf, timesSchema } from './records/placement-records.ts';

@@ -5,10 +5,9 @@
  */
 
 export { observationsOfOthers, poolOutcomeOf } from './belief/attempt-observations.ts';
-export { askScores, samplesOfNow } from './market/ask-scores.ts';
+export { askScores, QUESTIONS_A_DAY, questionKey, samplesOfNow, scoreNeeds } from './market/ask-scores.ts';
 export { collectScores } from './market/collect.ts';
 export { refreshedBy, samplesFor } from './market/market-memory.ts';
-export { QUESTIONS_A_DAY, questionKey, scoreNeeds } from './market/score-plan.ts';
 export type {
   MarketAnswer,
   MarketFailure,
@@ -18,7 +17,7 @@ export type {
   PlacementScore,
   SpotPrice,
   Zone,
-} from './model/market-source.ts';
+} from './records/market-history.ts';
 export {
   type HardwareStore,
   type ListPriceStore,

@@ -5,23 +5,27 @@
  * API and launchers.
  */
 
-export { type AssumedName, assumed } from './model/assumed.ts';
-export { attemptTimeoutSeconds } from './model/attempt-timeout.ts';
-export { NEXT_LOOK_SECONDS } from './model/next-look.ts';
-export { attemptCost, fileSystemsCost, fileSystemsUsd, hoursCost, savedOf } from './records/attempt-cost.ts';
+export { type AssumedName, assumed, NEXT_LOOK_SECONDS } from './model/assumed.ts';
 export {
   type AttemptOutcome,
+  attemptCost,
+  fileSystemsCost,
+  fileSystemsUsd,
   furthestProgress,
+  hoursCost,
   outcomeSchema,
   type PlatformFault,
   type Progress,
   provenSchema,
   type StartUp,
   type StopReason,
+  savedOf,
   startUpSchema,
   stopReasonSchema,
 } from './records/attempts.ts';
 export {
+  attemptTimeoutSeconds,
+  missSchema,
   nameOfPool,
   type Placement,
   type PlacementDecision,
@@ -31,9 +35,10 @@ export {
   placementSchema,
   poolAssessmentSchema,
   poolSchema,
+  promiseSchema,
+  type RunPromise,
   type StoredDecision,
   samePool,
   type Topology,
   topologySchema,
 } from './records/placement-records.ts';
-export { missSchema, promiseSchema, type RunPromise } from './records/promises.ts';

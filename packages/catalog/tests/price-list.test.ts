@@ -4,7 +4,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ec2ListPrices, listPrices, transferPrices } from '../../../functions/aws/market/price-list.ts';
 import { market } from '../../../test/support/builders/placement.ts';
-import { pricedFrom, transferRate } from '../../placement/candidates/priced-from-list.ts';
+import { pricedFrom, transferOf } from '../../placement/candidates/priced-from-list.ts';
 import { ec2PriceOf, priceListRegion, priceOf, transferPriceOf } from '../facts/price-list.ts';
 
 const pricing = mockClient(PricingClient);
@@ -274,12 +274,14 @@ describe('prices that were read of the list', () => {
   it("of transfer replace the table's, each way by itself", () => {
     const transfer = [{ to: 'us-west-2', usdPerGigabyte: 0.03, readAt: now.toISOString() }];
     const known = { list: { ...list, transfer }, now };
-    expect(transferRate('us-east-1', 'us-west-2', known)).toEqual({
-      usdPerGigabyte: 0.03,
-      note: 'AWS Price List, read today',
+    const gigabyte = (home: string, region: string) =>
+      transferOf({ home, region, datasetBytes: 1e9, attempts: [], rates: { there: known, back: known } });
+    expect(gigabyte('us-east-1', 'us-west-2')).toMatchObject({
+      usd: 0.03,
+      priceNote: 'AWS Price List, read today',
     });
-    expect(transferRate('us-west-2', 'us-east-1', known).note).toMatch(/^table of \d{4}-/);
-    expect(transferRate('us-east-1', 'us-east-2', known).usdPerGigabyte).toBe(0.01);
+    expect(gigabyte('us-west-2', 'us-east-1').priceNote).toMatch(/^table of \d{4}-/);
+    expect(gigabyte('us-east-1', 'us-east-2').usd).toBe(0.01);
   });
 
   it('leave other regions unchanged', () => {

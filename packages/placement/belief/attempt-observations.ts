@@ -1,10 +1,29 @@
 /** Turns attempts into pool outcomes, and pool outcomes into observations for the placements of other runs. */
 
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { PoolOutcome, PoolOutcomeStore } from '../records/market-history.ts';
-import { type Placement, samePool } from '../records/placement-records.ts';
-import type { Observation } from './observation.ts';
+import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
+
+/** An observation of a pool's capacity at one time. */
+export interface Observation {
+  readonly atMilliseconds: number;
+  readonly instanceType: string;
+  readonly zoneId?: string | undefined;
+  readonly purchaseOption: Pool['purchaseOption'];
+  /** As in Pool. */
+  readonly region?: string | undefined;
+  readonly launcher: Pool['launcher'];
+  /** Refused because of a quota, not for lack of capacity. */
+  readonly quota?: true | undefined;
+  /** lost: an attempt had capacity and lost it; capacityError: an attempt got none. */
+  readonly seen: 'up' | 'lost' | 'capacityError';
+  /** The placement score at the request, on an attempt's first observation. */
+  readonly score?: number | undefined;
+  /** On an attempt's last observation: since when it had capacity. Absent if it never had any. */
+  readonly heldSinceMilliseconds?: number | undefined;
+}
 
 /** Undefined while the attempt goes on: its outcome may still change. */
 export function poolOutcomeOf(attempt: PlacedAttempt): PoolOutcome | undefined {
@@ -113,7 +132,9 @@ const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observatio
     return end === 'kept' && startedAt === undefined ? [] : [...start, last];
   });
 
-/** The last week feeds the belief of the moment; the weeks before are the pool's statistics. */
+/** The last week feeds the belief of the moment: the slowest common regime lasts two days. */
+export const RECENT_MILLISECONDS = 7 * 86_400_000;
+/** The weeks before are the pool's statistics. */
 const MEMORY_MILLISECONDS = 30 * 86_400_000;
 
 /** Observations of all other runs in the families of these types. */
@@ -126,3 +147,58 @@ export async function observationsOfOthers(
   const met = await Promise.all([...families].map((family) => poolOutcomes.list(family, since)));
   return observationsFrom(met.flat().filter(({ runId }) => runId !== question.runId));
 }
+
+// Long-run statistics of a pool from a month of attempts; the newest observations feed the belief of the moment
+// instead.
+
+export interface PoolRecord {
+  /** How often attempts got capacity, and how often they did not. */
+  readonly had: number;
+  readonly capacityErrors: number;
+  /** Total time that attempts held capacity, and how often they lost it. */
+  readonly heldSeconds: number;
+  readonly lost: number;
+}
+
+export type PoolRecords = ReadonlyMap<string, PoolRecord>;
+
+type Named = Pick<Pool, 'instanceType' | 'zoneId' | 'purchaseOption' | 'region' | 'launcher'>;
+
+const keyOf = ({ instanceType, zoneId, purchaseOption, region, launcher }: Named): string =>
+  `${instanceType} ${zoneId ?? ''} ${purchaseOption} ${region ?? ''} ${launcher}`;
+
+const NOTHING: PoolRecord = { had: 0, capacityErrors: 0, heldSeconds: 0, lost: 0 };
+
+/** @param observations in any order; an attempt is counted once, by the observation of its end */
+export function recordsOf(observations: readonly Observation[], nowMilliseconds: number): PoolRecords {
+  const records = new Map<string, PoolRecord>();
+  for (const { seen, atMilliseconds: at, heldSinceMilliseconds: since, quota, ...pool } of observations) {
+    const age = nowMilliseconds - at;
+    if (quota === true || age <= RECENT_MILLISECONDS || age > MEMORY_MILLISECONDS) continue;
+    const isStart = seen === 'up' && since === undefined;
+    if (isStart) continue;
+    const key = keyOf(pool);
+    const known = records.get(key) ?? NOTHING;
+    records.set(key, {
+      had: known.had + (since === undefined ? 0 : 1),
+      capacityErrors: known.capacityErrors + (seen === 'capacityError' ? 1 : 0),
+      lost: known.lost + (seen === 'lost' ? 1 : 0),
+      heldSeconds: known.heldSeconds + (since === undefined ? 0 : Math.max(0, at - since) / 1_000),
+    });
+  }
+  return records;
+}
+
+export const recordFor = (records: PoolRecords | undefined, pool: Named): PoolRecord =>
+  records?.get(keyOf(pool)) ?? NOTHING;
+
+/** The share of time with capacity, from the chain's share and the statistics. */
+export const longRunShare = (chainShare: number, { had, capacityErrors }: PoolRecord): number =>
+  (assumed.chainAttempts * chainShare + had) / (assumed.chainAttempts + had + capacityErrors);
+
+/**
+ * Mean seconds until a loss, from the chain's mean and the statistics; attempts that ended well count as time without
+ * a loss.
+ */
+export const meanUpSeconds = (chainSeconds: number, { heldSeconds, lost }: PoolRecord): number =>
+  (assumed.chainLosses * chainSeconds + heldSeconds) / (assumed.chainLosses + lost);

@@ -6,26 +6,30 @@
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
-import { beginWalk, type Chain, keptPowers, type Lesson, type OwnShare } from './belief-walk.ts';
-import type { Observation } from './observation.ts';
 import {
   longRunShare,
   meanUpSeconds,
+  type Observation,
   type PoolRecord,
   type PoolRecords,
+  RECENT_MILLISECONDS,
   recordFor,
-} from './pool-statistics.ts';
+} from './attempt-observations.ts';
 import {
   advance,
   type Belief,
+  beginWalk,
+  type Chain,
   chanceUp,
+  keptPowers,
+  type Lesson,
   longRun,
   meanPassageHours,
+  type OwnShare,
   observe,
   type RegimeTable,
   transition,
 } from './regimes.ts';
-import { type ScoreTrust, scoreTrust } from './score-trust.ts';
 
 export interface Outlook {
   readonly belief: Belief;
@@ -71,8 +75,6 @@ const STEP_SECONDS = 600;
 /** 2^13 steps are 57 days. Nothing of an observation is left after them, so longer gaps are cut. */
 const DOUBLINGS = 13;
 
-/** Older news leaves almost nothing in a belief: the slowest common regime lasts two days. */
-const MEMORY_MILLISECONDS = 7 * 86_400_000;
 const MAXIMUM_OBSERVATIONS = 40;
 
 /** The observations that still matter, oldest first. */
@@ -81,10 +83,10 @@ export const recentObservations = (
   nowMilliseconds: number,
 ): readonly Observation[] =>
   observations
-    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= MEMORY_MILLISECONDS)
+    .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= RECENT_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
-export interface BeliefModel {
+interface BeliefModel {
   readonly table: RegimeTable;
   readonly step: readonly (readonly number[])[];
   /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
@@ -142,8 +144,6 @@ export interface Seen {
 interface News extends Lesson {
   readonly at: number;
 }
-
-const UNTRIED = scoreTrust([]);
 
 function newsOf(observation: Observation, pool: Pool): News | undefined {
   const weight = kinship(observation, pool);
@@ -209,3 +209,58 @@ function describe(model: BeliefModel, belief: Belief): Outlook {
     upSeconds: weigh(model.passage.toDown, once) * 3_600,
   };
 }
+
+// What a placement score says about capacity, learned from the outcomes of attempts that asked under a score. AWS says
+// that a high score is likely to succeed and promises nothing; the likelihood must be measured.
+
+export interface ScoredMeeting {
+  readonly score: number;
+  readonly had: boolean;
+}
+
+/** The likelihood of a score with and without capacity, up to a common factor. */
+interface ScoreLikelihood {
+  readonly up: number;
+  readonly down: number;
+}
+
+type ScoreTrust = (score: number) => ScoreLikelihood;
+
+/** How much high and low scores differ in what they say: 0 for nothing, 1 for everything. */
+export const reliabilityOf = (trust: ScoreTrust): number => trust(8).up - trust(3).up;
+
+/** The lowest score that counts as high. */
+const HIGH_FROM = 5;
+/**
+ * Stated, not fitted: with capacity a score has probability (score - 0.5) / 50, without capacity the mirror image.
+ */
+const HIGH_IF_UP = 0.84;
+const HIGH_IF_DOWN = 0.36;
+/** The log odds ratio of capacity between a high and a low score. */
+const PRIOR_GAP = Math.log((HIGH_IF_UP * (1 - HIGH_IF_DOWN)) / (HIGH_IF_DOWN * (1 - HIGH_IF_UP)));
+/** No score is ever certain. */
+const LEAST = 0.02;
+
+function scoreTrust(meetings: readonly ScoredMeeting[]): ScoreTrust {
+  const shareOfHigh = (had: boolean, prior: number): number => {
+    const met = meetings.filter((each) => each.had === had);
+    const high = met.filter(({ score }) => score >= HIGH_FROM).length;
+    return (assumed.scoreMeetings * prior + high) / (assumed.scoreMeetings + met.length);
+  };
+  const highIfUp = shareOfHigh(true, HIGH_IF_UP);
+  const highIfDown = shareOfHigh(false, HIGH_IF_DOWN);
+  const high = highIfUp / HIGH_IF_UP / (highIfDown / HIGH_IF_DOWN);
+  const low = (1 - highIfUp) / (1 - HIGH_IF_UP) / ((1 - highIfDown) / (1 - HIGH_IF_DOWN));
+  // Where high scores turn out worse than low ones, scores count less and finally not at all; a better score
+  // never counts less than a worse one.
+  const weight = Math.min(1, Math.max(0, 1 + Math.log(high / low) / PRIOR_GAP));
+  return (score) => {
+    const prior = Math.min(0.95, Math.max(0.05, (score - 0.5) / 10));
+    const learned = high < low ? 1 : score >= HIGH_FROM ? high : low;
+    const odds = (prior / (1 - prior)) ** weight * learned;
+    const up = Math.min(1 - LEAST, Math.max(LEAST, odds / (1 + odds)));
+    return { up, down: 1 - up };
+  };
+}
+
+const UNTRIED = scoreTrust([]);

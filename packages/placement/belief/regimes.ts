@@ -3,6 +3,7 @@
  * far from memoryless: a pool that has been up for ten hours is lost ten times less often than a fresh one. A few
  * regimes with very different mean durations model that. Only capacity is observed; the regime is a belief.
  */
+
 import fitted from './regimes.json' with { type: 'json' };
 
 /** Rates per hour between regimes, rows from, columns to, diagonal 0; the first half have capacity. */
@@ -50,7 +51,7 @@ export const advance = (belief: Belief, step: Matrix): number[] =>
   );
 
 /** The same into an existing array: a placement takes this step a hundred thousand times. */
-export function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
+function advanceInto(next: number[], belief: Belief, step: Matrix): number[] {
   next.fill(0);
   // An index loop, for the same reason.
   for (let i = 0; i < belief.length; i += 1) {
@@ -78,7 +79,7 @@ export const observe = (belief: Belief, likelihoodUp: number, likelihoodDown: nu
   observeInPlace(belief.slice(), likelihoodUp, likelihoodDown);
 
 /** The same in place; returns the array. */
-export function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
+function observeInPlace(belief: number[], likelihoodUp: number, likelihoodDown: number): number[] {
   const half = belief.length / 2;
   const likelihood = (j: number): number => (j < half ? likelihoodUp : likelihoodDown);
   let total = 0;
@@ -122,4 +123,88 @@ export function meanPassageHours(table: RegimeTable): { readonly toUp: number[];
 function normalise(values: readonly number[]): number[] {
   const total = values.reduce((sum, value) => sum + value, 0);
   return values.map((value) => (total > 0 ? value / total : 1 / values.length));
+}
+
+// Advances a belief through observations by these rules, in two arrays used alternately. A placement takes
+// ten thousand of these steps, and collecting a new array for each took longer than the steps.
+
+/** An update at one moment: the likelihoods with and without capacity. */
+export interface Lesson {
+  readonly up: number;
+  readonly down: number;
+  /** A neighbouring pool lost its capacity at that moment: the chance that this pool did too. */
+  readonly struck?: number;
+}
+
+/** Likelihoods from the pool's own long-run statistics. */
+export type OwnShare = Pick<Lesson, 'up' | 'down'>;
+
+export interface Chain {
+  readonly start: Belief;
+  /** One step of time to the powers 1, 2, 4, ... */
+  readonly doublings: readonly Matrix[];
+  /** One step of time to the powers 1 to 63, each computed on first use. */
+  readonly power: (steps: number) => Matrix | undefined;
+}
+
+const KEPT_BITS = 6;
+const KEPT = 2 ** KEPT_BITS;
+
+/** Mostly minutes to hours pass between two observations; one product covers them instead of one for each bit. */
+export function keptPowers(doublings: readonly Matrix[]): Chain['power'] {
+  const kept: (Matrix | undefined)[] = Array.from({ length: KEPT });
+  const power = (steps: number): Matrix | undefined => {
+    if (kept[steps] !== undefined) return kept[steps];
+    const highest = 31 - Math.clz32(steps);
+    const rest = steps - 2 ** highest;
+    const first = doublings[highest];
+    const others = rest > 0 ? power(rest) : undefined;
+    kept[steps] = first && others ? multiply(others, first) : first;
+    return kept[steps];
+  };
+  return power;
+}
+
+export interface Walk {
+  pass(steps: number): void;
+  learn(lesson: Lesson): void;
+  /** Moves the belief towards the pool's own long-run share, with a weight from 0 to 1. */
+  tilt(own: OwnShare | undefined, weight: number): void;
+  belief(): Belief;
+}
+
+export function beginWalk({ start, doublings, power }: Chain): Walk {
+  let now = start.slice();
+  let other = start.slice();
+  const step = (matrix: Matrix): void => {
+    advanceInto(other, now, matrix);
+    [now, other] = [other, now];
+  };
+  return {
+    pass(steps) {
+      const few = steps % KEPT;
+      const kept = few > 0 ? power(few) : undefined;
+      if (kept !== undefined) step(kept);
+      for (let k = KEPT_BITS, rest = steps >> KEPT_BITS; rest > 0; k += 1, rest >>= 1) {
+        const matrix = doublings[k];
+        if ((rest & 1) === 1 && matrix !== undefined) step(matrix);
+      }
+    },
+    learn({ up, down, struck = 0 }) {
+      const [single] = doublings;
+      if (struck === 0 || single === undefined) {
+        observeInPlace(now, up, down);
+        return;
+      }
+      // An event, not a likelihood: it can hit a pool that was certainly up, which no likelihood could bring
+      // down.
+      observeInPlace(advanceInto(other, now, single), 0, 1);
+      for (let j = 0; j < now.length; j += 1)
+        now[j] = (1 - struck) * (now[j] ?? 0) + struck * (other[j] ?? 0);
+    },
+    tilt(own, weight) {
+      if (own !== undefined && weight > 0) observeInPlace(now, own.up ** weight, own.down ** weight);
+    },
+    belief: () => now.slice(),
+  };
 }

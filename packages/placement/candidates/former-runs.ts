@@ -3,8 +3,9 @@
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { assumed } from '../model/assumed.ts';
 import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
-import { type Widths, widthsOf } from '../records/promises.ts';
-import { type MeasuredThroughput, measuredThroughputs, type TrainedTopology } from './throughput-estimate.ts';
+import { type Widths, widthsOf } from '../records/placement-records.ts';
+import type { TrainedTopology } from './throughput.ts';
+import { type MeasuredThroughput, measuredThroughputs } from './throughput-estimate.ts';
 
 /** The longest of this many successful runs counts, because a deadline must be kept. */
 const FORMER_RUNS = 5;
@@ -13,19 +14,24 @@ const PROMISED_RUNS = 20;
 /** How many runs are searched: a schedule may have started dozens since that found no new data. */
 const LOOKED_THROUGH = 100;
 
-export interface FormerRun {
-  /** Training seconds of a whole run. */
-  readonly seconds: number;
+/** What former runs let a run expect; every field is absent where none is known. */
+export interface Expectations {
+  /** Training seconds of the whole run: of the longest of them. */
+  readonly expectedSeconds?: number | undefined;
   /** The seconds of each of them. */
-  readonly all?: readonly number[] | undefined;
-  /** By what the last runs were promised, and how they ended. */
+  readonly formerSeconds?: readonly number[] | undefined;
+  /** Factors on the promised intervals, by what former runs were promised, and how they ended. */
   readonly widths?: Widths | undefined;
   /** Seconds that On-Demand starts of any of them waited for their hosts. */
+  readonly onDemandWaits?: readonly number[] | undefined;
+  /** The topology of those seconds, and every one that the longest ran on. */
+  readonly expectedOn?: TrainedTopology | undefined;
+  readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
+}
+
+interface FormerRun extends Expectations {
+  readonly expectedSeconds: number;
   readonly onDemandWaits: readonly number[];
-  /** What they were trained on. */
-  readonly on: TrainedTopology;
-  /** Every topology that it ran on. */
-  readonly throughputs: readonly MeasuredThroughput[];
   /** Of its newest checkpoint. */
   readonly checkpointBytes?: number | undefined;
 }
@@ -46,11 +52,16 @@ export async function formerRunOf(
     former.map(async ({ runId }) => tookOf((await attempts.list(runId).catch(noneIfUnreadable)) ?? [])),
   );
   const took = known.filter((each) => each !== undefined);
-  const longest = took.toSorted((a, b) => b.seconds - a.seconds)[0];
+  const longest = took.toSorted((a, b) => b.expectedSeconds - a.expectedSeconds)[0];
   const misses = alike.slice(0, PROMISED_RUNS).flatMap(({ result }) => result?.misses ?? []);
-  const onDemandWaits = took.flatMap((each) => each.onDemandWaits);
-  const all = took.map(({ seconds }) => seconds);
-  return longest && { ...longest, all, widths: widthsOf(misses), onDemandWaits };
+  return (
+    longest && {
+      ...longest,
+      formerSeconds: took.map(({ expectedSeconds }) => expectedSeconds),
+      widths: widthsOf(misses),
+      onDemandWaits: took.flatMap((each) => each.onDemandWaits),
+    }
+  );
 }
 
 /**
@@ -82,9 +93,9 @@ function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
   if (last === undefined || seconds <= 0) return undefined;
   const { pool, topology } = last.placement;
   return {
-    seconds,
-    on: { instanceType: pool.instanceType, nodes: topology.nodes },
-    throughputs: measuredThroughputs(attempts),
+    expectedSeconds: seconds,
+    expectedOn: { instanceType: pool.instanceType, nodes: topology.nodes },
+    formerThroughputs: measuredThroughputs(attempts),
     onDemandWaits: onDemandWaitsOf(attempts),
     checkpointBytes: proven?.checkpointBytes,
   };

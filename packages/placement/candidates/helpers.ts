@@ -3,7 +3,7 @@ import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '@tidew
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { forecastStep, type HelperGroup, type Workload } from './throughput.ts';
 
-export interface HelperQuestion {
+interface HelperQuestion {
   readonly workload: Workload;
   readonly instanceType: string;
   readonly nodes: number;
@@ -17,7 +17,7 @@ export interface HelperQuestion {
   readonly hardware?: FactsOf | undefined;
 }
 
-export interface HelperAdvice {
+interface HelperAdvice {
   readonly helpers: HelperGroup | undefined;
   readonly reason: string;
 }
@@ -45,7 +45,7 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
   for (const helpers of helperGroups(question)) {
     const helperPrice = priceOf(helpers.instanceType);
     if (helperPrice === undefined) continue;
-    const forecast = forecastStep(workload, { instanceType, nodes, helpers }, question.hardware);
+    const forecast = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, question.hardware);
     const timeRatio = forecast.stepSeconds / without.stepSeconds;
     const costRatio = timeRatio * (1 + (helperPrice * helpers.nodes) / (price * nodes));
     if (costRatio < 1 && burden(costRatio, helpers) < burden(bestRatio, best.helpers) - 1e-9) {

@@ -4,14 +4,20 @@ import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { MarketView, OnDemandPrice } from '../model/market-source.ts';
+import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
 import type { Pool, Topology, Transfer } from '../records/placement-records.ts';
-import type { DownloadIn } from './downloads.ts';
 import { adviseHelpers } from './helpers.ts';
-import { helpersIn, type PoolPrices, pricesOf, type Quotes, quotesOf } from './pool-prices.ts';
+import {
+  type DownloadIn,
+  helpersIn,
+  type PoolPrices,
+  pricesOf,
+  type Quotes,
+  quotesOf,
+} from './pool-costs.ts';
 import type { Workload } from './throughput.ts';
 import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
-import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';
+import { type GangTopology, infeasibleOn, type TopologyQuestion, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
   readonly pool: Pool;
@@ -43,14 +49,12 @@ export interface RegionView {
   readonly closed?: string | undefined;
 }
 
-export interface PoolsQuestion {
+interface PoolsQuestion {
   readonly compute: Pipeline['compute'];
   readonly training?: Pipeline['training'] | undefined;
   readonly market: MarketView;
   readonly elsewhere?: readonly RegionView[] | undefined;
   readonly savedOn?: GangTopology | undefined;
-  /** Where a view does not name the prices of helpers, as in decisions of old. */
-  readonly helpersHourlyUsd?: number | undefined;
   readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
   /** As measured; without it no helpers are added. */
   readonly workload?: Workload | undefined;
@@ -94,7 +98,9 @@ export function poolsOf(question: PoolsQuestion): Pools {
     { market, vpc: compute.vpc, closed },
     ...elsewhere.map((each) => ({ ...each, region: each.market.region })),
   ];
-  const found = views.map((view) => poolsIn(view, question));
+  const found = views.flatMap((view) =>
+    launchersOf(compute).map((launcher) => poolsBy(launcher, view, question)),
+  );
   return mostPromising(
     found.flatMap(({ candidates }) => candidates),
     onceEach(found.flatMap(({ pruned }) => pruned)),
@@ -110,24 +116,12 @@ interface View {
   readonly region?: string | undefined;
 }
 
-function poolsIn(view: View, question: PoolsQuestion): Pools {
-  const found = launchersOf(question.compute).map((launcher) => poolsBy(launcher, view, question));
-  return {
-    candidates: found.flatMap(({ candidates }) => candidates),
-    pruned: found.flatMap(({ pruned }) => pruned),
-  };
-}
-
 function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
-  const { compute, training, savedOn, throughputOf, hardware, downloadIn } = question;
-  const { market } = view;
-  const { region } = market;
-  const named = {
-    ...(view.region === undefined ? {} : { region: view.region }),
-    launcher,
-  };
-  const isElsewhere = view.region !== undefined;
-  const requested = { compute, training, region, isElsewhere, launcher, savedOn, hardware };
+  const { compute, training, savedOn, hardware } = question;
+  const { market, region } = view;
+  const named = { ...(region === undefined ? {} : { region }), launcher };
+  const isElsewhere = region !== undefined;
+  const requested = { compute, training, region: market.region, isElsewhere, launcher, savedOn, hardware };
   const { topologies, ruledOut } = topologiesOf(requested);
   const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
     pool: {
@@ -139,57 +133,60 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
     reason,
   }));
   const candidates: Candidate[] = [];
-  const helpers = helpersIn(market, question);
-  const prices = new Map(market.onDemandPrices.map((each) => [each.instanceType, each]));
-  const quotes = quotesOf(market);
-  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)])) {
-    const price = prices.get(topology.instanceType);
-    const throughput = throughputOf?.(topology) ?? REFERENCE_THROUGHPUT;
-    const shape = shapeOf(topology);
+  const facts = {
+    view,
+    requested,
+    helpers: helpersIn(market, compute),
+    prices: new Map(market.onDemandPrices.map((each) => [each.instanceType, each])),
+    quotes: quotesOf(market),
+  };
+  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)]))
     for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
-      const leftOut =
-        whyNotWeighed(pool, { price, helpers, quotes, region }) ??
-        infeasibleOn(topology, { ...requested, purchaseOption: pool.purchaseOption });
-      if (leftOut !== undefined || price === undefined || typeof helpers === 'string') {
-        pruned.push({ pool, topology: shape, reason: leftOut ?? 'no price is known' });
-        continue;
-      }
-      const known = costsIn(pool, shape, { price, market, quotes, downloadIn });
-      if ('unknown' in known) {
-        pruned.push({ pool, topology: shape, reason: known.unknown });
-        continue;
-      }
-      candidates.push({
-        pool,
-        topology: shape,
-        throughput,
-        subnetId,
-        transfer: view.transfer,
-        closed: view.closed,
-        helpersHourlyUsd: helpers + addedUsd(topology, prices),
-        ...known,
-      });
+      const found = weighed(pool, topology, facts, question);
+      if (typeof found === 'string') pruned.push({ pool, topology: shapeOf(topology), reason: found });
+      else candidates.push({ ...found, subnetId });
     }
-  }
   return { candidates, pruned };
 }
 
-interface CostsQuestion extends Pick<PoolsQuestion, 'downloadIn'> {
-  readonly price: OnDemandPrice;
-  readonly market: MarketView;
-  readonly quotes: ReturnType<typeof quotesOf>;
+interface Facts {
+  readonly view: View;
+  readonly requested: TopologyQuestion;
+  readonly helpers: number | string;
+  readonly prices: ReadonlyMap<string, OnDemandPrice>;
+  readonly quotes: Quotes;
 }
 
-/** @returns why the pool cannot be weighed, where it cannot */
-function costsIn(
+/** @returns why the pool is left out, where no price is known, the zone does not offer it, or no job could run there */
+function weighed(
   pool: Pool,
-  topology: Topology,
-  { price, market, quotes, downloadIn }: CostsQuestion,
-): (PoolPrices & Pick<Candidate, 'download'>) | { readonly unknown: string } {
-  const billed = pricesOf({ pool, topology }, price, market, quotes);
-  const download = downloadIn?.(pool, topology);
-  if ('unknown' in billed) return billed;
-  return typeof download === 'string' ? { unknown: download } : { ...billed, download };
+  topology: GangTopology,
+  { view, requested, helpers, prices, quotes }: Facts,
+  { throughputOf, downloadIn }: PoolsQuestion,
+): Candidate | string {
+  const { instanceType, zoneId } = pool;
+  const { market, transfer, closed } = view;
+  const price = prices.get(instanceType);
+  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
+  if (typeof helpers === 'string') return helpers;
+  if (notOffered(pool, quotes)) return `${instanceType} is not offered in ${zoneId ?? market.region}`;
+  const infeasible = infeasibleOn(topology, { ...requested, purchaseOption: pool.purchaseOption });
+  if (infeasible !== undefined) return infeasible;
+  const shape = shapeOf(topology);
+  const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
+  if ('unknown' in billed) return billed.unknown;
+  const download = downloadIn?.(pool, shape);
+  if (typeof download === 'string') return download;
+  return {
+    pool,
+    topology: shape,
+    throughput: throughputOf?.(topology) ?? REFERENCE_THROUGHPUT,
+    transfer,
+    closed,
+    helpersHourlyUsd: helpers + addedUsd(topology, prices),
+    ...billed,
+    download,
+  };
 }
 
 /** One for each place and purchase option. */
@@ -277,21 +274,6 @@ function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned
       reason: `${kept.size} others are cheaper for their speed on demand, or faster: not weighed in full`,
     }));
   return { candidates: [...kept], pruned: [...pruned, ...beyond] };
-}
-
-interface Facts {
-  readonly price: OnDemandPrice | undefined;
-  readonly helpers: number | string;
-  readonly quotes: Quotes;
-  readonly region: string;
-}
-
-/** Why a pool that a topology could run in is not considered; undefined if its price is known and the zone offers it. */
-function whyNotWeighed(pool: Pool, { price, helpers, quotes, region }: Facts): string | undefined {
-  const { instanceType, zoneId } = pool;
-  if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
-  if (typeof helpers === 'string') return helpers;
-  return notOffered(pool, quotes) ? `${instanceType} is not offered in ${zoneId ?? region}` : undefined;
 }
 
 /** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */

@@ -13,16 +13,11 @@ import {
   type HelperGroup,
   isSpeedKnown,
   type MeasuredSpeed,
+  type TrainedTopology,
   type Workload,
   workloadOf,
 } from './throughput.ts';
 import type { GangTopology } from './topologies.ts';
-
-export interface TrainedTopology {
-  readonly instanceType: string;
-  readonly nodes: number;
-  readonly helpers?: readonly HelperGroup[] | undefined;
-}
 
 /** The measured throughput of one attempt. */
 export interface MeasuredThroughput extends TrainedTopology {

@@ -9,32 +9,27 @@ import { acceleratorSpeed, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/cata
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { readingCost } from './reading-cost.ts';
 
-/** What an attempt measured, as the doctor reads it. */
-export interface MeasuredSpeed {
-  readonly instanceType: string;
-  readonly nodes: number;
-  readonly stepSeconds: number;
-  /** 0 to 1, means over all accelerators and all vCPUs. */
-  readonly acceleratorUse: number;
-  readonly cpuUse: number;
-  readonly gradientBytes?: number | undefined;
-  /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
-  readonly reading?: HostReading | undefined;
-  /** CPU nodes that prepared samples beside it; `cpuUse` is then of all hosts alike. */
-  readonly helpers?: Helpers | undefined;
-}
-
 export interface HelperGroup {
   readonly instanceType: string;
   readonly nodes: number;
 }
 
-type Helpers = HelperGroup | readonly HelperGroup[];
-
-export interface TopologyChoice {
+export interface TrainedTopology {
   readonly instanceType: string;
   readonly nodes: number;
-  readonly helpers?: Helpers | undefined;
+  /** CPU nodes that prepare samples beside it. */
+  readonly helpers?: readonly HelperGroup[] | undefined;
+}
+
+/** What an attempt measured, as the doctor reads it. */
+export interface MeasuredSpeed extends TrainedTopology {
+  readonly stepSeconds: number;
+  /** 0 to 1, means over all accelerators and all vCPUs, those of helpers too. */
+  readonly acceleratorUse: number;
+  readonly cpuUse: number;
+  readonly gradientBytes?: number | undefined;
+  /** Absent where nothing tells: then no disk, page cache or stream limits a step. */
+  readonly reading?: HostReading | undefined;
 }
 
 /** Seconds that one step of the whole gang needs of each resource, on one unit of it. */
@@ -49,7 +44,7 @@ export interface Workload {
   readonly readers: number;
 }
 
-export interface StepForecast {
+interface StepForecast {
   readonly stepSeconds: number;
   readonly bottleneck: (typeof RESOURCES)[number];
   /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
@@ -82,8 +77,8 @@ const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
   return facts;
 };
 
-const helperVcpus = (helpers: Helpers | undefined, hardware: FactsOf): number =>
-  (helpers === undefined ? [] : [helpers].flat()).reduce(
+const helperVcpus = (helpers: TrainedTopology['helpers'], hardware: FactsOf): number =>
+  (helpers ?? []).reduce(
     (sum, { instanceType, nodes }) => sum + factsIn(hardware, instanceType).vcpu * nodes * HELPER_WORTH,
     0,
   );
@@ -127,7 +122,7 @@ export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instance
 
 export function forecastStep(
   workload: Workload,
-  { instanceType, nodes, helpers }: TopologyChoice,
+  { instanceType, nodes, helpers }: TrainedTopology,
   hardware: FactsOf = instanceFacts,
 ): StepForecast {
   const facts = factsIn(hardware, instanceType);

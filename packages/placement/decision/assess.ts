@@ -9,7 +9,7 @@ import { beliefModel, type Outlook, outlookOf, trustOf } from '../belief/beliefs
 import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
-import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { type Met, outsideLossCooldown } from './met.ts';
 import type { Situation } from './situation.ts';
 import { type SpotValue, spotValue } from './spot-value.ts';
@@ -86,12 +86,12 @@ export function assessPools(situation: Situation): readonly Assessed[] {
   const values =
     cheapest === undefined ? [] : fallbacks.map((each) => spotValue(each, unitOf(cheapest), situation));
   const asked = new Map(spot.map((each) => [each, askingFor(each, { cheapest, values, situation })]));
-  const back = wayBack(asked, { values, situation });
+  const returnsUsd = returnsOf([...asked.values()], { values, situation });
   const together = besideEachOther([...asked.values()], usable);
   return known.map((each) => {
     const found = asked.get(each);
     return found === undefined
-      ? onDemandFrom(each, back, situation)
+      ? onDemandFrom(each, returnsUsd, situation)
       : { ...found, expectedCostUsd: together(found) };
   });
 }
@@ -183,39 +183,35 @@ function besideEachOther(pools: readonly Asked[], usable: readonly Known[]): (po
   };
 }
 
-/** The return to Spot of a job that runs on demand. */
-interface WayBack {
-  /** Share of the remaining work that Spot probably does in the end. */
-  readonly share: number;
-  /** The cost of all of it on Spot without a loss. */
-  readonly spotUsd: number;
-}
-
-/** To the pool where it costs least, of those whose scores show when they are up; the fallback that can wait longest counts. */
-function wayBack(
-  asked: ReadonlyMap<Known, Asked>,
+/**
+ * What a start on each fallback saves because the job can return to Spot: to the pool where that costs least, of those
+ * whose scores show when they are up.
+ */
+function returnsOf(
+  asked: readonly Asked[],
   { values, situation }: Pick<Beside, 'values' | 'situation'>,
-): WayBack {
+): readonly number[] {
   // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
-  if (situation.work.basis === 'assumed') return { share: 0, spotUsd: 0 };
-  const seen = outsideLossCooldown([...asked.values()]).filter(
+  if (situation.work.basis === 'assumed') return [];
+  const seen = outsideLossCooldown(asked).filter(
     (each) => isOpen(each) && !each.isLimited && each.candidate.score !== undefined,
   );
-  const ways = values.map(({ surelyUsd, leastUsd }, k): WayBack => {
-    const after = Math.min(...seen.map((each) => each.afterOnDemandUsd[k] ?? Number.POSITIVE_INFINITY));
-    const share = surelyUsd > leastUsd ? (surelyUsd - after) / (surelyUsd - leastUsd) : 0;
-    return { share: Math.min(1, Math.max(0, share)), spotUsd: leastUsd };
-  });
-  return ways.toSorted((a, b) => b.share - a.share)[0] ?? { share: 0, spotUsd: 0 };
+  return values.map(({ surelyUsd }, k) =>
+    Math.max(0, ...seen.map(({ afterOnDemandUsd }) => surelyUsd - (afterOnDemandUsd[k] ?? surelyUsd))),
+  );
 }
 
-function onDemandFrom(each: Known, back: WayBack, { work, timeUsd }: Situation): Assessed {
+function onDemandFrom(
+  each: Known,
+  returnsUsd: readonly number[],
+  { work, timeUsd, fallbacks }: Situation,
+): Assessed {
   const { candidate, workSeconds, expectedSeconds } = each;
   const billed = workSeconds + restartSecondsIn(candidate, work);
   const aloneUsd =
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
     (candidate.transfer?.usd ?? 0) +
     costUsd(timeUsd, expectedSeconds);
-  const returnUsd = back.share * Math.max(0, aloneUsd - back.spotUsd);
+  const returnUsd = returnsUsd[fallbacks.indexOf(candidate)] ?? 0;
   return { ...each, expectedCostUsd: aloneUsd - returnUsd, returnUsd };
 }

@@ -4,13 +4,12 @@
  * score will show that it is up again. It asks any other pool once that pool is more likely up than down.
  */
 
-import { trustOf } from '../belief/beliefs.ts';
+import { reliabilityOf, trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
-import { reliabilityOf } from '../belief/score-trust.ts';
 import { assumed } from '../model/assumed.ts';
-import { IDLE, ON_DEMAND } from '../policy/actions.ts';
-import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
-import { comparedSpan } from '../policy/compared-span.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
+import { IDLE, ON_DEMAND } from '../policy/plan-pass.ts';
+import { comparedSpan } from '../policy/value-function.ts';
 import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';
@@ -32,7 +31,7 @@ const MOST_COMPARED = 2;
 /** How far a comparison looks, and the most slack that it may use up on the way. */
 const AHEAD = { mostWorkSeconds: 6 * 3_600, mostSlackSeconds: 4 * 3_600 } as const;
 
-export interface CheaperPool {
+interface CheaperPool {
   readonly kind: 'ask' | 'wait';
   readonly pool: Assessed;
   /** Against going on in the pool at hand, over the hours looked ahead. */
@@ -81,7 +80,10 @@ export function cheaperPool(
     timeUsd,
     onDemandWaits: [],
   };
-  const found = mostPromising(cheaper, { usdOf, mayAsk, atHandUsd: usdOf(atHand) })
+  const promise = (each: Assessed): number => (usdOf(atHand) - usdOf(each)) * each.outlook.chanceUp;
+  const found = cheaper
+    .toSorted((a, b) => promise(b) - promise(a))
+    .slice(0, MOST_COMPARED)
     .map((pool): CheaperPool => {
       const value = spotValue(atHand.candidate, unitOf(pool), shortly);
       // A pool that the run may not try counts as down.
@@ -115,34 +117,6 @@ const isWorthAsking = (each: Assessed): boolean =>
   each.outlook.chanceUp >= assumed.leastChance &&
   each.coolsSeconds <= 0 &&
   !wasLostWithin(each, isScored(each) ? assumed.scoreLagSeconds : undefined);
-
-/** The pools that no other beats in both price and chance, ordered by what they could save. */
-function mostPromising(
-  cheaper: readonly Assessed[],
-  {
-    usdOf,
-    mayAsk,
-    atHandUsd,
-  }: {
-    readonly usdOf: (pool: Assessed) => number;
-    readonly mayAsk: (pool: Assessed) => boolean;
-    readonly atHandUsd: number;
-  },
-): readonly Assessed[] {
-  const promise = (each: Assessed): number => (atHandUsd - usdOf(each)) * each.outlook.chanceUp;
-  const best: Assessed[] = [];
-  for (const each of cheaper.toSorted((a, b) => promise(b) - promise(a))) {
-    const isBeaten = best.some(
-      (other) =>
-        usdOf(other) <= usdOf(each) &&
-        other.outlook.chanceUp >= each.outlook.chanceUp &&
-        (mayAsk(other) || !mayAsk(each)),
-    );
-    if (!isBeaten) best.push(each);
-    if (best.length === MOST_COMPARED) break;
-  }
-  return best;
-}
 
 /** A pool in another region needs a transfer, which no hourly price includes. */
 const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed): boolean =>

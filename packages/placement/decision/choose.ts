@@ -5,7 +5,6 @@
  */
 
 import type { Candidate } from '../candidates/pools.ts';
-import { assumed } from '../model/assumed.ts';
 import {
   nameOfPool,
   type Placement,
@@ -14,13 +13,11 @@ import {
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
-import { cheapestPool, interimPool } from './cheapest-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { giveUpReason } from './give-up.ts';
-import { secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
+import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
+import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './wait.ts';
-import { costUsd, gangUsd, restartSecondsIn, workOf } from './work.ts';
+import { gangUsd } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
@@ -42,18 +39,10 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
   const choice = amongSpot(picked, assessed, situation);
   if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
-  const chosen = withStatedCost(choice.pool, picked, assessed);
+  // What remains after a capacity error in a pool that the run tries before the picked one.
+  const expectedCostUsd = Math.min(choice.pool.expectedCostUsd, picked.expectedCostUsd);
+  const chosen = { ...choice.pool, expectedCostUsd };
   return launch(chosen, situation, table(chosen));
-}
-
-/**
- * A pool that the run tries before the picked one costs its own expected cost or that of the picked pool, which remains
- * after a capacity error. The expected saving is part of neither: the cost of the pool at hand already includes the
- * move to a cheaper one.
- */
-function withStatedCost({ candidate }: Assessed, picked: Assessed, assessed: readonly Assessed[]): Assessed {
-  const own = assessed.find((each) => each.candidate === candidate) ?? picked;
-  return { ...own, expectedCostUsd: Math.min(own.expectedCostUsd, picked.expectedCostUsd) };
 }
 
 function launch(
@@ -104,44 +93,19 @@ function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situ
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }
 
-// Chooses among several Spot pools of which one probably has capacity: start there, ask a cheaper one first, or wait
-// for one. A pool's own cost assumes that it is the only one; after a capacity error the run can still ask the others.
-
 type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
 
-/** @param picked the cheapest of all pools that are not cooling down */
+/**
+ * Starts in the picked pool, asks a cheaper one first, or waits for one.
+ * @param picked the cheapest of all pools that are not cooling down
+ */
 function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): SpotChoice {
-  const launched: SpotChoice = { kind: 'launch', pool: picked };
   const allowed = assessed.filter((each) => isSpot(each) && whyNotAllowed(each, situation) === undefined);
-  const atHand = isSpot(picked) ? cheapestLikelyUp(allowed, assessed, situation) : undefined;
-  const cheaper = atHand && cheaperPool(atHand, allowed, { situation, inUse: false });
-  if (atHand === undefined || cheaper === undefined) return launched;
+  const cheaper = isSpot(picked) ? cheaperPool(picked, allowed, { situation, inUse: false }) : undefined;
+  if (cheaper === undefined) return { kind: 'launch', pool: picked };
   const { kind, pool, savedUsd } = cheaper;
-  const expectedCostUsd = Math.max(atHand.expectedCostUsd - savedUsd, neverLostUsd(pool, situation));
-  if (expectedCostUsd >= picked.expectedCostUsd) return launched;
-  if (kind === 'ask') return { kind: 'launch', pool: { ...pool, expectedCostUsd } };
-  const [there, here] = [pool, atHand].map(({ candidate }) => nameOfPool(candidate.pool));
+  if (kind === 'ask') return { kind: 'launch', pool };
+  const [there, here] = [pool, picked].map(({ candidate }) => nameOfPool(candidate.pool));
   const why = `${there} is down, cheaper than ${here}, and expected to have capacity again: waiting for it saves $${savedUsd.toFixed(2)}`;
   return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
-}
-
-/** A pool costs at least what its work costs if capacity is never lost. */
-const neverLostUsd = ({ candidate }: Assessed, { work, timeUsd }: Situation): number =>
-  costUsd(
-    gangUsd(candidate, candidate.hourlyUsd) + timeUsd,
-    workOf(candidate, work) + restartSecondsIn(candidate, work),
-  );
-
-/** The cheapest pool that is more likely up than down, unless On-Demand is cheaper. */
-function cheapestLikelyUp(
-  allowed: readonly Assessed[],
-  assessed: readonly Assessed[],
-  situation: Situation,
-): Assessed | undefined {
-  const likely = allowed.filter(
-    (each) => each.outlook.chanceUp >= assumed.leastChance && each.coolsSeconds <= 0,
-  );
-  const onDemand = assessed.filter((each) => !isSpot(each) && each.coolsSeconds <= 0);
-  const best = cheapestPool([...likely, ...onDemand], situation);
-  return best !== undefined && isSpot(best) ? best : undefined;
 }

@@ -5,7 +5,7 @@ import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
-import { dollars, hours } from '../model/amounts.ts';
+import { dollars, hours } from '../model/assumed.ts';
 import type { Pool, PoolAssessment, Transfer } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
@@ -18,7 +18,7 @@ const MAXIMUM_ROWS = 60;
 /** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
 const ROWS_FOR_PRUNED = 20;
 
-export interface TableInput {
+interface TableInput {
   readonly assessed: readonly Assessed[];
   readonly pruned: readonly Pruned[];
   readonly situation: Situation;

@@ -1,6 +1,6 @@
 /** What the run and others lately met in a pool: capacity errors and losses, and for how long it is left alone. */
 
-import type { Observation } from '../belief/observation.ts';
+import type { Observation } from '../belief/attempt-observations.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';

@@ -3,27 +3,29 @@
 import { type FactsOf, snapshotDates } from '@tidewheel/catalog/catalog.ts';
 import type { DatasetSize } from '@tidewheel/catalog/data-on-hosts.ts';
 import { factsWith, type ReadFacts } from '@tidewheel/catalog/hardware.ts';
-import type { ListPrices } from '@tidewheel/catalog/prices.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
-import { type FormerRun, formerRunOf } from '../candidates/former-runs.ts';
+import { formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { pricedFrom } from '../candidates/priced-from-list.ts';
+import { pricedFrom, type TransferQuestion, transferOf } from '../candidates/priced-from-list.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
-import { transferOf } from '../candidates/transfer.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
-import type { MarketSource, MarketView } from '../model/market-source.ts';
-import { readMarket } from '../model/market-source.ts';
 import {
   type FormerRuns,
   furthestProgress,
   type PlacedAttempt,
   type PlacedRun,
 } from '../records/attempts.ts';
-import type { MarketSample, MarketStores } from '../records/market-history.ts';
+import {
+  type MarketSample,
+  type MarketSource,
+  type MarketStores,
+  type MarketView,
+  readMarket,
+} from '../records/market-history.ts';
 import type { PlacementInput } from './situation.ts';
 
 export interface QuestionDeps extends MarketStores, FormerRuns {
@@ -59,7 +61,8 @@ export async function placementQuestion(
     formerRunOf(deps, run),
     readDataset(),
   ]);
-  const checkpointBytes = progress?.checkpointBytes ?? former?.checkpointBytes;
+  const { checkpointBytes: formerBytes, ...expectations } = former ?? {};
+  const checkpointBytes = progress?.checkpointBytes ?? formerBytes;
   const elsewhere = deps.regions
     ? await readElsewhere(deps.regions, {
         run,
@@ -68,7 +71,7 @@ export async function placementQuestion(
         datasetBytes: dataset?.bytes,
         checkpointBytes,
         read: readView,
-        listPrices: (region) => deps.listPrices.get(region),
+        listPrices: deps.listPrices,
         now,
       })
     : [];
@@ -86,22 +89,10 @@ export async function placementQuestion(
     dataset,
     attempts,
     progress,
-    observations: observations,
-    ...expectationsFrom(former),
+    observations,
+    ...expectations,
   };
 }
-
-const expectationsFrom = (former: FormerRun | undefined): Partial<PlacementInput> =>
-  former === undefined
-    ? {}
-    : {
-        expectedSeconds: former.seconds,
-        formerSeconds: former.all,
-        widths: former.widths,
-        ...(former.onDemandWaits.length > 0 && { onDemandWaits: former.onDemandWaits }),
-        expectedOn: former.on,
-        formerThroughputs: former.throughputs,
-      };
 
 /** A retry has a deadline, a patience and attempts of its own. */
 const sinceRetry = (
@@ -184,16 +175,12 @@ interface RegionDeps {
   whyClosed(region: string): Promise<string | undefined>;
 }
 
-interface RegionsQuestion {
+interface RegionsQuestion
+  extends Pick<TransferQuestion, 'home' | 'attempts' | 'datasetBytes' | 'checkpointBytes'> {
   readonly run: PlacedRun;
-  readonly home: string;
-  readonly attempts: readonly PlacedAttempt[];
-  /** Of all shards that the run trains on; undefined where no manifest says. */
-  readonly datasetBytes: number | undefined;
-  readonly checkpointBytes: number | undefined;
   readonly read: (source: MarketSource) => Promise<MarketView>;
   /** What was last read of the AWS Price List for a region. */
-  readonly listPrices: (region: string) => Promise<ListPrices | undefined>;
+  readonly listPrices: QuestionDeps['listPrices'];
   readonly now: Date;
 }
 
@@ -204,14 +191,14 @@ async function readElsewhere(
 ): Promise<readonly RegionView[]> {
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
   if (named.length === 0) return [];
-  const homePrices = await listPrices(home);
+  const homePrices = await listPrices.get(home);
   const source = run.declaration?.training.source ?? '';
   return Promise.all(
     named.map(async ({ name, vpc }): Promise<RegionView> => {
       const [market, closed, pricesThere] = await Promise.all([
         read(deps.market(name)),
         closedBy(source, name) ?? deps.whyClosed(name),
-        listPrices(name),
+        listPrices.get(name),
       ]);
       const rates = { there: { list: homePrices, now }, back: { list: pricesThere, now } };
       return {

@@ -5,16 +5,13 @@
  */
 
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { hours } from '../model/amounts.ts';
-import { assumed } from '../model/assumed.ts';
-import { NEXT_LOOK_SECONDS } from '../model/next-look.ts';
-import { ON_DEMAND } from '../policy/actions.ts';
+import { assumed, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
+import { ON_DEMAND } from '../policy/plan-pass.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
 import { nameOfPool, samePool } from '../records/placement-records.ts';
 import { assessPools, isSpot, unitOf } from './assess.ts';
 import { cheaperPool } from './cheaper-pool.ts';
-import { spotToAsk } from './cheapest-pool.ts';
-import { whyNotAllowed } from './rules.ts';
+import { spotToAsk, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
 import { spotValue } from './spot-value.ts';
 import { costUsd, gangUsd, restartOf, restartSecondsIn, safeWorkOf } from './work.ts';

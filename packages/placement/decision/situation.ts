@@ -6,35 +6,41 @@ import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { storedOrThrow } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
-import { observationsOf } from '../belief/attempt-observations.ts';
+import {
+  type Observation,
+  observationsOf,
+  type PoolRecords,
+  recordsOf,
+} from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
-import { type Observation } from '../belief/observation.ts';
-import { type PoolRecords, recordsOf } from '../belief/pool-statistics.ts';
-import { type DownloadIn, downloadsOf, slowedBy } from '../candidates/downloads.ts';
-import { type FileSystems, fileSystemsOf } from '../candidates/file-systems.ts';
-import { onDemandWaitsOf } from '../candidates/former-runs.ts';
+import { type Expectations, onDemandWaitsOf } from '../candidates/former-runs.ts';
+import {
+  type DownloadIn,
+  downloadsOf,
+  type FileSystems,
+  fileSystemsOf,
+  slowedBy,
+} from '../candidates/pool-costs.ts';
 import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
-import type { Workload } from '../candidates/throughput.ts';
+import type { TrainedTopology, Workload } from '../candidates/throughput.ts';
 import {
   type MeasuredThroughput,
   measuredThroughputs,
   type ThroughputModel,
-  type TrainedTopology,
   throughputModel,
   withoutBurst,
 } from '../candidates/throughput-estimate.ts';
 import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import { assumed } from '../model/assumed.ts';
-import type { MarketView } from '../model/market-source.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
+import type { MarketView } from '../records/market-history.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
-import type { Widths } from '../records/promises.ts';
-import { fallbacksOf } from './fallbacks.ts';
 import { type MetIn, metIn } from './met.ts';
 import {
   assumedTimeUsd,
   type DownloadSeconds,
   estimateWork,
+  fallbacksOf,
   longWaitOf,
   spentUsd,
   startRatioOf,
@@ -43,7 +49,7 @@ import {
   withDownloads,
 } from './work.ts';
 
-export interface PlacementInput {
+export interface PlacementInput extends Expectations {
   readonly compute: Pipeline['compute'];
   readonly limits: Pipeline['limits'];
   /** Its strategy and image rule topologies out. */
@@ -61,17 +67,6 @@ export interface PlacementInput {
   /** Of this run, oldest first. */
   readonly attempts: readonly PlacedAttempt[];
   readonly progress?: Progress | undefined;
-  /** Training seconds of the whole run, as declared or as former runs took. */
-  readonly expectedSeconds?: number | undefined;
-  /** The seconds of each former run; `expectedSeconds` is the longest of them. */
-  readonly formerSeconds?: readonly number[] | undefined;
-  /** Factors on the promised intervals, by what former runs were promised. */
-  readonly widths?: Widths | undefined;
-  /** Seconds that On-Demand starts of former runs waited for their hosts. */
-  readonly onDemandWaits?: readonly number[] | undefined;
-  /** The topology of those seconds, and the throughputs of former runs. */
-  readonly expectedOn?: TrainedTopology | undefined;
-  readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
   /** What other runs met in these pools. */
   readonly observations?: readonly Observation[] | undefined;
   /** Hardware as EC2 describes it, where that differs from the snapshot. */
@@ -98,12 +93,12 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   now: input.now,
   ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
-  ...(input.formerSeconds === undefined ? {} : { formerSeconds: input.formerSeconds }),
-  ...(input.widths === undefined ? {} : { widths: input.widths }),
-  ...(input.onDemandWaits === undefined ? {} : { onDemandWaits: input.onDemandWaits }),
+  formerSeconds: input.formerSeconds,
+  widths: input.widths,
+  onDemandWaits: input.onDemandWaits,
   expectedOn: input.expectedOn,
   formerThroughputs: input.formerThroughputs,
-  ...(input.hardware === undefined ? {} : { hardware: input.hardware }),
+  hardware: input.hardware,
 });
 
 /** Placement alone writes questions, so what it is made of is trusted; `damageIn` looks closer at one that a person reads. */

@@ -4,12 +4,19 @@
  */
 
 import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
-import { type Candidate } from '../candidates/pools.ts';
+import type { Candidate } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
-import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { market, marketBeliefOf, TICK_SECONDS } from '../policy/belief-observation.ts';
-import { type MarketBelief, type Offer, offers, type PolicyState } from '../policy/decide.ts';
-import { keptPlans, type PolicyPlan, type StateChance } from '../policy/value-function.ts';
+import { market, marketBeliefOf, TICK_SECONDS } from '../policy/market-model.ts';
+import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
+import {
+  keptPlans,
+  type MarketBelief,
+  type Offer,
+  offers,
+  type PolicyPlan,
+  type PolicyState,
+  type StateChance,
+} from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
@@ -118,7 +125,7 @@ export function spotValue(
     expectedUsd(belief, runs = IDLE) {
       const observed = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
-        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs, debt: 0 };
+        const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs };
         const { had, wait, refused, onDemand } = worthsOf(plan, standing, observed);
         const given = had - overbilled(spotUsd);
         return {
@@ -162,7 +169,7 @@ function bestLater(
   // More slack than the plan was made for: its table, which may be a wider job's, must not decide.
   if (slack > plan.job.deadlineSeconds - plan.job.workSeconds + tickSeconds) return IDLE;
   const seen = { chance: isThere ? 1 : 0, ifThere: ahead, ifNot: ahead };
-  return offers(plan, { ticksLeft, slack, runs, debt: 0 }, seen)[0]?.action;
+  return offers(plan, { ticksLeft, slack, runs }, seen)[0]?.action;
 }
 
 /** The values of Spot with capacity, of a wait, of Spot after a capacity error, and of On-Demand; infinite where not safe. */

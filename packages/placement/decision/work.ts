@@ -5,9 +5,9 @@ import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/laun
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { assumed } from '../model/assumed.ts';
-import { attemptCost } from '../records/attempt-cost.ts';
-import type { AttemptOutcome, PlacedAttempt, Progress } from '../records/attempts.ts';
+import { type AttemptOutcome, attemptCost, type PlacedAttempt, type Progress } from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
+import type { MetIn } from './met.ts';
 
 export interface WorkEstimate {
   /** Training seconds still to do on the topology that they are stated for. */
@@ -105,7 +105,7 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
   return { ...work, restartSeconds: work.restartSeconds + least };
 }
 
-export interface WorkInput {
+interface WorkInput {
   readonly attempts: readonly PlacedAttempt[];
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
@@ -205,14 +205,14 @@ function restartCosts({
   };
 }
 
-/** A job that waited longer was waiting for capacity. */
-const LONGEST_PROVISIONING_SECONDS = 600;
-
-/** The median over the attempts that got their capacity at once. It is not billed, but a deadline must include it. */
+/**
+ * The median over the attempts that got their capacity before patience ended. It is not billed, but a deadline must
+ * include it.
+ */
 function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
   const waits = attempts.flatMap(({ createdAt, outcome }) => {
     const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
-    return seconds >= 0 && seconds <= LONGEST_PROVISIONING_SECONDS ? [seconds] : [];
+    return seconds >= 0 && seconds <= assumed.patienceSeconds ? [seconds] : [];
   });
   return lowerMedian(waits) ?? 0;
 }
@@ -264,3 +264,68 @@ export function hourlyUsdOf(placement: Placement): number {
 /** As the report counts: SageMaker's billable seconds are after the Spot discount, so On-Demand's price applies. */
 export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
   attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
+
+// The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off.
+
+interface TimeLeft {
+  readonly work: WorkEstimate;
+  /** Until the deadline. */
+  readonly secondsLeft: number;
+  readonly marginSeconds: number;
+}
+
+interface Fallbacks {
+  /** From the cheapest to the fastest; none where the pipeline allows no On-Demand. */
+  readonly fallbacks: readonly Candidate[];
+  /** Until the fastest of them has to be started; below 0 the deadline is lost already. */
+  readonly slackSeconds: number;
+}
+
+/** The most fallbacks that are planned for: the cheapest, the fastest and one between. */
+const MAXIMUM_FALLBACKS = 3;
+
+/**
+ * A Spot attempt may make no progress and cost a whole restart; then one of these must still end in time. The more
+ * expensive of two counts only if it is faster.
+ */
+export function fallbacksOf(
+  candidates: readonly Candidate[],
+  met: MetIn,
+  { work, secondsLeft, marginSeconds }: TimeLeft,
+): Fallbacks {
+  const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
+  const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
+  const open = candidates.filter(({ closed }) => closed === undefined);
+  const onDemand = reliable(
+    open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
+    met,
+    slackOf,
+  );
+  const counted = onDemand.length > 0 ? onDemand : open;
+  const slackSeconds =
+    counted.length > 0
+      ? Math.max(...counted.map(slackOf))
+      : secondsLeft - work.workSeconds - work.restartSeconds;
+  const front: Candidate[] = [];
+  for (const each of onDemand.toSorted((a, b) => unit(a) - unit(b) || slackOf(b) - slackOf(a))) {
+    const before = front.at(-1);
+    const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
+    if (isFaster && slackOf(each) >= work.restartSeconds + marginSeconds) front.push(each);
+  }
+  const last = front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unit(a) - unit(b))[0];
+  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
+  return { slackSeconds, fallbacks };
+}
+
+/**
+ * Leaves out pools that a quota of the account forbids while others end in time: it is unknown when the quota will be
+ * raised, and waiting for a fast pool without capacity would make the slower ones too late.
+ */
+function reliable(
+  onDemand: readonly Candidate[],
+  met: MetIn,
+  slackOf: (candidate: Candidate) => number,
+): readonly Candidate[] {
+  const sure = onDemand.filter((each) => !met(each).isQuota && slackOf(each) >= 0);
+  return sure.length > 0 ? sure : onDemand;
+}

@@ -12,13 +12,16 @@ import { asIfEnded } from '../decision/revise.ts';
 import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
 import { spentUsd, type WorkEstimate } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
-import { fileSystemsUsd } from '../records/attempt-cost.ts';
-import type { PlacedAttempt } from '../records/attempts.ts';
-import type { Placement, PlacementDecision } from '../records/placement-records.ts';
-import { type Interval, type Widths, widened } from '../records/promises.ts';
+import { fileSystemsUsd, type PlacedAttempt } from '../records/attempts.ts';
+import {
+  type Interval,
+  type Placement,
+  type PlacementDecision,
+  type Widths,
+  widened,
+} from '../records/placement-records.ts';
 import { type Begins, type Drawn, live } from './live.ts';
-import { drawPool } from './pool-future.ts';
-import { type World, worldOf } from './run-world.ts';
+import { drawPool, type World, worldOf } from './run-world.ts';
 
 export interface Forecast {
   /** measured: from this run's steps; declared: from former runs. */

@@ -7,11 +7,10 @@ import { once } from '@tidewheel/kit/once.ts';
 import { type Belief, chanceUp, observe } from '../belief/regimes.ts';
 import { coolSecondsAfter } from '../decision/met.ts';
 import { assumed } from '../model/assumed.ts';
-import { IDLE, ON_DEMAND, SPOT } from '../policy/actions.ts';
-import { market, TICK_SECONDS } from '../policy/belief-observation.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
+import { IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
 import type { StateChance } from '../policy/value-function.ts';
-import type { PoolFuture } from './pool-future.ts';
-import type { DemandPlace, SpotPlace, World } from './run-world.ts';
+import type { DemandPlace, PoolFuture, SpotPlace, World } from './run-world.ts';
 
 /** What the run does at the moment of the look. */
 export type Begins =

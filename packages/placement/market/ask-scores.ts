@@ -2,13 +2,21 @@
  * Asks for placement scores within the day's limit of new configurations, for the schedule, a placement and a look at
  * a running attempt alike.
  */
-import { scoredFamily } from '@tidewheel/catalog/catalog.ts';
-import type { Clock } from '@tidewheel/kit/clock.ts';
-import { type MarketSource, type PlacementScore, taken } from '../model/market-source.ts';
-import type { MarketSample, ScoreQuestionStore } from '../records/market-history.ts';
-import { needOf, planQuestions, QUESTIONS_A_DAY, questionKey, type ScoreNeed } from './score-plan.ts';
 
-export interface AskDeps {
+import { type FactsOf, scoredFamily } from '@tidewheel/catalog/catalog.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import type { Clock } from '@tidewheel/kit/clock.ts';
+import { gangsOf } from '../candidates/topologies.ts';
+import {
+  type MarketSample,
+  type MarketSource,
+  type PlacementScore,
+  type RequestedScore,
+  type ScoreQuestionStore,
+  taken,
+} from '../records/market-history.ts';
+
+interface AskDeps {
   readonly scoreQuestions: ScoreQuestionStore;
   /** The market of a region by its name. */
   readonly market: (region: string) => Pick<MarketSource, 'scores'>;
@@ -94,3 +102,89 @@ export const samplesOfNow = (requested: readonly ScoreAnswer[], now: Date): read
       onDemandUsd: {},
     })),
   );
+
+// Plans which placement-score configurations to ask. AWS limits new configurations per day and answers repeated ones.
+// Equal questions are merged, those of the last day come first, and the rest is left out with its reason.
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+
+export interface ScoreNeed {
+  /** Key of the question; in regions other than the data's own it begins with the region's name. */
+  readonly key: string;
+  readonly region: string;
+  readonly instanceTypes: readonly string[];
+  /** The gang's real size; the question rounds it up to a power of two. */
+  readonly nodes: number;
+}
+
+/** AWS does not publish its limit. `collect-scores`, `place` and the look at a running attempt share this one. */
+export const QUESTIONS_A_DAY = 20;
+
+/** Equal for every order of types and every gang size that rounds to the same power of two. */
+export const questionKey = (types: readonly string[], nodes: number): string =>
+  `${2 ** Math.ceil(Math.log2(Math.max(1, nodes)))} x ${[...new Set(types)].sort().join(' ')}`;
+
+/** The regions whose market a placement of this pipeline asks: always its own, and every region that it names. */
+export const regionsOf = ({ regions = [] }: Pipeline['compute'], home: string): readonly string[] => [
+  ...new Set([home, ...regions.map(({ name }) => name)]),
+];
+
+export interface Site {
+  /** The data's own region. */
+  readonly home: string;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+/**
+ * One need for each distinct question of the pipelines that may use Spot; the region is part of the question. The most
+ * shared come first, and among equals the data's own region.
+ */
+export function scoreNeeds(
+  computes: readonly Pipeline['compute'][],
+  { home, hardware }: Site,
+): readonly ScoreNeed[] {
+  const byKey = new Map<string, { readonly need: ScoreNeed; readonly wanted: number }>();
+  for (const compute of computes.filter(({ purchaseOption }) => purchaseOption !== 'on-demand'))
+    for (const gang of gangsOf(compute, hardware))
+      for (const region of regionsOf(compute, home)) {
+        const need = needOf(gang, region, home);
+        byKey.set(need.key, { need, wanted: (byKey.get(need.key)?.wanted ?? 0) + 1 });
+      }
+  const isAway = ({ region }: ScoreNeed): number => Number(region !== home);
+  return [...byKey.values()]
+    .toSorted(
+      (a, b) =>
+        b.wanted - a.wanted || isAway(a.need) - isAway(b.need) || a.need.key.localeCompare(b.need.key),
+    )
+    .map(({ need }) => need);
+}
+
+/** The question for one gang in one region. */
+function needOf(
+  { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
+  region: string,
+  home: string,
+): ScoreNeed {
+  const key = questionKey(instanceTypes, nodes);
+  return {
+    key: region === home ? key : `${region}: ${key}`,
+    region,
+    instanceTypes: [...new Set(instanceTypes)].sort(),
+    nodes,
+  };
+}
+
+/** @param asked those of the last 24 hours, which count against the limit whether or not they come again */
+export function planQuestions(
+  needs: readonly ScoreNeed[],
+  requested: readonly RequestedScore[],
+  limit = QUESTIONS_A_DAY,
+): { readonly ask: readonly ScoreNeed[]; readonly left: readonly ScoreNeed[] } {
+  const known = new Set(requested.map(({ key }) => key));
+  const fresh = needs.filter(({ key }) => !known.has(key));
+  const room = Math.max(0, limit - known.size);
+  return {
+    ask: [...needs.filter(({ key }) => known.has(key)), ...fresh.slice(0, room)],
+    left: fresh.slice(room),
+  };
+}

@@ -10,12 +10,10 @@ import { eachItem, type Round } from '@tidewheel/kit/each-item.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { poolOutcomeOf } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
-import { type MarketSource, taken } from '../model/market-source.ts';
 import type { FormerRuns } from '../records/attempts.ts';
-import type { MarketSample, MarketStores } from '../records/market-history.ts';
-import { askScores, type ScoreAnswer } from './ask-scores.ts';
+import { type MarketSample, type MarketSource, type MarketStores, taken } from '../records/market-history.ts';
+import { askScores, questionKey, regionsOf, type ScoreAnswer, scoreNeeds } from './ask-scores.ts';
 import { type RefreshDeps, refreshHardware, refreshPrices } from './refresh-catalog.ts';
-import { questionKey, regionsOf, scoreNeeds } from './score-plan.ts';
 
 type EndedOrOpen = { readonly runId: string; readonly updatedAt: string };
 

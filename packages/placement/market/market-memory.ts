@@ -6,9 +6,14 @@ import { type FactsOf, regionOfZone, zonesOfRegion } from '@tidewheel/catalog/ca
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
-import type { MarketView, PlacementScore, SpotPrice } from '../model/market-source.ts';
-import type { MarketSample, MarketSampleStore } from '../records/market-history.ts';
-import { questionKey } from './score-plan.ts';
+import type {
+  MarketSample,
+  MarketSampleStore,
+  MarketView,
+  PlacementScore,
+  SpotPrice,
+} from '../records/market-history.ts';
+import { questionKey } from './ask-scores.ts';
 
 /** A score is useful for a day at most; prices move more slowly. */
 const SCORE_SECONDS = 24 * 3_600;

@@ -19,9 +19,8 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import { typesOf } from '../candidates/topologies.ts';
-import type { CatalogSource, MarketAnswer } from '../model/market-source.ts';
-import type { MarketStores } from '../records/market-history.ts';
-import { regionsOf } from './score-plan.ts';
+import type { CatalogSource, MarketAnswer, MarketStores } from '../records/market-history.ts';
+import { regionsOf } from './ask-scores.ts';
 
 export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
   /** The data's own region. */
@@ -63,7 +62,7 @@ export async function refreshHardware(
   return factsWith(read.facts);
 }
 
-export interface PricesQuestion {
+interface PricesQuestion {
   readonly computes: readonly Pipeline['compute'][];
   readonly hardware: FactsOf;
   readonly notes: string[];

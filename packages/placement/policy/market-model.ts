@@ -5,17 +5,20 @@
  * grouped by their forecasts, and transitions between groups counted; the plan is made over these groups.
  */
 
+import { once } from '@tidewheel/kit/once.ts';
 import {
   advance,
   type Belief,
   chanceUp,
+  fittedRegimes,
   longRun,
   observe,
   type RegimeTable,
   transition,
 } from '../belief/regimes.ts';
+import drawn from './lattice-600.json' with { type: 'json' };
 import type { MarketChain } from './plan-pass.ts';
-import type { StateChance } from './value-function.ts';
+import type { MarketBelief, StateChance } from './value-function.ts';
 
 /** A drawn lattice as plain data. */
 export interface LatticeData {
@@ -148,4 +151,27 @@ export function nearestCentre(centres: readonly Point[], point: Point): number {
     }
   }
   return best;
+}
+
+// Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.
+
+/** Seconds of a tick of the policy. */
+export const TICK_SECONDS = 600;
+
+/** Computed at its first use: it takes 90 ms, and most functions import a rule that may need it. */
+export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, drawn));
+
+/** Every plan asks for the belief of the same pools. */
+const observedBeliefs = new WeakMap<Belief, MarketBelief>();
+
+export function marketBeliefOf(belief: Belief): MarketBelief {
+  const known = observedBeliefs.get(belief);
+  if (known !== undefined) return known;
+  const observed = {
+    chance: chanceUp(belief),
+    ifThere: market().weights(observe(belief, 1, 0)),
+    ifNot: market().weights(observe(belief, 0, 1)),
+  };
+  observedBeliefs.set(belief, observed);
+  return observed;
 }

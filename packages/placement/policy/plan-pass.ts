@@ -1,6 +1,84 @@
-/** One step back in time: the value of every situation with one more tick left. */
-import { IDLE, ON_DEMAND, SPOT } from './actions.ts';
-import { addRows, type Layer, type Mixture, mixtureOf, type Rows, UNREACHABLE } from './plan-layer.ts';
+/**
+ * One step back in time: the value of every situation with one more tick left. The values of one moment are a layer: a row
+ * for each situation, a cell for each step of slack.
+ */
+
+/** What a job does in one tick of time. Numbers, because plans are arrays indexed by them. */
+export const IDLE = 0;
+export const SPOT = 1;
+export const ON_DEMAND = 2;
+export type Action = typeof IDLE | typeof SPOT | typeof ON_DEMAND;
+
+const UNREACHABLE = 1e9;
+
+export interface Layer {
+  readonly values: Float32Array;
+  /** Cells of a row; with more slack than the last of them the job is done, which costs nothing more. */
+  readonly width: number;
+}
+
+/** States with capacity have a row for each of: nothing runs, Spot runs, On-Demand runs. The others have no row for Spot. */
+export interface Rows {
+  readonly upStates: number;
+  readonly count: number;
+  of(state: number, ran: Action): number;
+}
+
+const ACTIONS = 3;
+const WITHOUT_SPOT = 2;
+
+export function rowsFor(upStates: number, states: number): Rows {
+  const firstDown = upStates * ACTIONS;
+  return {
+    upStates,
+    count: firstDown + (states - upStates) * WITHOUT_SPOT,
+    of: (state, ran) =>
+      state < upStates
+        ? state * ACTIONS + ran
+        : firstDown + (state - upStates) * WITHOUT_SPOT + (ran === ON_DEMAND ? 1 : 0),
+  };
+}
+
+/** The value at a place on the slack axis, in cells; between two cells linearly. */
+export function lookUp({ values, width }: Layer, row: number, position: number): number {
+  const cell = Math.min(Math.floor(Math.max(0, position)), width - 1);
+  const low = values[row * width + cell] ?? UNREACHABLE;
+  if (low > UNREACHABLE / 10) return low;
+  const high = cell + 1 < width ? (values[row * width + cell + 1] ?? 0) : 0;
+  return low + (high - low) * Math.min(1, Math.max(0, position) - cell);
+}
+
+/** A row of a layer, and its share in a sum of rows. */
+interface Term {
+  readonly row: number;
+  readonly share: number;
+}
+
+/** A sum of rows, prepared once for all layers. */
+type Mixture = readonly Term[];
+
+/** Both as wide as the widest layer; they may be the same array. */
+interface Sum {
+  readonly out: Float64Array;
+  readonly from: Float64Array;
+}
+
+/**
+ * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops: with
+ * `for of` a plan takes half as long again.
+ */
+function addRows({ out, from }: Sum, { values, width }: Layer, rows: Mixture): void {
+  out.fill(0, width);
+  let sum = from;
+  for (let k = 0; k < rows.length; k += 1) {
+    const { row = 0, share = 0 } = rows[k] ?? {};
+    const start = row * width;
+    for (let cell = 0; cell < width; cell += 1)
+      out[cell] = (sum[cell] ?? 0) + share * (values[start + cell] ?? 0);
+    sum = out;
+  }
+  if (sum !== out) out.set(from);
+}
 
 /** A market that moves by itself from state to state, one step a tick. The first `upStates` states have Spot capacity. */
 export interface MarketChain {
@@ -75,10 +153,8 @@ const LEAST_SHARE = 1e-7;
 /** The next states of each running action, weighted by the market's transition chances from one state. */
 function mixturesFrom(chances: readonly number[], rows: Rows) {
   const mixed = (isOf: (state: number) => boolean, rowOf: (state: number) => number): Mixture =>
-    mixtureOf(
-      chances.flatMap((share, state) =>
-        share > LEAST_SHARE && isOf(state) ? [{ row: rowOf(state), share }] : [],
-      ),
+    chances.flatMap((share, state) =>
+      share > LEAST_SHARE && isOf(state) ? [{ row: rowOf(state), share }] : [],
     );
   const isUp = (state: number): boolean => state < rows.upStates;
   const idle = (state: number): number => rows.of(state, IDLE);
@@ -88,35 +164,25 @@ function mixturesFrom(chances: readonly number[], rows: Rows) {
     idleUp: mixed(isUp, idle),
     onDemand: mixed(() => true, onDemand),
     spotUp: mixed(isUp, (state) => rows.of(state, SPOT)),
-    startingUp: rows.debts.map((_, phase) => mixed(isUp, (state) => rows.of(state, SPOT, phase))),
   };
 }
 
 /** Expectations over the market's next step for each running action; the arrays are reused for each state. */
-function expectations(chain: MarketChain, { cells, cellSeconds, rows }: PassGrid) {
-  const { upStates, debts } = rows;
+function expectations(chain: MarketChain, { cells, rows }: PassGrid) {
   const next = chain.step.map((chances) => mixturesFrom(chances, rows));
   const blank = (): Float64Array => new Float64Array(cells + 1);
   const [zero, down, idle, onDemand, spot] = [blank(), blank(), blank(), blank(), blank()];
-  const starting = debts.map((debt) => ({ values: blank(), back: Math.floor(debt / cellSeconds + 1e-9) }));
   const look = (layer: Layer, state: number): void => {
     const here = next[state];
     if (here === undefined) return;
     addRows({ out: down, from: zero }, layer, here.idleDown);
     addRows({ out: idle, from: down }, layer, here.idleUp);
     addRows({ out: onDemand, from: zero }, layer, here.onDemand);
-    if (state >= upStates) return;
-    addRows({ out: spot, from: down }, layer, here.spotUp);
-    for (const [phase, { values, back }] of starting.entries()) {
-      // Lost during its start: the start-up still owed returns as slack.
-      values.fill(0);
-      values.set(down.subarray(Math.min(back, cells)));
-      addRows({ out: values, from: values }, layer, here.startingUp[phase] ?? here.spotUp);
-    }
+    if (state < rows.upStates) addRows({ out: spot, from: down }, layer, here.spotUp);
   };
   /** Values of this tick's actions; reused for each state as well. */
   const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
-  return { look, idle, onDemand, spot, starting, worth };
+  return { look, idle, onDemand, spot, worth };
 }
 
 /** How a tick's actions change the slack, with `ticksLeft` left. */
@@ -212,12 +278,10 @@ function settleWithoutSpot({ values, width }: Layer, { rows, expected, moves, st
 }
 
 /** The same where there is. */
-function settleWithSpot(layer: Layer, task: StateTask): void {
-  const { values, width } = layer;
-  const { rows, expected, moves, state } = task;
+function settleWithSpot({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
   const { onDemand, spot, worth } = expected;
   const { wait, start, withoutSpot } = worth;
-  moveInto(start, expected.starting[0]?.values ?? spot, moves.start, width - 1);
+  moveInto(start, spot, moves.start, width - 1);
   const idleRow = rows.of(state, IDLE) * width;
   const demandRow = rows.of(state, ON_DEMAND) * width;
   const spotRow = rows.of(state, SPOT) * width;
@@ -228,20 +292,5 @@ function settleWithSpot(layer: Layer, task: StateTask): void {
     values[idleRow + cell] = Math.min(without, fresh);
     values[demandRow + cell] = Math.min(wait[cell] ?? 0, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
     values[spotRow + cell] = Math.min(without, stay);
-  }
-  settleStarts(layer, task);
-}
-
-/** The same for a start that still owes seconds: an action that leaves it gets the rest back as slack. */
-function settleStarts({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
-  const { withoutSpot } = expected.worth;
-  for (const [phase, { back }] of expected.starting.entries()) {
-    const after = expected.starting[phase + 1]?.values ?? expected.spot;
-    const row = rows.of(state, SPOT, phase) * width;
-    for (let cell = 0; cell < width - 1; cell += 1) {
-      const left = withoutSpot[Math.min(width - 2, cell + back)] ?? UNREACHABLE;
-      const stay = cell < moves.staying ? UNREACHABLE : (after[cell] ?? 0) + moves.spotTick;
-      values[row + cell] = Math.min(left, stay);
-    }
   }
 }

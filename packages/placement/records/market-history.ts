@@ -1,7 +1,7 @@
-/** The stored history of the market: samples of prices and scores, and the outcomes of our own attempts. */
+/** The market: what placement asks of it, its stored history, and the outcomes of our own attempts. */
 
 import type { Hardware } from '@tidewheel/catalog/hardware.ts';
-import type { ListPrices } from '@tidewheel/catalog/prices.ts';
+import type { ListPrice, ListPrices, TransferPrice } from '@tidewheel/catalog/prices.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { poolSchema } from './placement-records.ts';
@@ -96,3 +96,136 @@ export interface MarketStores {
 export const SAMPLE_DAYS = 90;
 export const POOL_OUTCOME_DAYS = 90;
 export const QUESTION_DAYS = 2;
+
+// What placement asks of the market. The adapter is functions/aws/market/ec2-market.ts; every failure is a value.
+
+/** Why a value is unknown. Placement continues with the known values and says so. */
+export type MarketFailure = 'throttled' | 'configurationLimit' | 'notAuthorised' | 'unavailable';
+
+export type MarketAnswer<T> =
+  | { readonly kind: 'known'; readonly value: T; readonly notes: readonly string[] }
+  | { readonly kind: 'unknown'; readonly failure: MarketFailure; readonly message: string };
+
+export interface PlacementScore {
+  readonly zoneId: string;
+  /** 1 to 10, for the whole gang; 10 means likely, not promised. */
+  readonly score: number;
+  /** Size of the gang in the request; absent: any size. */
+  readonly nodes?: number | undefined;
+  /** Absent: of this moment. */
+  readonly ageSeconds?: number | undefined;
+}
+
+export interface SpotPrice {
+  readonly instanceType: string;
+  readonly zoneId: string;
+  /** EC2's price; SageMaker does not publish its Spot price. */
+  readonly hourlyUsd: number;
+  readonly basis: 'quoted' | 'snapshot';
+}
+
+export interface OnDemandPrice {
+  readonly instanceType: string;
+  /** What SageMaker asks for an hour of training on one instance. */
+  readonly hourlyUsd: number;
+  readonly basis: 'quoted' | 'listed' | 'other-region' | 'estimated';
+  readonly note: string;
+  /** EC2's On-Demand price, the base of the Spot discount; undefined when unknown. */
+  readonly ec2HourlyUsd?: number | undefined;
+  /** How that is known. */
+  readonly ec2Note?: string | undefined;
+}
+
+export interface Zone {
+  /** The same for every account, e.g. use1-az4. */
+  readonly zoneId: string;
+  /** This account's name for it, e.g. us-east-1c. */
+  readonly zoneName: string;
+}
+
+export interface MarketSource {
+  readonly region: string;
+  /** One question for the whole family and gang; each zone gets its own score. */
+  scores(types: readonly string[], nodes: number): Promise<MarketAnswer<readonly PlacementScore[]>>;
+  spotPrices(types: readonly string[]): Promise<MarketAnswer<readonly SpotPrice[]>>;
+  zones(): Promise<MarketAnswer<readonly Zone[]>>;
+  onDemandPrices(types: readonly string[]): Promise<MarketAnswer<readonly OnDemandPrice[]>>;
+}
+
+/** What refreshes the catalog's snapshot; the adapters are functions/aws/market/price-list.ts and instance-types.ts. */
+export interface CatalogSource {
+  /** SageMaker's On-Demand prices for training. */
+  trainingPrices(types: readonly string[], region: string): Promise<MarketAnswer<readonly ListPrice[]>>;
+  /** EC2's On-Demand prices. */
+  ec2Prices(types: readonly string[], region: string): Promise<MarketAnswer<readonly ListPrice[]>>;
+  transferPrices(from: string, others: readonly string[]): Promise<MarketAnswer<readonly TransferPrice[]>>;
+  /** Entries as DescribeInstanceTypes gives them in the data's own region, unchecked. */
+  instanceTypes(types: readonly string[]): Promise<MarketAnswer<readonly unknown[]>>;
+}
+
+/** Everything the market answered, with a note for each missing answer. */
+export interface MarketView {
+  readonly region: string;
+  readonly scores: readonly PlacementScore[];
+  readonly spotPrices: readonly SpotPrice[];
+  readonly onDemandPrices: readonly OnDemandPrice[];
+  readonly zones: readonly Zone[];
+  readonly notes: readonly string[];
+}
+
+interface Gang {
+  readonly nodes: number;
+  readonly instanceTypes: readonly string[];
+}
+
+/** Asks the market for everything a placement needs, in parallel; a failed answer becomes a note, never an error. */
+export async function readMarket(
+  source: MarketSource,
+  question: {
+    /** One question of scores each. */
+    readonly gangs: readonly Gang[];
+    readonly spot: boolean;
+    /** Types that are only paid for, such as helpers. */
+    readonly alsoPriced?: readonly string[];
+  },
+): Promise<MarketView> {
+  const nothing = <T>(): Promise<MarketAnswer<readonly T[]>> =>
+    Promise.resolve({ kind: 'known', value: [], notes: [] });
+  const types = [...new Set(question.gangs.flatMap(({ instanceTypes }) => instanceTypes))];
+  const [scores, spotPrices, onDemandPrices, zones] = await Promise.all([
+    Promise.all(question.spot ? question.gangs.map((gang) => scoresOf(source, gang)) : []),
+    question.spot ? source.spotPrices(types) : nothing<never>(),
+    source.onDemandPrices([...types, ...(question.alsoPriced ?? [])]),
+    source.zones(),
+  ]);
+  const notes: string[] = [];
+  const take = <T>(what: string, answer: MarketAnswer<readonly T[]>): readonly T[] => {
+    if (answer.kind === 'known') notes.push(...answer.notes);
+    return taken(what, answer, notes);
+  };
+  return {
+    region: source.region,
+    scores: scores.flatMap((answer) => take('placement scores', answer)),
+    spotPrices: take('Spot prices', spotPrices),
+    onDemandPrices: take('On-Demand prices', onDemandPrices),
+    zones: take('zones', zones),
+    notes,
+  };
+}
+
+/** The values of an answer; without values, adds a note with the reason. */
+export function taken<T>(what: string, answer: MarketAnswer<readonly T[]>, notes: string[]): readonly T[] {
+  if (answer.kind === 'known') return answer.value;
+  notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
+  return [];
+}
+
+async function scoresOf(
+  source: MarketSource,
+  { instanceTypes, nodes }: Gang,
+): Promise<MarketAnswer<readonly PlacementScore[]>> {
+  const answer = await source.scores(instanceTypes, nodes);
+  return answer.kind === 'known'
+    ? { ...answer, value: answer.value.map((each) => ({ ...each, nodes })) }
+    : answer;
+}

@@ -1,8 +1,19 @@
 /** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
+
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { intervalSchema } from './promises.ts';
+
+export const intervalSchema = z.object({
+  low: z.number(),
+  expected: z.number().describe('The median.'),
+  high: z.number(),
+});
+export type Interval = Readonly<z.output<typeof intervalSchema>>;
+
+export const timesSchema = z
+  .object({ low: time, expected: time.describe('The median.'), high: time })
+  .describe('90 % interval.');
 
 /** pool = instance type x availability zone x purchase option x launcher */
 export const poolSchema = z.object({
@@ -114,3 +125,84 @@ export type PlacementDecision = z.output<typeof placementDecisionSchema>;
 
 /** A decision with the document of its question, which placement's `storedQuestion` reads. */
 export type StoredDecision = PlacementDecision & { readonly question: unknown };
+
+/** How long after the job's own limits a waiting execution looks for itself. */
+const GRACE_SECONDS = 1_800;
+/** An On-Demand job may queue before it runs, as long as slack is left (attempts/stop-rules.ts). */
+const QUEUE_LIMIT_SECONDS = 86_400;
+
+/**
+ * Every attempt ends by its own limits before this. Events or reconcile report the end; the timeout fires only if both
+ * are lost.
+ */
+export const attemptTimeoutSeconds = ({ pool, maximumWaitSeconds, maximumRunSeconds }: Placement): number => {
+  const queueSeconds = pool.purchaseOption === 'spot' ? 0 : QUEUE_LIMIT_SECONDS;
+  return (maximumWaitSeconds ?? maximumRunSeconds) + queueSeconds + GRACE_SECONDS;
+};
+
+// What a run was promised and what then happened, and what its pipeline's next intervals learn from it: their widths are
+// corrected so that nine in ten of its own last promises would have held.
+
+const widthsSchema = z
+  .object({ end: z.number(), cost: z.number() })
+  .describe('Factors on both intervals, learnt from former runs.');
+export type Widths = Readonly<z.output<typeof widthsSchema>>;
+
+export const promiseSchema = z.object({
+  share: z.number().describe('Of the work that was saved then, by quarters.'),
+  finishAt: timesSchema,
+  usd: intervalSchema.describe('Of the whole run.'),
+  widths: widthsSchema,
+});
+export type RunPromise = Readonly<z.output<typeof promiseSchema>>;
+
+/** Distances from the median in reaches of the interval without its correction: up to 1, that would have held. */
+export const missSchema = z.object({ share: z.number(), end: z.number(), cost: z.number() });
+export type Miss = Readonly<z.output<typeof missSchema>>;
+
+const MOST = 10;
+
+function reachesOff(happened: number, { low, expected, high }: Interval): number {
+  const reach = happened < expected ? expected - low : high - expected;
+  return Math.min(MOST, Math.abs(happened - expected) / Math.max(reach, 1e-9));
+}
+
+export function missOf(
+  { share, finishAt, usd, widths }: RunPromise,
+  { finishedAt, costUsd }: { readonly finishedAt: string; readonly costUsd: number },
+): Miss {
+  const { low, expected, high } = finishAt;
+  const times = { low: Date.parse(low), expected: Date.parse(expected), high: Date.parse(high) };
+  return {
+    share,
+    end: widths.end * reachesOff(Date.parse(finishedAt), times),
+    cost: widths.cost * reachesOff(costUsd, usd),
+  };
+}
+
+/** Fifths of what a forecast without fault would miss by; they count as five promises. */
+const FAULTLESS = [0.08, 0.23, 0.41, 0.63, 1];
+const HOLDS = 0.9;
+const LEAST_WIDTH = 0.5;
+const MOST_WIDTH = 4;
+
+export function widthsOf(misses: readonly Miss[]): Widths {
+  const widthOf = (of: (miss: Miss) => number): number => {
+    const sorted = [...FAULTLESS, ...misses.map(of)].toSorted((a, b) => a - b);
+    const place = HOLDS * (sorted.length + 1) - 1;
+    const below = sorted[Math.floor(place)] ?? 1;
+    const above = sorted[Math.ceil(place)] ?? below;
+    const width = below + (above - below) * (place - Math.floor(place));
+    return Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, width));
+  };
+  return misses.length === 0
+    ? { end: 1, cost: 1 }
+    : { end: widthOf(({ end }) => end), cost: widthOf(({ cost }) => cost) };
+}
+
+/** The least stays above 0: a run never ends before now. */
+export const widened = ({ low, expected, high }: Interval, width: number): Interval => ({
+  low: Math.max(Math.min(low, expected / 20), expected - width * (expected - low)),
+  expected,
+  high: expected + width * (high - expected),
+});

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { beginWalk } from '../../belief/belief-walk.ts';
+import type { Observation } from '../../belief/attempt-observations.ts';
 import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
-import { type Observation } from '../../belief/observation.ts';
-import { fittedRegimes } from '../../belief/regimes.ts';
+import { beginWalk, fittedRegimes } from '../../belief/regimes.ts';
 
 const model = beliefModel(fittedRegimes);
 const NOW = 1e12;

@@ -5,12 +5,17 @@ import type { AttemptRecord } from '../../../../functions/records/run-records.ts
 import { attempt, hoursLater, poolOf } from '../../../../test/support/builders/placement.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOf, observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
-import { trustOf } from '../../belief/beliefs.ts';
-import { type ScoredMeeting, scoreTrust } from '../../belief/score-trust.ts';
+import { type ScoredMeeting, trustOf } from '../../belief/beliefs.ts';
 import type { Pool } from '../../records/placement-records.ts';
 
 const odds = (meetings: readonly ScoredMeeting[], score: number): number => {
-  const { up, down } = scoreTrust(meetings)(score);
+  const observations = meetings.map(({ score: at, had }) => ({
+    ...poolOf('g5.xlarge', ''),
+    atMilliseconds: 0,
+    seen: had ? ('up' as const) : ('capacityError' as const),
+    score: at,
+  }));
+  const { up, down } = trustOf(observations)(score);
   return up / down;
 };
 const times = (count: number, meeting: ScoredMeeting): readonly ScoredMeeting[] =>

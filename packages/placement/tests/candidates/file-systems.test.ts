@@ -12,7 +12,7 @@ import {
   runOf,
   secondsAfter,
 } from '../../../../test/support/builders/records.ts';
-import { fileSystemsOf } from '../../candidates/file-systems.ts';
+import { fileSystemsOf } from '../../candidates/pool-costs.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { forecastRun } from '../../futures/forecast.ts';
 import type { Placement } from '../../records/placement-records.ts';

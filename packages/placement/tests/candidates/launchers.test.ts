@@ -23,8 +23,7 @@ import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observ
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
 import { estimateWork, restartSecondsIn } from '../../decision/work.ts';
-import { formatDecision } from '../../explain/format-decision.ts';
-import { questionOf, sameChoice } from '../../explain/replay.ts';
+import { formatDecision, questionOf, sameChoice } from '../../explain/stored-decision.ts';
 import { decideIf } from '../../explain/what-if.ts';
 import type { Placement, Pool } from '../../records/placement-records.ts';
 

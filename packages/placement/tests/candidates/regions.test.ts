@@ -10,11 +10,10 @@ import {
   spot,
 } from '../../../../test/support/builders/placement.ts';
 import type { RegionView } from '../../candidates/pools.ts';
-import { transferOf } from '../../candidates/transfer.ts';
+import { transferOf } from '../../candidates/priced-from-list.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { completeMarket } from '../../explain/market-for-what-if.ts';
-import { decideIf } from '../../explain/what-if.ts';
-import { questionKey } from '../../market/score-plan.ts';
+import { completeMarket, decideIf } from '../../explain/what-if.ts';
+import { questionKey } from '../../market/ask-scores.ts';
 import type { MarketSample } from '../../records/market-history.ts';
 import type { PlacementDecision } from '../../records/placement-records.ts';
 

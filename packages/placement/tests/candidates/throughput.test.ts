@@ -13,7 +13,7 @@ const p4d: MeasuredSpeed = {
 
 describe("AWS's heterogeneous benchmark", () => {
   it('is predicted within 20 % from its homogeneous row', () => {
-    const helpers = { instanceType: 'c5.18xlarge', nodes: 2 };
+    const helpers = [{ instanceType: 'c5.18xlarge', nodes: 2 }];
     const { stepSeconds } = forecastStep(workloadOf(p4d), {
       instanceType: 'p4d.24xlarge',
       nodes: 1,

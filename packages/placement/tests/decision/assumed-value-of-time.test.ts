@@ -9,7 +9,7 @@ import {
   spot,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { formatDecision } from '../../explain/format-decision.ts';
+import { formatDecision } from '../../explain/stored-decision.ts';
 import type { PlacementDecision } from '../../records/placement-records.ts';
 
 const ZONE = 'use1-az1';

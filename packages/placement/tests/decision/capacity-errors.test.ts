@@ -12,7 +12,7 @@ import {
   spot,
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
-import type { Observation } from '../../belief/observation.ts';
+import type { Observation } from '../../belief/attempt-observations.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { metIn } from '../../decision/met.ts';
 import type { PlacementInput } from '../../decision/situation.ts';

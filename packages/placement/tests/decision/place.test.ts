@@ -17,8 +17,8 @@ import { memoryObjectStore } from '../../../../test/support/fakes/object-store.t
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { marketSource } from '../../../../test/support/market/source.ts';
 import { storedQuestion } from '../../decision/situation.ts';
-import { QUESTIONS_A_DAY, questionKey } from '../../market/score-plan.ts';
-import type { MarketSource, MarketView } from '../../model/market-source.ts';
+import { QUESTIONS_A_DAY, questionKey } from '../../market/ask-scores.ts';
+import type { MarketSource, MarketView } from '../../records/market-history.ts';
 
 const source = (view: MarketView): MarketSource => ({
   ...marketSource(() => view),

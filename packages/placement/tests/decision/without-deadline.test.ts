@@ -16,8 +16,8 @@ import {
 } from '../../../../test/support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../../test/support/builders/records.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { formatDecision } from '../../explain/format-decision.ts';
-import { attemptTimeoutSeconds } from '../../model/attempt-timeout.ts';
+import { formatDecision } from '../../explain/stored-decision.ts';
+import { attemptTimeoutSeconds } from '../../records/placement-records.ts';
 
 const scores = (score: number) => market({ scores: ZONES.map((zoneId) => ({ zoneId, score })) });
 const limits = (given: object) => limitsSchema.parse({ maximumRunSeconds: 86_400, ...given });

@@ -13,9 +13,7 @@ import {
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
-import { formatDecision } from '../../explain/format-decision.ts';
-import { questionOf } from '../../explain/replay.ts';
-import { whyUnreadable } from '../../explain/stored-decision.ts';
+import { formatDecision, questionOf, whyUnreadable } from '../../explain/stored-decision.ts';
 import { decideIf } from '../../explain/what-if.ts';
 import type { PlacementDecision, StoredDecision } from '../../records/placement-records.ts';
 

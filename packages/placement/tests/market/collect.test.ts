@@ -17,9 +17,9 @@ import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { formerRunOf } from '../../candidates/former-runs.ts';
+import { planQuestions, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/ask-scores.ts';
 import { collectScores } from '../../market/collect.ts';
-import { planQuestions, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/score-plan.ts';
-import type { MarketSource } from '../../model/market-source.ts';
+import type { MarketSource } from '../../records/market-history.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge', 'g4dn.xlarge'];
 const KEY = '2 x g4dn.xlarge g5.xlarge g6.xlarge';
@@ -281,11 +281,14 @@ describe('what other runs met', () => {
       runOf('digits', 9, {
         declaration: declarationOf('digits', { compute: { instanceTypes: TYPES, nodes } }),
       });
-    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000, on: { nodes: 2 } });
+    expect(await formerRunOf(deps, next(2))).toMatchObject({
+      expectedSeconds: 1_000,
+      expectedOn: { nodes: 2 },
+    });
     expect(await formerRunOf(deps, next(8))).toBeUndefined();
     // A schedule that found no new data hides none of them.
     for (let batch = 4; batch < 12; batch += 1)
       await deps.runs.create(runOf('digits', batch, { status: 'empty' }));
-    expect(await formerRunOf(deps, next(2))).toMatchObject({ seconds: 1_000 });
+    expect(await formerRunOf(deps, next(2))).toMatchObject({ expectedSeconds: 1_000 });
   });
 });

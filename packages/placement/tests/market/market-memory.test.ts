@@ -14,15 +14,18 @@ import { declarationOf, runOf } from '../../../../test/support/builders/records.
 import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryObjectStore } from '../../../../test/support/fakes/object-store.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
-import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
+import {
+  type Observation,
+  observationsOfOthers,
+  poolOutcomeOf,
+  recordFor,
+  recordsOf,
+} from '../../belief/attempt-observations.ts';
 import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
-import { type Observation } from '../../belief/observation.ts';
-import { recordFor, recordsOf } from '../../belief/pool-statistics.ts';
 import { fittedRegimes } from '../../belief/regimes.ts';
+import { questionKey } from '../../market/ask-scores.ts';
 import { filledFrom, refreshedBy, samplesFor } from '../../market/market-memory.ts';
-import { questionKey } from '../../market/score-plan.ts';
-import type { MarketSource } from '../../model/market-source.ts';
-import type { PoolOutcome } from '../../records/market-history.ts';
+import type { MarketSource, PoolOutcome } from '../../records/market-history.ts';
 
 const TYPES = ['g5.xlarge', 'g6.xlarge'];
 const KEY = questionKey(TYPES, 2);

@@ -7,7 +7,7 @@ import {
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
-import { readMarket } from '../../model/market-source.ts';
+import { readMarket } from '../../records/market-history.ts';
 
 const ec2 = mockClient(EC2Client);
 let now = new Date('2026-11-20T12:00:00Z');

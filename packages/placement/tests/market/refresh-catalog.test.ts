@@ -6,7 +6,7 @@ import { AT, declarationOf, secondsAfter } from '../../../../test/support/builde
 import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { refreshHardware, refreshPrices } from '../../market/refresh-catalog.ts';
-import type { CatalogSource, MarketAnswer } from '../../model/market-source.ts';
+import type { CatalogSource, MarketAnswer } from '../../records/market-history.ts';
 
 const HOME = 'us-east-1';
 const computeOf = (over: Readonly<Record<string, unknown>> = {}) =>

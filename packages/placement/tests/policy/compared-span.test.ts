@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { comparedSpan, type SpanQuestion } from '../../policy/compared-span.ts';
+import { comparedSpan, type SpanQuestion } from '../../policy/value-function.ts';
 
 const HOUR = 3_600;
 const seconds = (most: number) => fc.integer({ min: 0, max: most });

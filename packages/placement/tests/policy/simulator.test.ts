@@ -4,7 +4,7 @@ import { optimumUsd } from '../../../../bench/sim/optimum.ts';
 import { peers } from '../../../../bench/sim/peers.ts';
 import { type Decision, type Strategy, simulate, type View } from '../../../../bench/sim/world.ts';
 import type { Setting } from '../../../../test/support/market/job.ts';
-import { IDLE, SPOT } from '../../policy/actions.ts';
+import { IDLE, SPOT } from '../../policy/plan-pass.ts';
 
 const setting = (change: Partial<Setting> = {}): Setting => ({
   tickSeconds: 600,

@@ -2,7 +2,7 @@
 
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import { expect, it } from 'vitest';
-import { type Interval, type Miss, missOf, widened, widthsOf } from '../../records/promises.ts';
+import { type Interval, type Miss, missOf, widened, widthsOf } from '../../records/placement-records.ts';
 
 const HOUR = 3_600_000;
 
