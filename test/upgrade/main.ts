@@ -61,7 +61,7 @@ async function main(args: readonly string[]): Promise<number> {
       throw error;
     });
   const ways = values.by === undefined ? WAYS : [values.by];
-  for (const clone of new Set([ROOT, before, ...after])) await packaged(clone);
+  for (const clone of new Set([ROOT, before, ...after])) await packaged(clone, print);
   // Beside each other: each waits ten minutes for capacity.
   const [undisturbed, ...plays] = await Promise.allSettled([
     played('undisturbed', { before: ROOT, after: [], by: 'restart' }),

@@ -14,7 +14,7 @@ it('has a line every five seconds', async () => {
   const lines: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const working = withProgress(
-    promise,
+    () => promise,
     () => Promise.resolve('half'),
     (line) => lines.push(line),
   );
@@ -23,6 +23,25 @@ it('has a line every five seconds', async () => {
   await working;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(lines).toEqual(['half after 5 s', 'half after 10 s']);
+});
+
+it('ends what stands still, however long the rest took', async () => {
+  let count = 0;
+  const working = withProgress(
+    (stuck) =>
+      new Promise((_, reject) => {
+        stuck.addEventListener('abort', () => reject(new Error('ended', { cause: stuck.reason })));
+      }),
+    () => Promise.resolve(`${Math.min((count += 1), 120)} functions`),
+    undefined,
+  );
+  const ended = expect(working).rejects.toMatchObject({
+    cause: { message: 'it stood still for 300 s: 120 functions' },
+  });
+  await vi.advanceTimersByTimeAsync(895_000);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await ended;
 });
 
 it('never counts down', async () => {
