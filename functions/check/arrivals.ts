@@ -13,12 +13,11 @@ interface Deployed {
 
 export async function arrivalFindings(
   { stack, bucket, stage }: Deployed,
-  view: Pick<AccountView, 'sendsEvents' | 'queueReader'>,
+  view: Pick<AccountView, 'sendsEvents' | 'readerState'>,
 ): Promise<readonly Finding[]> {
   const events = { check: 'arrivals', field: 'bucket notification' };
   const reader = { check: 'arrivals', field: 'queue of arrivals' };
   const onArrival = stack.resources.get('OnDasharrivalLambdaFunction');
-  const deadLetters = stack.resources.get('ArrivalsDeadLetters');
   return [
     ...judged(events, await view.sendsEvents(bucket), (sends) =>
       sends
@@ -29,23 +28,41 @@ export async function arrivalFindings(
             remedy: `${restoring(stage)}; another tool that sets the notification of the bucket must keep this one`,
           }),
     ),
-    ...(onArrival === undefined || deadLetters === undefined
+    ...(onArrival === undefined
       ? []
-      : judged(reader, await view.queueReader(onArrival, deadLetters), ({ state, deadLetters: count }) => {
-          if (state !== 'Enabled')
-            return fails(reader, {
-              value: state,
-              message: 'on-arrival does not read its queue',
-              remedy: `aws lambda list-event-source-mappings --function-name ${onArrival}, then update-event-source-mapping --enabled`,
-            });
-          if (count === 0) return passed(reader, state);
-          return limited(reader, {
-            value: `${count} dead letters`,
-            message: 'on-arrival failed ten times on these events',
-            remedy: `read its log (/aws/lambda/${onArrival}), then aws sqs start-message-move-task`,
-          });
-        })),
+      : judged(reader, await view.readerState(onArrival), (state) =>
+          state === 'Enabled'
+            ? passed(reader, state)
+            : fails(reader, {
+                value: state,
+                message: 'on-arrival does not read its queue',
+                remedy: `aws lambda list-event-source-mappings --function-name ${onArrival}, then update-event-source-mapping --enabled`,
+              }),
+        )),
   ];
+}
+
+const DEAD_LETTERS = 'DeadLetters';
+
+/** Of every queue that the stack has. */
+export async function deadLetterFindings(
+  { resources }: StackView,
+  { messagesIn }: Pick<AccountView, 'messagesIn'>,
+): Promise<readonly Finding[]> {
+  const queues = [...resources].filter(([id]) => id.endsWith(DEAD_LETTERS));
+  const findings = queues.map(async ([field, queue]) => {
+    const place = { check: 'dead letters', field };
+    return judged(place, await messagesIn(queue), (count) =>
+      count === 0
+        ? passed(place, 'none')
+        : limited(place, {
+            value: `${count}`,
+            message: 'a function failed on these events as often as they are tried',
+            remedy: 'read its log, mend what it names, then aws sqs start-message-move-task',
+          }),
+    );
+  });
+  return (await Promise.all(findings)).flat();
 }
 
 /** Decisions on models that their registries do not know yet, where the deployment hands them over. */
