@@ -61,7 +61,10 @@ async function main(args: readonly string[]): Promise<number> {
       throw error;
     });
   const ways = values.by === undefined ? WAYS : [values.by];
-  for (const clone of new Set([ROOT, before, ...after])) await packaged(clone, print);
+  for (const clone of new Set([ROOT, before, ...after])) {
+    print(`packages ${path.relative(process.cwd(), clone) || 'this release'}, once until it changes`);
+    await packaged(clone, print);
+  }
   // Beside each other: each waits ten minutes for capacity.
   const [undisturbed, ...plays] = await Promise.allSettled([
     played('undisturbed', { before: ROOT, after: [], by: 'restart' }),

@@ -367,7 +367,7 @@ async function prepare(region: RunningRegion, names: readonly string[], log: Pla
     const { state, packing, launcher, isScarce } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
     await put(region, `${bucketKeys.source(name)}train.py`, source);
-    const steps = state === 'training' || state === 'stopped' ? 120 : 3;
+    const steps = state === 'training' || state === 'stopped' ? 240 : 3;
     const declaration = {
       name,
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
