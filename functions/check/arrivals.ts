@@ -58,7 +58,7 @@ export async function deadLetterFindings(
         : limited(place, {
             value: `${count}`,
             message: 'a function failed on these events as often as they are tried',
-            remedy: 'read its log, mend what it names, then aws sqs start-message-move-task',
+            remedy: 'read its log, correct what it names, then aws sqs start-message-move-task',
           }),
     );
   });

@@ -138,7 +138,7 @@ describe('an invocation above the limit', () => {
         await Promise.all(held);
       },
     ],
-  ])('%s fails a task by the name of Step Functions', async (_, reach) => {
+  ])('%s fails a task by its documented name', async (_, reach) => {
     await reach();
     const sfn = new SFNClient(clientConfiguration(emulator.url));
     const { stateMachineArn } = await sfn.send(
