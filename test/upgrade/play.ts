@@ -93,7 +93,10 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
   settles: text('settling', {}),
 };
 
-export const NAMES = Object.keys(PIPELINES);
+/** What each is at when the release changes. */
+export const STATES: Readonly<Record<string, State>> = Object.fromEntries(
+  Object.entries(PIPELINES).map(([name, { state }]) => [name, state]),
+);
 
 export type Outcomes = Readonly<Record<string, unknown>>;
 
@@ -407,6 +410,7 @@ async function prepare(region: RunningRegion, names: readonly string[], log: Pla
     }
   }
   for (const [name, { files }] of of('settling')) await drop(region, name, { from: 0, files });
+  for (const [name] of of('settling')) await reached(region, runIdOf(name, 1), ['settling']);
   await logStates(region, names, log);
 }
 
