@@ -19,7 +19,7 @@ export interface OslsOptions {
   readonly credentials: AccessKey;
   /** Ends the command where it is. */
   readonly signal?: AbortSignal | undefined;
-  /** Called every few seconds while it runs. */
+  /** Called before each part, and every few seconds while it runs. */
   readonly onStep?: ((text: string) => void) | undefined;
 }
 

@@ -18,13 +18,15 @@ export async function withProgress(
   const stuck = new AbortController();
   let last = { text: '', at: began };
   const tell = async () => {
+    // First: what says how far it is may hang as well.
+    if (performance.now() - last.at >= STILL_MILLISECONDS)
+      stuck.abort(new Error(`it stood still for ${STILL_MILLISECONDS / 1_000} s: ${last.text}`));
     // A progress that cannot be read has no line.
     const text = await progress().catch(() => undefined);
+    if (text === undefined) return;
     const now = performance.now();
-    if (text !== undefined && text !== last.text) last = { text, at: now };
-    if (text !== undefined) onStep?.(`${text} after ${Math.round((now - began) / 1_000)} s`);
-    if (now - last.at < STILL_MILLISECONDS) return;
-    stuck.abort(new Error(`it stood still for ${STILL_MILLISECONDS / 1_000} s: ${last.text}`));
+    if (text !== last.text) last = { text, at: now };
+    onStep?.(`${text} after ${Math.round((now - began) / 1_000)} s`);
   };
   const timer = setInterval(() => void tell(), PROGRESS_MILLISECONDS);
   await work(stuck.signal).finally(() => clearInterval(timer));
