@@ -1,4 +1,4 @@
-/** Whether events reach what takes them: dropped objects by settings and one test object, decisions on models by their queue. */
+/** Whether events reach what takes them: dropped objects by settings and one test object, all others by their queues. */
 
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { type TestObjectStore } from '../records/stores.ts';
@@ -42,46 +42,35 @@ export async function arrivalFindings(
   ];
 }
 
-const DEAD_LETTERS = 'DeadLetters';
+/** Queues in which a message waits for a person, or for the next try. */
+function waitingIn(id: string) {
+  if (id === 'RegistriesQueue')
+    return {
+      place: { check: 'registries', field: 'decisions on models' },
+      message: 'registries do not know them yet: the timelines of the runs say why',
+      remedy: 'wait a quarter of an hour for the next try',
+    };
+  if (!id.endsWith('DeadLetters')) return undefined;
+  return {
+    place: { check: 'dead letters', field: id },
+    message: 'a function failed on these events as often as they are tried',
+    remedy: 'read its log, correct what it names, then aws sqs start-message-move-task',
+  };
+}
 
-/** Of every queue that the stack has. */
-export async function deadLetterFindings(
+export async function queueFindings(
   { resources }: StackView,
   { messagesIn }: Pick<AccountView, 'messagesIn'>,
 ): Promise<readonly Finding[]> {
-  const queues = [...resources].filter(([id]) => id.endsWith(DEAD_LETTERS));
-  const findings = queues.map(async ([field, queue]) => {
-    const place = { check: 'dead letters', field };
+  const findings = [...resources].map(async ([id, queue]) => {
+    const waiting = waitingIn(id);
+    if (waiting === undefined) return [];
+    const { place, ...trouble } = waiting;
     return judged(place, await messagesIn(queue), (count) =>
-      count === 0
-        ? passed(place, 'none')
-        : limited(place, {
-            value: `${count}`,
-            message: 'a function failed on these events as often as they are tried',
-            remedy: 'read its log, correct what it names, then aws sqs start-message-move-task',
-          }),
+      count === 0 ? passed(place, 'none waits') : limited(place, { value: `${count} wait`, ...trouble }),
     );
   });
   return (await Promise.all(findings)).flat();
-}
-
-/** Decisions on models that their registries do not know yet, where the deployment hands them over. */
-export async function registryFindings(
-  { resources }: StackView,
-  { messagesIn }: Pick<AccountView, 'messagesIn'>,
-): Promise<readonly Finding[]> {
-  const place = { check: 'registries', field: 'decisions on models' };
-  const queue = resources.get('RegistriesQueue');
-  if (queue === undefined) return [];
-  return judged(place, await messagesIn(queue), (count) =>
-    count === 0
-      ? passed(place, 'none waits')
-      : limited(place, {
-          value: `${count} wait`,
-          message: 'registries do not know them yet: the timelines of the runs say why',
-          remedy: 'wait a quarter of an hour for the next try',
-        }),
-  );
 }
 
 export interface TestObjectDeps {

@@ -325,7 +325,7 @@ describe('the deployment', () => {
       { kind: 'fails', value: 'Disabled' },
     ]);
     expect(await troubles({ messagesIn: async () => seen(3) })).toMatchObject([
-      { kind: 'limited', field: 'ArrivalsDeadLetters', value: '3' },
+      { kind: 'limited', field: 'ArrivalsDeadLetters', value: '3 wait' },
     ]);
   });
 
