@@ -38,13 +38,11 @@ it.each([
     () => ((count += 1) <= 120 ? Promise.resolve(`${count} functions`) : atLast()),
     undefined,
   );
-  const ended = expect(working).rejects.toMatchObject({
-    cause: { message: 'it stood still for 300 s: 120 functions' },
-  });
+  const ended = working.catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(895_000);
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(5_000);
-  await ended;
+  expect(await ended).toMatchObject({ cause: { message: 'it stood still for 300 s: 120 functions' } });
 });
 
 it('never counts down', async () => {
