@@ -135,7 +135,8 @@ def _tell_step_functions() -> None:
         try:
             return call_lambda(function, event)
         except stepfunctions._ExecutionError as error:
-            if '"Reason": "ConcurrentInvocationLimitExceeded"' not in error.cause:
+            # The account's, or that of the function (ReservedFunctionConcurrent…).
+            if 'ConcurrentInvocationLimitExceeded"' not in error.cause:
                 raise
             raise stepfunctions._ExecutionError(
                 "Lambda.TooManyRequestsException",

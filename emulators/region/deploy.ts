@@ -10,12 +10,10 @@ import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
-import { highest, withProgress } from './start-progress.ts';
+import { highest } from './start-progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
-  /** Called before each part of the deployment, and every few seconds while it runs. */
-  readonly onStep?: ((text: string) => void) | undefined;
 }
 
 /** What the template and the bundles are made of. */
@@ -62,11 +60,8 @@ async function packageAndDeploy(options: DeployOptions, wanted: string): Promise
   try {
     // osls may write into the folder that it deploys from.
     await cp(await packageOf(options, wanted, build), copy, { recursive: true });
-    await withProgress(
-      runOsls(options, ['deploy', '--package', copy], build),
-      async () => `stack: ${await resourcesDone(options.clients)} resources deployed`,
-      options.onStep,
-    );
+    const progress = async () => `stack: ${await resourcesDone(options.clients)} resources deployed`;
+    await runOsls(options, ['deploy', '--package', copy], { build, progress });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -87,11 +82,8 @@ function packageOf(options: DeployOptions, digest: string, build: string): Promi
     },
     make: async () => {
       onStep?.('stack: packaging the functions, once until their code changes');
-      await withProgress(
-        runOsls(options, ['package', '--package', made], build),
-        async () => `stack: ${await bundled()} functions bundled`,
-        onStep,
-      );
+      const progress = async () => `stack: ${await bundled()} functions bundled`;
+      await runOsls(options, ['package', '--package', made], { build, progress });
       return made;
     },
   });

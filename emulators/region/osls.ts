@@ -2,9 +2,11 @@
 import { spawn } from 'node:child_process';
 import { appendFile, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { messageOf } from '@tidewheel/kit/errors.ts';
 import type { AccessKey } from '../access/access-key.ts';
 import { waitForName } from '../shared/folder-lock.ts';
 import { type Endpoints, environmentFor } from './clients.ts';
+import { withProgress } from './start-progress.ts';
 
 export class DeployError extends Error {
   override readonly name = 'DeployError';
@@ -17,10 +19,17 @@ export interface OslsOptions {
   readonly credentials: AccessKey;
   /** Ends the command where it is. */
   readonly signal?: AbortSignal | undefined;
+  /** Called before each part, and every few seconds while it runs. */
+  readonly onStep?: ((text: string) => void) | undefined;
 }
 
-/** Longest that packaging and deploying may take; they hang if a file vanishes under the bundler. */
-const LIMIT_MILLISECONDS = 300_000;
+interface Running {
+  /** Folder of the bundles, relative to the project. */
+  readonly build: string;
+  /** How far it is: it is ended where this stays the same. */
+  readonly progress: () => Promise<string>;
+}
+
 /** osls waits so long before each look at the stack. Its default of 5 s is for CloudFormation's quota of requests. */
 const STACK_LOOK_MILLISECONDS = 250;
 
@@ -30,23 +39,31 @@ const ANYTHING = ['--param=subnets=*', '--param=securityGroups=*', '--param=regi
 /**
  * Two commands of one clone run one after the other: osls empties `.serverless` in the project's folder, where the other
  * one writes.
- * @param build folder of the bundles, relative to the project
  */
-export async function runOsls(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
-  const { projectFolder, signal } = options;
+export async function runOsls(
+  options: OslsOptions,
+  args: readonly string[],
+  { build, progress }: Running,
+): Promise<void> {
+  const { projectFolder, signal, onStep } = options;
   const unlock = await waitForName(`osls ${await realpath(projectFolder)}`, {
     onWait: () => undefined,
     signal,
   });
   try {
-    await runAlone(options, args, build);
+    await withProgress((stuck) => runAlone({ ...options, stuck }, args, build), progress, onStep);
   } finally {
     unlock();
   }
 }
 
-async function runAlone(options: OslsOptions, args: readonly string[], build: string): Promise<void> {
-  const { projectFolder, stateDirectory, endpoints, credentials, signal } = options;
+async function runAlone(
+  options: OslsOptions & { readonly stuck: AbortSignal },
+  args: readonly string[],
+  build: string,
+): Promise<void> {
+  const { projectFolder, stateDirectory, endpoints, credentials, stuck } = options;
+  const signal = AbortSignal.any([stuck, ...(options.signal ? [options.signal] : [])]);
   const log = join(stateDirectory, 'logs', 'deploy.log');
   await mkdir(dirname(log), { recursive: true, mode: 0o700 });
   const environment = {
@@ -62,24 +79,21 @@ async function runAlone(options: OslsOptions, args: readonly string[], build: st
       cwd: projectFolder,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: LIMIT_MILLISECONDS,
       signal,
     },
   );
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
-  const began = performance.now();
   const [code, by] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     // One that was ended has an error before it is gone, and would write into a folder that is being removed.
-    child.once('error', (error) => signal?.aborted || reject(error));
+    child.once('error', (error) => signal.aborted || reject(error));
     child.once('close', (...ending) => resolve(ending));
   });
   const text = Buffer.concat(output).toString();
   await appendFile(log, text);
-  signal?.throwIfAborted();
+  options.signal?.throwIfAborted();
   if (code === 0) return;
-  const isLate = performance.now() - began >= LIMIT_MILLISECONDS;
-  const cut = isLate ? `did not end within ${LIMIT_MILLISECONDS / 1_000} s` : `was ended by ${by}`;
+  const cut = stuck.aborted ? `was ended: ${messageOf(stuck.reason)}` : `was ended by ${by}`;
   const how = code === null ? cut : 'failed';
   throw new DeployError(`osls ${args[0]} ${how} (its whole output: ${log}):\n${text.slice(-2_000)}`);
 }

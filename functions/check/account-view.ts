@@ -100,12 +100,6 @@ export interface SimulatedDecision {
   readonly deniedBy?: 'organization' | 'boundary' | 'policy';
 }
 
-export interface QueueReader {
-  /** Lambda's, such as Enabled. */
-  readonly state: string;
-  readonly deadLetters: number;
-}
-
 /** What stands around the training of a pipeline. Every look answers; none throws. A thing that does not exist is undefined. */
 export interface TrainingView {
   readonly region: string;
@@ -128,7 +122,8 @@ export interface AccountView extends TrainingView {
   concurrency(): Promise<AwsAnswer<LambdaConcurrency>>;
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
   sendsEvents(bucket: string): Promise<AwsAnswer<boolean>>;
-  queueReader(functionName: string, deadLetterQueueUrl: string): Promise<AwsAnswer<QueueReader>>;
+  /** Of the mapping from a function's queue, in Lambda's words, such as Enabled. */
+  readerState(functionName: string): Promise<AwsAnswer<string>>;
   /** Hidden ones, too. */
   messagesIn(queueUrl: string): Promise<AwsAnswer<number>>;
 }

@@ -1,4 +1,4 @@
-/** Whether events reach what takes them: dropped objects by settings and one test object, decisions on models by their queue. */
+/** Whether events reach what takes them: dropped objects by settings and one test object, all others by their queues. */
 
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { type TestObjectStore } from '../records/stores.ts';
@@ -13,12 +13,11 @@ interface Deployed {
 
 export async function arrivalFindings(
   { stack, bucket, stage }: Deployed,
-  view: Pick<AccountView, 'sendsEvents' | 'queueReader'>,
+  view: Pick<AccountView, 'sendsEvents' | 'readerState'>,
 ): Promise<readonly Finding[]> {
   const events = { check: 'arrivals', field: 'bucket notification' };
   const reader = { check: 'arrivals', field: 'queue of arrivals' };
   const onArrival = stack.resources.get('OnDasharrivalLambdaFunction');
-  const deadLetters = stack.resources.get('ArrivalsDeadLetters');
   return [
     ...judged(events, await view.sendsEvents(bucket), (sends) =>
       sends
@@ -29,42 +28,49 @@ export async function arrivalFindings(
             remedy: `${restoring(stage)}; another tool that sets the notification of the bucket must keep this one`,
           }),
     ),
-    ...(onArrival === undefined || deadLetters === undefined
+    ...(onArrival === undefined
       ? []
-      : judged(reader, await view.queueReader(onArrival, deadLetters), ({ state, deadLetters: count }) => {
-          if (state !== 'Enabled')
-            return fails(reader, {
-              value: state,
-              message: 'on-arrival does not read its queue',
-              remedy: `aws lambda list-event-source-mappings --function-name ${onArrival}, then update-event-source-mapping --enabled`,
-            });
-          if (count === 0) return passed(reader, state);
-          return limited(reader, {
-            value: `${count} dead letters`,
-            message: 'on-arrival failed ten times on these events',
-            remedy: `read its log (/aws/lambda/${onArrival}), then aws sqs start-message-move-task`,
-          });
-        })),
+      : judged(reader, await view.readerState(onArrival), (state) =>
+          state === 'Enabled'
+            ? passed(reader, state)
+            : fails(reader, {
+                value: state,
+                message: 'on-arrival does not read its queue',
+                remedy: `aws lambda list-event-source-mappings --function-name ${onArrival}, then update-event-source-mapping --enabled`,
+              }),
+        )),
   ];
 }
 
-/** Decisions on models that their registries do not know yet, where the deployment hands them over. */
-export async function registryFindings(
+/** Queues in which a message waits for a person, or for the next try. */
+function waitingIn(id: string) {
+  if (id === 'RegistriesQueue')
+    return {
+      place: { check: 'registries', field: 'decisions on models' },
+      message: 'registries do not know them yet: the timelines of the runs say why',
+      remedy: 'wait a quarter of an hour for the next try',
+    };
+  if (!id.endsWith('DeadLetters')) return undefined;
+  return {
+    place: { check: 'dead letters', field: id },
+    message: 'a function failed on these events as often as they are tried',
+    remedy: 'read its log, correct what it names, then aws sqs start-message-move-task',
+  };
+}
+
+export async function queueFindings(
   { resources }: StackView,
   { messagesIn }: Pick<AccountView, 'messagesIn'>,
 ): Promise<readonly Finding[]> {
-  const place = { check: 'registries', field: 'decisions on models' };
-  const queue = resources.get('RegistriesQueue');
-  if (queue === undefined) return [];
-  return judged(place, await messagesIn(queue), (count) =>
-    count === 0
-      ? passed(place, 'none waits')
-      : limited(place, {
-          value: `${count} wait`,
-          message: 'registries do not know them yet: the timelines of the runs say why',
-          remedy: 'wait a quarter of an hour for the next try',
-        }),
-  );
+  const findings = [...resources].map(async ([id, queue]) => {
+    const waiting = waitingIn(id);
+    if (waiting === undefined) return [];
+    const { place, ...trouble } = waiting;
+    return judged(place, await messagesIn(queue), (count) =>
+      count === 0 ? passed(place, 'none waits') : limited(place, { value: `${count} wait`, ...trouble }),
+    );
+  });
+  return (await Promise.all(findings)).flat();
 }
 
 export interface TestObjectDeps {

@@ -7,7 +7,7 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
 import parallelPackers from '../run/parallel-packers.json' with { type: 'json' };
 import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
-import { arrivalFindings, registryFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
+import { arrivalFindings, queueFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
 import { type AwsAnswer, type Finding, fails, judged, limited, passed, someOf } from './finding.ts';
 import { spotRoleFindings } from './fleet-quotas.ts';
 import { imageFindings } from './image-findings.ts';
@@ -40,7 +40,7 @@ export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding
     home.concurrency().then((look) => concurrencyFindings(look, deps.packers)),
     roleFindings(stack, deps, home),
     arrivalFindings(deps, home),
-    registryFindings(stack, home),
+    queueFindings(stack, home),
     trainingFindings(deps),
     testObject === undefined ? [] : testObjectFinding(testObject.id, testObject).then((finding) => [finding]),
   ]);

@@ -30,11 +30,11 @@ export async function eachItem<T>(
   });
 }
 
-/** A prime: rounds at any interval begin everywhere. */
-const SPREAD = 7_919;
+/** Irrational: rounds at any interval begin everywhere, however many items there are. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** Another item comes first in each minute, so that slow ones, however many, are not always before the same others. */
 function turned<T>(items: readonly T[], now: Date): T[] {
-  const first = items.length === 0 ? 0 : (Math.floor(now.getTime() / 60_000) * SPREAD) % items.length;
+  const first = Math.floor(((Math.floor(now.getTime() / 60_000) * GOLDEN) % 1) * items.length);
   return [...items.slice(first), ...items.slice(0, first)];
 }

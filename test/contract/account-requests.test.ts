@@ -112,7 +112,7 @@ describe('the requests of a check', () => {
     await view.hasSecret('arn:aws:secretsmanager:us-east-1:123456789012:secret:index-AbCdEf');
     await view.hasBucket('tw-data-us-west-2');
     await view.sendsEvents('tw-data');
-    await view.queueReader('tidewheel-dev-on-arrival', 'https://sqs.us-east-1.amazonaws.com/123456789012/q');
+    await view.readerState('tidewheel-dev-on-arrival');
     await view.messagesIn('https://sqs.us-east-1.amazonaws.com/123456789012/q');
     await view.decisions({
       roleArn: 'arn:aws:iam::123456789012:role/x',

@@ -10,7 +10,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import * as z from 'zod';
 import { cloneOf, nextRelease, ROOT } from './clones.ts';
-import { NAMES, type Outcomes, type Play, packaged, play, WAYS } from './play.ts';
+import { type Outcomes, type Play, packaged, play, STATES, WAYS } from './play.ts';
 
 const USAGE = `npm run test:upgrade [-- OPTIONS]
   --from RELEASE   of releases.json (the newest), or this: up to a made release, down, and up again
@@ -21,6 +21,7 @@ const releases = z
   .record(z.string(), z.string())
   .parse(JSON.parse(readFileSync(path.join(ROOT, 'releases.json'), 'utf8')));
 const KNOWN = [...Object.keys(releases), 'this'];
+const NAMES = Object.keys(STATES);
 const SOME = `write some of ${NAMES.join(',')}`;
 
 const schema = z.object({
@@ -48,11 +49,47 @@ function differences(undisturbed: Outcomes, upgraded: Outcomes): string[] {
   );
 }
 
+const CELL = 16;
+
+/** Outcomes of a region that was always of this release, and of each way. */
+interface Played {
+  readonly undisturbed: Outcomes;
+  readonly plays: readonly PromiseSettledResult<Outcomes>[];
+  readonly ways: readonly string[];
+}
+
+function printTable(names: readonly string[], { undisturbed, plays, ways }: Played): void {
+  const same = (name: string) => (upgraded: PromiseSettledResult<Outcomes>) => {
+    if (upgraded.status !== 'fulfilled') return 'failed';
+    const of = Object.keys(undisturbed).filter((outcome) => outcome.startsWith(`${name}, `));
+    const alike = of.filter((outcome) => isDeepStrictEqual(undisturbed[outcome], upgraded.value[outcome]));
+    return `${alike.length} of ${of.length}`;
+  };
+  const rows = names.map((name) => [name, STATES[name] ?? '', ...plays.map(same(name))]);
+  for (const row of [['pipeline', 'its first run', ...ways], ...rows])
+    print(
+      row
+        .map((cell) => cell.padEnd(CELL))
+        .join('')
+        .trimEnd(),
+    );
+}
+
+/** @returns whether all is as undisturbed */
+function printProblems(from: string, { undisturbed, plays, ways }: Played): boolean {
+  const problems = plays.map((upgraded) =>
+    upgraded.status === 'fulfilled' ? differences(undisturbed, upgraded.value) : ['it failed'],
+  );
+  for (const [index, found] of problems.entries()) {
+    const by = `from ${from} by ${ways[index]}`;
+    for (const problem of found) print(`✗ ${by}: ${problem}`);
+    if (found.length === 0) print(`✓ ${by}: ${Object.keys(undisturbed).length} outcomes as undisturbed`);
+  }
+  return problems.every(({ length }) => length === 0);
+}
+
 async function main(args: readonly string[]): Promise<number> {
-  const { values } = readCommandLine(args, {
-    schema,
-  });
-  const { from, pipelines: names } = values;
+  const { from, pipelines: names, by } = readCommandLine(args, { schema }).values;
   const [before, after] =
     from === 'this' ? bothWays(nextRelease()) : [cloneOf(from, releases[from] ?? ''), [ROOT]];
   const played = (who: string, way: Pick<Play, 'before' | 'after' | 'by'>): Promise<Outcomes> =>
@@ -60,24 +97,20 @@ async function main(args: readonly string[]): Promise<number> {
       print(`✗ ${who}: ${messageOf(error)}`);
       throw error;
     });
-  const ways = values.by === undefined ? WAYS : [values.by];
-  for (const clone of new Set([ROOT, before, ...after])) await packaged(clone);
+  const ways = by === undefined ? WAYS : [by];
+  for (const clone of new Set([ROOT, before, ...after])) {
+    print(`packages ${path.relative(process.cwd(), clone) || 'this release'}, once until it changes`);
+    await packaged(clone, print);
+  }
   // Beside each other: each waits ten minutes for capacity.
   const [undisturbed, ...plays] = await Promise.allSettled([
     played('undisturbed', { before: ROOT, after: [], by: 'restart' }),
-    ...ways.map((by) => played(by, { before, after, by })),
+    ...ways.map((way) => played(way, { before, after, by: way })),
   ]);
   if (undisturbed?.status !== 'fulfilled') throw undisturbed?.reason;
-  const problems = plays.map((upgraded) =>
-    upgraded.status === 'fulfilled' ? differences(undisturbed.value, upgraded.value) : ['it failed'],
-  );
-  for (const [index, found] of problems.entries()) {
-    const by = `from ${from} by ${ways[index]}`;
-    for (const problem of found) print(`✗ ${by}: ${problem}`);
-    if (found.length === 0)
-      print(`✓ ${by}: ${Object.keys(undisturbed.value).length} outcomes as undisturbed`);
-  }
-  return problems.every(({ length }) => length === 0) ? 0 : 1;
+  const all = { undisturbed: undisturbed.value, plays, ways };
+  printTable(names, all);
+  return printProblems(from, all) ? 0 : 1;
 }
 
 const bothWays = (next: string): [string, string[]] => [ROOT, [next, ROOT, next]];

@@ -6,20 +6,46 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EC2Client } from '@aws-sdk/client-ec2';
-import { InvokeCommand } from '@aws-sdk/client-lambda';
+import {
+  DeleteFunctionConcurrencyCommand,
+  InvokeCommand,
+  PutFunctionConcurrencyCommand,
+} from '@aws-sdk/client-lambda';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { localClients, STACK_NAME } from '@tidewheel/emulators/region/clients.ts';
+import { findStack, localClients, STACK_NAME } from '@tidewheel/emulators/region/clients.ts';
 import { deploy } from '@tidewheel/emulators/region/deploy.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zonesOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { signedFetch } from '@tidewheel/kit/signed-headers.ts';
 import * as z from 'zod';
+import { executionName } from '../../functions/records/batches.ts';
 import { PYTHON } from '../support/region.ts';
 
-/** What each pipeline is at when the release changes; `passing`: at any state between its drop and its training. */
-type State = 'ended' | 'failed' | 'stopped' | 'training' | 'waiting' | 'packing' | 'settling' | 'passing';
+/**
+ * States whose function is held until the release has changed. Each comes later in a run than the next one, which would
+ * hold its run, too.
+ */
+const DOORS = [
+  { state: 'reporting', held: 'report', step: 'Report' },
+  { state: 'launching', held: 'launch', step: 'Launch' },
+  { state: 'placing', held: 'place', step: 'Place' },
+  { state: 'judging', held: 'judge', step: 'Judge' },
+  { state: 'sealing', held: 'seal-dataset', step: 'SealDataset' },
+  { state: 'packing', held: 'pack-shards', step: 'PackInParallel' },
+] as const;
+
+/** What each pipeline is at when the release changes. */
+type State =
+  | 'ended'
+  | 'failed'
+  | 'stopped'
+  | 'training'
+  | 'waiting'
+  | 'settling'
+  | (typeof DOORS)[number]['state'];
 
 interface Pipeline {
   readonly state: State;
@@ -58,17 +84,19 @@ const PIPELINES: Readonly<Record<string, Pipeline>> = {
   hosts: { ...text('training', {}), launcher: 'ec2', isScarce: true },
   waits: { ...text('waiting', {}), launcher: 'ec2', isScarce: true },
   ended: { ...text('ended', {}), launcher: 'ec2' },
-  ...Object.fromEntries(
-    Array.from({ length: 5 }, (_, index) => [
-      `passes${index}`,
-      { ...text('passing', {}), ...(index % 2 === 1 && { launcher: 'ec2' as const }) },
-    ]),
-  ),
+  reports: text('reporting', {}),
+  launches: { ...text('launching', {}), launcher: 'ec2' },
+  places: text('placing', {}),
+  judges: { ...text('judging', {}), launcher: 'ec2' },
+  seals: text('sealing', {}),
   packs: text('packing', { shardMegabytes: 1 }, 300),
   settles: text('settling', {}),
 };
 
-export const NAMES = Object.keys(PIPELINES);
+/** What each is at when the release changes. */
+export const STATES: Readonly<Record<string, State>> = Object.fromEntries(
+  Object.entries(PIPELINES).map(([name, { state }]) => [name, state]),
+);
 
 export type Outcomes = Readonly<Record<string, unknown>>;
 
@@ -87,21 +115,23 @@ export interface Play {
 
 export async function play({ before, after, by, names, log }: Play): Promise<Outcomes> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
-  let region = await startRegion(before, state);
+  let region = await startRegion(before, { state, log });
   // A sweep, once an hour, has held runs go on.
   const sweeping = setInterval(() => void region.sweep().catch(() => undefined), SWEEP_MILLISECONDS);
   try {
     await prepare(region, names, log);
     const isEnded = (name: string): boolean => PIPELINES[name]?.state === 'ended';
     for (const [index, clone] of after.entries()) {
-      region = await changed(region, { clone, by, state });
+      region = await changed(region, { clone, by, state, log });
       log(`  release ${index + 2} is there`);
+      await region.open();
       if (index === after.length - 1) break;
       // A run that begins with one release meets the next.
       if (index === 0) for (const name of names.filter(isEnded)) await dropAgain(region, name);
       await sleep(MEETING_MILLISECONDS);
       await logStates(region, names, log);
     }
+    await region.open();
     for (const name of names) await ended(region, runIdOf(name, 1), log);
     const waits = (name: string): boolean => PIPELINES[name]?.state === 'waiting';
     const isDropped = (name: string): boolean => waits(name) || (after.length > 1 && isEnded(name));
@@ -125,14 +155,14 @@ async function dropAgain(region: RunningRegion, name: string): Promise<void> {
 
 async function changed(
   region: RunningRegion,
-  { clone, by, state }: { readonly clone: string; readonly by: Play['by']; readonly state: string },
+  { clone, by, ...place }: Place & { readonly clone: string; readonly by: Play['by'] },
 ): Promise<RunningRegion> {
   if (by === 'deployment') {
     await region.deploy(clone);
     return region;
   }
   await region.stop();
-  return startRegion(clone, state);
+  return startRegion(clone, place);
 }
 
 async function outcomesOf(region: RunningRegion, names: readonly string[]): Promise<Outcomes> {
@@ -148,10 +178,10 @@ async function outcomesOf(region: RunningRegion, names: readonly string[]): Prom
 }
 
 /** A package takes minutes, in which the runs of a play would end. */
-export async function packaged(clone: string): Promise<void> {
+export async function packaged(clone: string, log: Play['log']): Promise<void> {
   const state = await mkdtemp(path.join(tmpdir(), 'tidewheel-upgrade-'));
   try {
-    await (await startRegion(clone, state)).stop();
+    await (await startRegion(clone, { state, log })).stop();
   } finally {
     await rm(state, { recursive: true, force: true });
   }
@@ -174,6 +204,12 @@ interface RunningRegion {
   readonly s3: S3Client;
   readonly ec2: EC2Client;
   readonly call: (method: string, path: string, body?: string) => Promise<{ status: number; body: unknown }>;
+  /** The state that an execution has entered last. */
+  readonly stepOf: (execution: string) => Promise<string | undefined>;
+  /** Has a function run no more. */
+  readonly hold: (functionName: string) => Promise<void>;
+  /** Lets all functions run. */
+  readonly open: () => Promise<void>;
   /** The hourly look of `reconcile`, now. */
   readonly sweep: () => Promise<void>;
   /** Deploys a clone into the region that runs. */
@@ -183,14 +219,19 @@ interface RunningRegion {
 
 let started: Promise<unknown> = Promise.resolve();
 
+interface Place {
+  readonly state: string;
+  readonly log: Play['log'];
+}
+
 /** One after the other: each start takes a minute of all processors. */
-function startRegion(clone: string, state: string): Promise<RunningRegion> {
-  const region = started.then(() => startedRegion(clone, state));
+function startRegion(clone: string, place: Place): Promise<RunningRegion> {
+  const region = started.then(() => startedRegion(clone, place));
   started = region.catch(() => undefined);
   return region;
 }
 
-async function startedRegion(clone: string, state: string): Promise<RunningRegion> {
+async function startedRegion(clone: string, { state, log }: Place): Promise<RunningRegion> {
   const market = await mkdtemp(path.join(tmpdir(), 'tidewheel-market-'));
   for (const { zoneId } of zonesOf('us-east-1')) {
     const data = [zoneId === SCARCE_ZONE ? 1 : PLENTY];
@@ -205,7 +246,7 @@ async function startedRegion(clone: string, state: string): Promise<RunningRegio
     env: { ...process.env, TIDEWHEEL_PYTHON: PYTHON },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const { apiUrl, bucket, environment } = documentSchema.parse(JSON.parse(await firstLine(child)));
+  const { apiUrl, bucket, environment } = documentSchema.parse(JSON.parse(await firstLine(child, log)));
   const credentials = {
     accessKeyId: environment.AWS_ACCESS_KEY_ID,
     secretAccessKey: environment.AWS_SECRET_ACCESS_KEY,
@@ -217,6 +258,9 @@ async function startedRegion(clone: string, state: string): Promise<RunningRegio
     ec2: environment.AWS_ENDPOINT_URL_EC2,
   };
   const clients = localClients(endpoints, credentials);
+  const stack = await findStack(clients.cloudFormation);
+  if (stack === undefined) throw new Error('the region has no stack');
+  const nameOf = (held: string) => `${STACK_NAME}-${held}`;
   return {
     bucket,
     s3: clients.s3,
@@ -231,7 +275,21 @@ async function startedRegion(clone: string, state: string): Promise<RunningRegio
     },
     sweep: async () => {
       const Payload = JSON.stringify({ sweep: true });
-      await clients.lambda.send(new InvokeCommand({ FunctionName: `${STACK_NAME}-reconcile`, Payload }));
+      await clients.lambda.send(new InvokeCommand({ FunctionName: nameOf('reconcile'), Payload }));
+    },
+    stepOf: async (execution) => {
+      const executionArn = `${stack.stateMachineArn.replace(':stateMachine:', ':execution:')}:${execution}`;
+      const history = new GetExecutionHistoryCommand({ executionArn, maxResults: 1_000 });
+      const { events = [] } = await clients.stepFunctions.send(history);
+      return events.findLast((event) => event.stateEnteredEventDetails)?.stateEnteredEventDetails?.name;
+    },
+    hold: async (name) => {
+      const none = { FunctionName: nameOf(name), ReservedConcurrentExecutions: 0 };
+      await clients.lambda.send(new PutFunctionConcurrencyCommand(none));
+    },
+    open: async () => {
+      for (const { held } of DOORS)
+        await clients.lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName: nameOf(held) }));
     },
     deploy: async (projectFolder) => {
       await deploy({
@@ -240,6 +298,7 @@ async function startedRegion(clone: string, state: string): Promise<RunningRegio
         endpoints,
         credentials,
         clients,
+        onStep: (step) => log(`  ${step}`),
       });
     },
     stop: async () => {
@@ -253,9 +312,13 @@ async function startedRegion(clone: string, state: string): Promise<RunningRegio
 }
 
 /** @throws what the region said, if it ended before it was up */
-async function firstLine(child: ChildProcess): Promise<string> {
+async function firstLine(child: ChildProcess, log: Play['log']): Promise<string> {
   const [out, said]: [string[], string[]] = [[], []];
-  child.stderr?.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said.push(chunk.toString());
+    const step = /stack: .* after .*/.exec(chunk.toString())?.[0];
+    if (step !== undefined) log(`  ${step}`);
+  });
   child.stdout?.on('data', (chunk: Buffer) => out.push(chunk.toString()));
   while (!out.join('').includes('\n')) {
     if (child.exitCode !== null) throw new Error(`the region did not start: ${said.join('')}`);
@@ -307,7 +370,7 @@ async function prepare(region: RunningRegion, names: readonly string[], log: Pla
     const { state, packing, launcher, isScarce } = PIPELINES[name] ?? {};
     const source = state === 'failed' ? 'raise SystemExit("wrong on purpose")\n' : counts;
     await put(region, `${bucketKeys.source(name)}train.py`, source);
-    const steps = state === 'training' || state === 'stopped' ? 120 : 3;
+    const steps = state === 'training' || state === 'stopped' ? 240 : 3;
     const declaration = {
       name,
       settle: { quietSeconds: state === 'settling' ? 45 : 2 },
@@ -339,16 +402,27 @@ async function prepare(region: RunningRegion, names: readonly string[], log: Pla
     await drop(region, name, { from: 0, files });
     await until(`${name} did not wait for capacity`, () => isWaiting(region, runIdOf(name, 1)));
   }
-  for (const [name, { files }] of of('packing', 'settling')) await drop(region, name, { from: 0, files });
-  for (const [name] of of('packing')) await reached(region, runIdOf(name, 1), ['packing', 'placing']);
-  for (const [name, { files }] of of('passing'))
-    await drop(region, name, { from: 0, files }).then(() => sleep(1_500));
+  for (const { state, held, step } of DOORS) {
+    for (const [name, { files }] of of(state)) {
+      await region.hold(held);
+      await drop(region, name, { from: 0, files });
+      await until(`${name} did not come to ${step}`, () => isAt(region, name, step));
+    }
+  }
+  for (const [name, { files }] of of('settling')) await drop(region, name, { from: 0, files });
+  for (const [name] of of('settling')) await reached(region, runIdOf(name, 1), ['settling']);
   await logStates(region, names, log);
 }
 
 async function logStates(region: RunningRegion, names: readonly string[], log: Play['log']): Promise<void> {
   const states = names.map(async (name) => `${name}: ${await statusOf(region, runIdOf(name, 1))}`);
   log(`  ${(await Promise.all(states)).join(', ')}`);
+}
+
+async function isAt(region: RunningRegion, name: string, step: string): Promise<true | undefined> {
+  // There is no execution yet.
+  const found = await region.stepOf(executionName(runIdOf(name, 1), 1)).catch(() => undefined);
+  return found === step || undefined;
 }
 
 const recordSchema = z.object({ valid: z.boolean().optional(), problems: z.unknown().optional() });

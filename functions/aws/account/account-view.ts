@@ -11,7 +11,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import type { AccountView, QueueReader } from '../../check/account-view.ts';
+import type { AccountView } from '../../check/account-view.ts';
 import type { TestObjectDeps } from '../../check/arrivals.ts';
 import { look } from './look.ts';
 import { type TrainingClients, trainingView } from './training-view.ts';
@@ -36,24 +36,15 @@ export function accountView(clients: AccountClients): AccountView {
         const sent = await s3.send(new GetBucketNotificationConfigurationCommand({ Bucket: bucket }));
         return sent.EventBridgeConfiguration !== undefined || (sent.QueueConfigurations ?? []).length > 0;
       }),
-    queueReader: (functionName, queueUrl) =>
-      look('lambda:ListEventSourceMappings and sqs:GetQueueAttributes', () =>
-        queueReader(clients, functionName, queueUrl),
-      ),
+    readerState: (FunctionName) =>
+      look('lambda:ListEventSourceMappings', async () => {
+        const { EventSourceMappings = [] } = await lambda.send(
+          new ListEventSourceMappingsCommand({ FunctionName }),
+        );
+        return EventSourceMappings[0]?.State ?? 'missing';
+      }),
     messagesIn: (queueUrl) => look('sqs:GetQueueAttributes', () => messagesIn(clients.sqs, queueUrl)),
   };
-}
-
-async function queueReader(
-  { lambda, sqs }: Pick<AccountClients, 'lambda' | 'sqs'>,
-  FunctionName: string,
-  QueueUrl: string,
-): Promise<QueueReader> {
-  const [{ EventSourceMappings = [] }, deadLetters] = await Promise.all([
-    lambda.send(new ListEventSourceMappingsCommand({ FunctionName })),
-    messagesIn(sqs, QueueUrl),
-  ]);
-  return { state: EventSourceMappings[0]?.State ?? 'missing', deadLetters };
 }
 
 /** A message that failed is hidden until its next try. */

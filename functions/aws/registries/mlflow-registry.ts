@@ -25,7 +25,7 @@ export const mlflowRegistry = ({ name, address, fetch, server }: Declared): Mode
   address,
   put: async (handed) => {
     const found = await server();
-    if ('reason' in found) throw new Error(`registries.mlflow: ${found.reason}`);
+    if ('reason' in found) throw new Error(`registries.mlflow.secret ${address}: ${found.reason}`);
     return put(callerOf(found, fetch), name, handed);
   },
 });

@@ -30,7 +30,8 @@ export async function secretAddress(
   try {
     ({ SecretString: text = '' } = await secrets.send(new GetSecretValueCommand({ SecretId })));
   } catch (error: unknown) {
-    if (error instanceof ResourceNotFoundException) return { reason: 'there is no such secret' };
+    if (error instanceof ResourceNotFoundException)
+      return { reason: 'there is no such secret: create it, or name another one' };
     throw error;
   }
   const given = schema.safeParse(parseJson(text));
@@ -38,6 +39,7 @@ export async function secretAddress(
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined) return { reason: 'the secret holds no address: write it, or {"url": …, …}' };
   const isLocal = address.protocol === 'http:' && address.hostname === '127.0.0.1';
-  if (address.protocol !== 'https:' && !isLocal) return { reason: 'its address is not https' };
+  if (address.protocol !== 'https:' && !isLocal)
+    return { reason: 'its address is not https: write https://…' };
   return { url: address, ...rest };
 }

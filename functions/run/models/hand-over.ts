@@ -89,7 +89,7 @@ async function handOver(deps: RoundDeps, message: PolledMessage): Promise<string
   const failures: unknown[] = [];
   for (const registry of deps.registriesOf(declaration.pipeline)) {
     try {
-      notes.push(...(await putUnlessDown(deps, registry, asked)));
+      notes.push(...(await keepInStep(deps, unlessDown(deps.down, registry), asked)));
     } catch (error: unknown) {
       failures.push(error);
       await noteFailure(deps, asked, { name: registry.name, message, reason: messageOf(error) });
@@ -126,16 +126,19 @@ async function askedOf({ runOfPackage }: RoundDeps, body: string): Promise<Asked
   return run && { pipeline: run.pipeline, runIds: [runId] };
 }
 
-async function putUnlessDown(deps: RoundDeps, registry: ModelRegistry, asked: Asked): Promise<string[]> {
-  if (deps.down.has(registry.address)) throw deps.down.get(registry.address);
-  try {
-    return await keepInStep(deps, registry, asked);
-  } catch (error: unknown) {
-    if (!(error instanceof TransientError)) throw error;
-    deps.down.set(registry.address, error);
-    throw error;
-  }
-}
+/** A failure of the table, or of the bucket, says nothing about the registry. */
+const unlessDown = (down: RoundDeps['down'], registry: ModelRegistry): ModelRegistry => ({
+  ...registry,
+  put: async (model) => {
+    if (down.has(registry.address)) throw down.get(registry.address);
+    try {
+      return await registry.put(model);
+    } catch (error: unknown) {
+      if (error instanceof TransientError) down.set(registry.address, error);
+      throw error;
+    }
+  },
+});
 
 /** Ends when the models have not changed since they were read, so a slow process leaves nothing older there. */
 async function keepInStep(deps: HandOverDeps, registry: ModelRegistry, asked: Asked): Promise<string[]> {

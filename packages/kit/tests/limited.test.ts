@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { eachItem } from '../each-item.ts';
 import { eachLimited, mapLimited } from '../limited.ts';
 
 it('no more than the limit work at once', async () => {
@@ -21,4 +22,19 @@ it('the first failure begins nothing more', async () => {
   };
   await expect(eachLimited(Array(100).keys(), 2, work)).rejects.toThrow('no');
   expect(begun.length).toBeLessThan(5);
+});
+
+it.each([1, 5, 15, 60])('rounds every %i minutes begin at each item', async (minutes) => {
+  for (const count of [1, 2, 5, 50, 60]) {
+    const items = [...Array(count).keys()];
+    const first = new Set<number | undefined>();
+    for (let round = 0; round < 10 * count; round += 1) {
+      const begun: number[] = [];
+      const now = new Date(Date.UTC(2026, 0, 1, 0, round * minutes));
+      await eachItem(items, String, async (item) => void begun.push(item), { now, failures: [] });
+      first.add(begun[0]);
+      expect(begun.toSorted((a, b) => a - b)).toEqual(items);
+    }
+    expect(first.size).toBe(count);
+  }
 });

@@ -99,7 +99,7 @@ describe('a webhook', () => {
 
 describe('a secret', () => {
   it.each([
-    ['missing', 'there is no such secret'],
+    ['missing', 'there is no such secret: create it'],
     ['none', 'the secret holds no address'],
     ['open', 'its address is not https'],
   ])('that is %s is refused', async (name, why) => {

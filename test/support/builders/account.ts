@@ -85,7 +85,7 @@ export const account = (over: Partial<AccountView> = {}): AccountView => ({
   hasSecret: async () => seen(true),
   hasBucket: async () => seen(true),
   sendsEvents: async () => seen(true),
-  queueReader: async () => seen({ state: 'Enabled', deadLetters: 0 }),
+  readerState: async () => seen('Enabled'),
   messagesIn: async () => seen(0),
   decisions: async ({ actions }) => seen(actions.map((action) => ({ action, isAllowed: true }))),
   ...over,

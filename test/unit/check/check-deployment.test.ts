@@ -1,5 +1,7 @@
 /** Each trouble of an account is one finding, with the field, what follows and the remedy. */
 
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
 import { describe, expect, it } from 'vitest';
 import type { AccountView, Subnet } from '../../../functions/check/account-view.ts';
@@ -50,6 +52,7 @@ describe('an account in order', () => {
         'Lambda concurrency',
         'roles',
         'arrivals',
+        'dead letters',
         'Spot service role',
         'training quotas',
         'EC2 quotas',
@@ -318,21 +321,30 @@ describe('the deployment', () => {
     expect(await troubles({ sendsEvents: async () => seen(false) })).toMatchObject([
       { kind: 'fails', field: 'bucket notification' },
     ]);
-    const reader = (state: string, deadLetters: number) => ({
-      queueReader: async () => seen({ state, deadLetters }),
-    });
-    expect(await troubles(reader('Disabled', 0))).toMatchObject([{ kind: 'fails', value: 'Disabled' }]);
-    expect(await troubles(reader('Enabled', 3))).toMatchObject([
-      { kind: 'limited', value: '3 dead letters' },
+    expect(await troubles({ readerState: async () => seen('Disabled') })).toMatchObject([
+      { kind: 'fails', value: 'Disabled' },
     ]);
+    expect(await troubles({ messagesIn: async () => seen(3) })).toMatchObject([
+      { kind: 'limited', field: 'ArrivalsDeadLetters', value: '3 wait' },
+    ]);
+  });
+
+  it('counts the dead letters of every queue', async () => {
+    const template = readFileSync(path.join(import.meta.dirname, '../../../serverless/events.yml'), 'utf8');
+    const ids = [...template.matchAll(/^ {2}(\w+DeadLetters):/gm)].map(([, id = '']) => id);
+    const resources = new Map(ids.map((id) => [id, `https://sqs/${id}`]));
+    const found = await troubles({ messagesIn: async () => seen(2) }, { stack: stack({ resources }) });
+    expect(found.flatMap(({ check, field }) => (check === 'dead letters' ? [field] : []))).toEqual(ids);
+    expect(ids).toContain('RegistriesDeadLetters');
   });
 
   it('names decisions that no registry knows yet', async () => {
     const resources = new Map([...stack().resources, ['RegistriesQueue', 'https://sqs/q']]);
-    expect(
-      await troubles({ messagesIn: async () => seen(2) }, { stack: stack({ resources }) }),
-    ).toMatchObject([{ kind: 'limited', check: 'registries', value: '2 wait' }]);
-    expect(await troubles({ messagesIn: async () => seen(2) })).toEqual([]);
+    const messagesIn = async (queue: string) => seen(queue === 'https://sqs/q' ? 2 : 0);
+    expect(await troubles({ messagesIn }, { stack: stack({ resources }) })).toMatchObject([
+      { kind: 'limited', check: 'registries', value: '2 wait' },
+    ]);
+    expect(await troubles({ messagesIn })).toEqual([]);
   });
 
   it('reports a stack that was rolled back', async () => {
@@ -365,7 +377,8 @@ describe('a look without the right', () => {
       network: refused,
       machineImage: refused,
       sendsEvents: refused,
-      queueReader: refused,
+      readerState: refused,
+      messagesIn: refused,
       decisions: refused,
     });
     const notSeen = findings.filter(({ kind }) => kind === 'notSeen');

@@ -407,6 +407,17 @@ def test_unchanged_files_are_not_uploaded_again(
     tmp_path: Path, bucket: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(aws_cli, "_MOST_ARGUMENT_BYTES", most)
+    filters: list[int] = []
+    run = AwsCli._run
+
+    def measured(
+        self: AwsCli, *words: str, text: str | None = None, tries: int = 1, may_stop: bool = False
+    ) -> str:
+        if words[1] == "sync":
+            filters.append(aws_cli._bytes_of(words[5:]))
+        return run(self, *words, text=text, tries=tries, may_stop=may_stop)
+
+    monkeypatch.setattr(AwsCli, "_run", measured)
     prefix = bucket / "run" / "checkpoints"
     put(prefix / "progress [1].json", "step 9")
     put(prefix / "last.json", "9")
@@ -422,6 +433,8 @@ def test_unchanged_files_are_not_uploaded_again(
     assert (prefix / "progress [1].json").read_text() == "step 10, by another host"
     assert (prefix / "step-11" / "state").read_text() == "mine"
     assert sync.missing() == []
+    # Beside the names, a command of several has what leaves out all others.
+    assert max(filters) <= most + aws_cli._bytes_of(["--exclude", "*"])
 
     put(folder / "last.json", "11")
     assert sync.missing() == ["last.json"]

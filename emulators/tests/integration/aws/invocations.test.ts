@@ -2,7 +2,12 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateEventSourceMappingCommand, InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  CreateEventSourceMappingCommand,
+  InvokeCommand,
+  LambdaClient,
+  PutFunctionConcurrencyCommand,
+} from '@aws-sdk/client-lambda';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -122,7 +127,19 @@ describe('an invocation above the limit', () => {
     await text('noted', '1');
   });
 
-  it('fails a task by the name of Step Functions', async () => {
+  it.each([
+    ['of the account', async () => undefined],
+    [
+      'of the function',
+      async () => {
+        const reserved = { FunctionName: 'notes', ReservedConcurrentExecutions: 0 };
+        await lambda.send(new PutFunctionConcurrencyCommand(reserved));
+        await release();
+        await Promise.all(held);
+      },
+    ],
+  ])('%s fails a task by its documented name', async (_, reach) => {
+    await reach();
     const sfn = new SFNClient(clientConfiguration(emulator.url));
     const { stateMachineArn } = await sfn.send(
       new CreateStateMachineCommand({

@@ -14,7 +14,7 @@ it('has a line every five seconds', async () => {
   const lines: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const working = withProgress(
-    promise,
+    () => promise,
     () => Promise.resolve('half'),
     (line) => lines.push(line),
   );
@@ -23,6 +23,26 @@ it('has a line every five seconds', async () => {
   await working;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(lines).toEqual(['half after 5 s', 'half after 10 s']);
+});
+
+it.each([
+  ['says the same', () => Promise.resolve('120 functions')],
+  ['says nothing', () => new Promise<string>(() => undefined)],
+])('ends slow work only where its progress %s', async (_, atLast) => {
+  let count = 0;
+  const working = withProgress(
+    (stuck) =>
+      new Promise((_, reject) => {
+        stuck.addEventListener('abort', () => reject(new Error('ended', { cause: stuck.reason })));
+      }),
+    () => ((count += 1) <= 120 ? Promise.resolve(`${count} functions`) : atLast()),
+    undefined,
+  );
+  const ended = working.catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(895_000);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await ended).toMatchObject({ cause: { message: 'it stood still for 300 s: 120 functions' } });
 });
 
 it('never counts down', async () => {

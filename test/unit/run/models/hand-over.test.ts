@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DescribeModelPackageCommand, UpdateModelPackageCommand } from '@aws-sdk/client-sagemaker';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import { describe, expect, it } from 'vitest';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { describe, expect, it, vi } from 'vitest';
 import { parseDocument } from 'yaml';
+import { mlflowRegistry } from '../../../../functions/aws/registries/mlflow-registry.ts';
 import { noticeEvent } from '../../../../functions/notices/notice-event.ts';
 import { modelsOf } from '../../../../functions/run/models/decide-models.ts';
 import { MOST_TRIES } from '../../../../functions/run/models/hand-over.ts';
@@ -158,6 +160,30 @@ describe('an approval in SageMaker', () => {
     const on = await waiting();
     expect(await on.process()([on.event(9)])).toEqual({ notes: [], failed: [] });
   });
+});
+
+it('a slow table leaves no registry alone', async () => {
+  const { sageMaker, ...rest } = memoryWorld({ sagemaker: {} });
+  const on = await pipelineIn({ ...rest, sageMaker, show: shownInSageMaker(sageMaker) });
+  await on.record(1);
+  await on.record(2);
+  vi.spyOn(on.at.models, 'get').mockRejectedValueOnce(new TransientError('the table is throttled'));
+  const { failed } = await on.process()(on.messages());
+  expect(failed).toMatchObject([{ reason: 'the table is throttled' }]);
+  expect(await on.shown()).toMatchObject({ inUse: [on.runIds(2)] });
+});
+
+it('a secret that cannot be used is named', async () => {
+  const { fetch, ...world } = memoryWorld({ mlflow: {} });
+  const on = await pipelineIn({ ...world, fetch, show: shownInMlflow(fetch, 'https://mlflow.test') });
+  await on.record(1);
+  const { known } = await modelsOf(on.at, on.pipeline);
+  const server = () => Promise.resolve({ reason: 'there is no such secret' });
+  const registry = mlflowRegistry({ name: 'digits', address: 'tidewheel/registry/lab', fetch, server });
+  const put = known.models.map((model) => registry.put({ model, current: undefined, tags: {} }));
+  await expect(Promise.all(put)).rejects.toThrow(
+    'registries.mlflow.secret tidewheel/registry/lab: there is no such secret',
+  );
 });
 
 describe('a registry that is down', () => {
