@@ -189,6 +189,26 @@ const AFTER = (runIds: InWorld['runIds']): Shown => ({
   ],
 });
 
+/** @returns how many processes died, each at another call, or at each so many */
+export async function dieAtEachCall(world: RegistryWorld, every: number): Promise<number> {
+  const whole = await pipelineIn(world);
+  await history(whole);
+  await whole.process()(whole.messages());
+  let deaths = 0;
+  for (let call = 1; call <= whole.calls(); call += every) {
+    const on = await pipelineIn(world);
+    await history(on);
+    const messages = on.messages();
+    const { failed } = await on.process(call)(messages);
+    expect(failed.length, `death at call ${call}`).toBeGreaterThan(0);
+    const again = failed.map(({ messageId }) => messageId);
+    await on.process()(messages.filter(({ messageId }) => again.includes(messageId)));
+    expect(await on.shown(), `death at call ${call}`).toEqual(AFTER(on.runIds));
+    deaths += 1;
+  }
+  return deaths;
+}
+
 /**
  * @param open of a world that is not used yet
  * @param every death at each so many calls: real servers take their time
@@ -224,20 +244,7 @@ export function registryContract(name: string, open: () => Promise<RegistryWorld
     });
 
     it('stands the same after death at each call', async () => {
-      const world = await open();
-      const whole = await pipelineIn(world);
-      await history(whole);
-      await whole.process()(whole.messages());
-      for (let call = 1; call <= whole.calls(); call += every) {
-        const on = await pipelineIn(world);
-        await history(on);
-        const messages = on.messages();
-        const { failed } = await on.process(call)(messages);
-        expect(failed.length, `death at call ${call}`).toBeGreaterThan(0);
-        const again = failed.map(({ messageId }) => messageId);
-        await on.process()(messages.filter(({ messageId }) => again.includes(messageId)));
-        expect(await on.shown(), `death at call ${call}`).toEqual(AFTER(on.runIds));
-      }
+      expect(await dieAtEachCall(await open(), every)).toBeGreaterThan(0);
     });
 
     it.each([
