@@ -220,6 +220,8 @@ interface ForEach<Next extends string> extends Transition<Next> {
   readonly processor: States<string>;
   /** Of the items. Absent: the first item that fails stops the others. */
   readonly toleratedFailurePercentage?: number;
+  /** Tries the items again that an earlier round has not ended, each of which is safe to repeat. */
+  readonly retry?: boolean;
 }
 
 /** Runs the processor for each item, each in an execution of its own (a distributed Map). */
@@ -232,6 +234,7 @@ export const forEach = <const Next extends string = never>(
     atOncePath,
     processor,
     toleratedFailurePercentage,
+    retry = false,
     ...rest
   }: ForEach<Next>,
 ): State<Next> => ({
@@ -250,6 +253,7 @@ export const forEach = <const Next extends string = never>(
     Resource: integration('s3:putObject'),
     Parameters: { Bucket: BUCKET, 'Prefix.$': resultsPrefix },
   },
+  ...(retry && { Retry: [policy({ attempts: 3, delaySeconds: 60 }, MAP_FAILED)] }),
   ...transition(rest),
 });
 

@@ -52,6 +52,7 @@ const joinItems = <const Next extends string>(
     resultsPrefix: `States.Format('{}/runs/{}/map/${plan}', $.pipeline, $.runId)`,
     select: ITEM,
     atOncePath: `$.${plan}.packers`,
+    retry: true,
     processor: plan === 'drawing' ? drawing : compaction,
     ...rest,
   });
@@ -275,7 +276,11 @@ export const machine = machineOf('One run, from arrivals to a report. Every stat
     ],
     'Report',
   ),
-  WaitForJobToStop: wait('The job saves a checkpoint first.', '$.judgement.seconds', 'Judge'),
+  WaitForJobToStop: wait(
+    'The job saves a checkpoint first, or arrivals are scored.',
+    '$.judgement.seconds',
+    'Judge',
+  ),
   Place: task('place', 'Chooses topology and pool of the next attempt, and stores the reasons.', {
     parameters: RUN,
     resultPath: '$.placement',

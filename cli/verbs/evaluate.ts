@@ -1,5 +1,6 @@
 /** `tidewheel evaluate`: scores a model alone, and compares it with the one in use. */
 import * as z from 'zod';
+import { safe } from '../command/format.ts';
 import { defineVerb, option } from '../command/verb.ts';
 import { judgedLines, modelsMeant } from '../model/states.ts';
 import { watchRun } from '../watch/watch-run.ts';
@@ -29,7 +30,10 @@ candidate that has no comparison yet (docs/models.md). No model is scored twice 
     context.terminal.note(`${started.runId} scores the model of ${started.model}`);
     const code = await watchRun(context, started.runId, { exitStatus: true });
     const { judged } = (await api.call('getRun', { runId: started.runId })).run;
-    if (judged !== undefined && !context.json) context.terminal.print(judgedLines(judged).join('\n'));
+    if (judged === undefined || context.json) return code;
+    const { judgement } = await api.call('getModel', { runId: started.runId });
+    const why = judged.verdict === 'rejected' ? (judgement?.reasons ?? []) : [];
+    context.terminal.print([...judgedLines(judged), ...why.map(safe)].join('\n'));
     return code;
   },
 });

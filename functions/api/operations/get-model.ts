@@ -10,7 +10,7 @@ export const getModel = defineRunOperation(
     ...READS,
     route: 'GET /runs/{runId}/model',
     id: 'getModel',
-    summary: 'Shows the model of a run: its state, and how it was compared with the one in use.',
+    summary: 'Shows the model of a run, or that which a probe scores: its state, and how it was compared.',
     answer: z.object({
       uri: z.string(),
       startedFrom: archiveSchema.optional().describe('The model that it began from.'),
@@ -21,13 +21,14 @@ export const getModel = defineRunOperation(
     refusals: [404, 409],
   },
   async (deps, { run }) => {
-    const { runId, pipeline, modelUri, startedFrom } = run;
+    const { runId, pipeline, modelUri, startedFrom, probe } = run;
     const [{ known }, judgement] = await Promise.all([
       modelsOf(deps, pipeline),
       readJudgement(deps.store, run),
     ]);
     const model = known.models.find((each) => each.runId === runId);
-    const uri = model?.uri ?? modelUri;
+    // An evaluation alone shows the model that it scores.
+    const uri = model?.uri ?? modelUri ?? (probe?.evaluates && startedFrom?.uri);
     if (uri === undefined) return problem(404, `${runId} has left no model`);
     return ok({ uri, startedFrom, model, current: currentOf(known), judgement });
   },

@@ -293,10 +293,18 @@ export const isJoined = (
   { sample, repeat }: Pick<MemberLine, 'sample' | 'repeat'>,
 ): boolean => !leftOut.has(sample) && !(leavesCopies === true && repeat !== undefined);
 
+/** Asked once for each old shard, and a drawing may keep millions of samples. */
+const leftOutOfInputs = new WeakMap<CompactionPlan['of'][number], LeftOutSamples>();
+
 /** The samples of an input that are not joined. */
 export function leftOutOf({ of }: CompactionPlan, input: number): LeftOutSamples {
-  const { leftOut = [], kept } = of[input] ?? {};
-  return kept === undefined ? new Map(leftOut) : new AllBut(new Set(kept));
+  const one = of[input];
+  if (one === undefined) return new Map();
+  const { leftOut = [], kept } = one;
+  const known =
+    leftOutOfInputs.get(one) ?? (kept === undefined ? new Map(leftOut) : new AllBut(new Set(kept)));
+  leftOutOfInputs.set(one, known);
+  return known;
 }
 
 /** What becomes of the copies of an input. */

@@ -186,10 +186,15 @@ const isFresh = ({ key = '', etag = '' }: MemberLine, fresh: ReadonlySet<string>
 /** @throws ConfigurationError */
 function checkJoinable(inputs: readonly Manifest[], packing: PackingSettings): void {
   const newest = inputs.at(-1);
-  const [first, ...others] = inputs.map((one) => joinKey(newest ? withHeaderOf(one, newest) : one, packing));
-  if (first !== undefined && others.every((key) => key === first)) return;
-  const names = inputs.map(({ generation }) => generation).join(', ');
+  if (newest === undefined) return;
+  const key = joinKey(newest, packing);
+  const others = inputs.filter(
+    (one) => key === undefined || joinKey(withHeaderOf(one, newest), packing) !== key,
+  );
+  if (others.length === 0) return;
+  const names = others.map(({ generation }) => generation).join(', ');
+  const than = key === undefined ? 'declared now' : newest.generation;
   throw new ConfigurationError(
-    `${names} have other columns, labels or another format than each other or than declared now, so no samples of them lie in shards together: declare packing as it was, or dataset.read: all`,
+    `${names} ${others.length === 1 ? 'has' : 'have'} other columns, labels or another format than ${than}, so no samples of them lie in shards together: declare packing as it was, or dataset.read: all`,
   );
 }

@@ -176,6 +176,14 @@ it('shows the model of a run with its judgement', async () => {
   });
 });
 
+it('shows what a probe has scored', async () => {
+  const startedFrom = { runId: 'digits-000002', uri: 's3://bucket/digits/model.tar.gz' };
+  const evaluates = { runId: 'digits-000002', decides: false };
+  const runId = 'digits-probe-000001';
+  await at.runs.create(runOf('digits', 2, { runId, startedFrom, probe: { number: 1, evaluates } }));
+  expect(await call(MODEL, '', runId)).toMatchObject({ status: 200, body: { uri: startedFrom.uri } });
+});
+
 it('has no model of a run that left none', async () => {
   await at.runs.create(runOf('digits', 9, { status: 'failed' }));
   expect(await call(MODEL, '', 'digits-000009')).toMatchObject({
