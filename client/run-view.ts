@@ -6,7 +6,13 @@ type Attempt = RunAnswer['attempts'][number];
 type ReportedAttempt = NonNullable<RunAnswer['report']>['attempts'][number];
 type Status = RunAnswer['run']['status'];
 
-const FINISHED: ReadonlySet<string> = new Set<Status>(['succeeded', 'failed', 'stopped', 'empty']);
+const FINISHED: ReadonlySet<string> = new Set<Status>([
+  'succeeded',
+  'failed',
+  'stopped',
+  'empty',
+  'notNeeded',
+]);
 
 export const isFinished = ({ status }: { readonly status: string }): boolean => FINISHED.has(status);
 

@@ -28,6 +28,7 @@ import {
   type Weights,
 } from './classifiers.ts';
 import { playDrops } from './drops.ts';
+import { playStreams } from './streams.ts';
 
 const USAGE = `npm run bench:promotion -- [OPTIONS]
 
@@ -37,6 +38,7 @@ beside the rule "the number is higher". Then 50 equal candidates in a row on one
 samples of both models and testing them takes, beside the models' own work and the starts of processes.
 
   --drops N      instead: trains on N drops in a row, on from the model before and from nothing on all (minutes)
+  --streams N    instead: what training.when saves and loses on N streams of 30 drops, of which three in four drift
   --pairs N      of each kind; default 1000
   --rows N       of 50 drops in a row; default 300
   --seed N       default 1
@@ -47,6 +49,7 @@ samples of both models and testing them takes, beside the models' own work and t
 const count = wholeNumber(1, 100_000);
 const schema = z.object({
   drops: wholeNumber(2, 100).optional(),
+  streams: wholeNumber(4, 1_000).optional(),
   pairs: count.default(1000),
   rows: count.default(300),
   seed: count.default(1),
@@ -199,11 +202,15 @@ const TEN_MINUTES = 600_000;
 const percent = (part: number, of: number): string => `${((100 * part) / of).toFixed(1)} %`;
 
 await runCommand(USAGE, async (args) => {
-  const { drops, pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
+  const { drops, streams, pairs, rows, seed, json } = readCommandLine(args, { schema }).values;
   const write = (counts: object) =>
     json === undefined ? undefined : writeFileSync(json, JSON.stringify({ seed, ...counts }, null, 2));
   if (drops !== undefined) {
     write({ drops, tasks: await playDrops(drops, seed) });
+    return 0;
+  }
+  if (streams !== undefined) {
+    write({ streams: playStreams(streams, seed) });
     return 0;
   }
   const tallies = countPairs(seed, pairs);

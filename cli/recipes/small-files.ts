@@ -138,7 +138,7 @@ const answered = z.object({
   timeline: z.array(z.object({ kind: z.string(), at: z.string() })),
   progress: z.object({ metrics: z.record(z.string(), z.number()).optional() }).optional(),
 });
-const ENDED: readonly string[] = ['succeeded', 'failed', 'empty', 'stopped'];
+const ENDED: readonly string[] = ['succeeded', 'failed', 'empty', 'stopped', 'notNeeded'];
 
 /** A run begins to answer once its batch has settled. */
 async function endOf(region: Region, runId: string): Promise<z.output<typeof answered>> {

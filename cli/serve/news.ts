@@ -101,6 +101,8 @@ function eventsOf(run: RunRecord, { attempts, reports }: ServiceView): Event[] {
       return [...begun, event(ended, updatedAt, stoppedText(run))];
     case 'empty':
       return [...begun, event(ended, updatedAt, 'ended: there was nothing to train on')];
+    case 'notNeeded':
+      return [...begun, event(ended, updatedAt, `ended without training: ${run.need?.reason}`)];
     case 'failed':
       return [...begun, event(ended, updatedAt, `failed: ${failureText(run, attempts)}`, 'problem')];
   }

@@ -77,6 +77,7 @@ const FIELDS = [
   'createdAt',
   'updatedAt',
   'failure',
+  'need',
   'modelUri',
   'startedFrom',
   'result',
@@ -101,7 +102,8 @@ function line(run: RunRow, colours: Colours): string[] {
     run.result === undefined ? '-' : usdText(run.result.costUsd),
     run.trigger,
     safe(
-      run.failure?.split('\n', 1)[0] ?? (metric === undefined ? '' : metricText(metric.name, metric.value)),
+      (run.failure ?? run.need?.reason)?.split('\n', 1)[0] ??
+        (metric === undefined ? '' : metricText(metric.name, metric.value)),
     ),
   ];
 }
@@ -114,6 +116,7 @@ function statusText(status: string, colours: Colours): string {
       return colours.red(status);
     case 'stopped':
     case 'empty':
+    case 'notNeeded':
       return colours.yellow(status);
     default:
       return colours.cyan(status);

@@ -18,6 +18,7 @@ export const noticeEvent = z.discriminatedUnion('detail-type', [
   event('RunFinished', NOTICES.RunFinished),
   event('RunFailed', NOTICES.RunFailed),
   event('RunStopped', NOTICES.RunStopped),
+  event('TrainingNotNeeded', NOTICES.TrainingNotNeeded),
   event('AttemptInterrupted', NOTICES.AttemptInterrupted),
   event('CheckpointStalled', NOTICES.CheckpointStalled),
   event('ScriptHangs', NOTICES.ScriptHangs),

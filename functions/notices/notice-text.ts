@@ -37,6 +37,7 @@ const VERBS = {
   RunFinished: 'model get',
   RunFailed: 'logs',
   RunStopped: 'retry',
+  TrainingNotNeeded: 'why',
   AttemptInterrupted: 'why',
   CheckpointStalled: 'logs',
   ScriptHangs: 'logs',
@@ -74,6 +75,8 @@ function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string
       return `${runId} has failed`;
     case 'RunStopped':
       return `${runId} was stopped`;
+    case 'TrainingNotNeeded':
+      return `${runId} did not have to train`;
     case 'AttemptInterrupted':
       return `${runId} has been interrupted ${interruptionsUpTo(attempts, event.detail.attempt)} times`;
     case 'CheckpointStalled':
@@ -119,6 +122,7 @@ function linesOf(event: NoticeEvent): readonly string[] {
       return [cost, ...modelLine(modelUri)];
     }
     case 'RunFailed':
+    case 'TrainingNotNeeded':
     case 'AttemptInterrupted':
       return [plain(event.detail.reason)];
     case 'RunStopped':

@@ -87,6 +87,7 @@ const KINDS = {
   RunFinished: 'finished',
   RunFailed: 'failed',
   RunStopped: 'stopped',
+  TrainingNotNeeded: 'finished',
   AttemptInterrupted: 'interrupted',
   CheckpointStalled: 'stalled',
   ScriptHangs: 'stalled',

@@ -21,7 +21,7 @@ export const REPORT_VERSION = 1;
 /** Part of a report (functions/run/attempts/make-report.ts). */
 const endedSchema = z.object({
   version: z.literal(REPORT_VERSION),
-  status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
+  status: z.enum(['succeeded', 'failed', 'stopped', 'empty', 'notNeeded']),
   failure: z.string().optional(),
   modelUri: z.string().optional(),
   generations: list(z.string()),

@@ -41,6 +41,26 @@ export const judgedSchema = z.object({
 });
 export type Judged = Readonly<z.output<typeof judgedSchema>>;
 
+export const needSchema = z
+  .object({
+    isNeeded: z.boolean(),
+    reason: z.string(),
+    probe: z.string().optional().describe('The evaluation alone that scored the arrivals.'),
+    since: z.number().int().optional().describe('Samples that came since the last training.'),
+    scores: z
+      .object({
+        metric: z.string(),
+        model: z.string().describe('The run whose model is in use.'),
+        samples: z.number().int(),
+        mean: z.number().describe('Of the metric, on what arrived.'),
+        known: z.number().describe('The same on the samples by which that model was judged when it was new.'),
+      })
+      .optional()
+      .describe('Absent where nothing could be compared.'),
+  })
+  .describe('Whether the run had to train, where training.when is declared.');
+export type FoundNeed = Readonly<z.output<typeof needSchema>>;
+
 export const modelSchema = archiveSchema.extend({
   runId: z.string(),
   state: z.enum(['candidate', 'current', 'former', 'rejected']),

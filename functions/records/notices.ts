@@ -1,6 +1,6 @@
 /** The details of the events that the service sends, which docs/events.md describes for others. */
 import * as z from 'zod';
-import { judgedSchema } from './models.ts';
+import { judgedSchema, needSchema } from './models.ts';
 
 const attempt = { attempt: z.number().int().min(1), jobName: z.string() };
 const decision = { number: z.number().int(), by: z.string(), reason: z.string() };
@@ -66,6 +66,10 @@ export const NOTICES = {
   RunFinished: z.object({ modelUri: z.string().optional(), costUsd: z.number(), onDemandUsd: z.number() }),
   RunFailed: z.object({ reason: z.string() }),
   RunStopped: z.object({ requestedBy: z.string(), costUsd: z.number() }),
+  TrainingNotNeeded: needSchema.shape.scores.unwrap().partial().extend({
+    reason: z.string(),
+    since: needSchema.shape.since,
+  }),
   BudgetNearlySpent: z.object({ costUsd: z.number(), budgetUsd: z.number() }),
   DeadlineInDanger: z.object({
     deadlineAt: z.string().describe('ISO 8601.'),

@@ -3,6 +3,7 @@
 import { type DatasetSize, datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { isUnpacked, SPLITS, type SplitName } from '@tidewheel/declaration/packing-settings.ts';
+import { scoredSplit } from '@tidewheel/declaration/pipeline.ts';
 import { LaunchRefusedError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { kindOf } from '@tidewheel/kit/stored.ts';
@@ -55,9 +56,17 @@ export async function datasetOf(store: ObjectStore, run: RunRecord): Promise<Dat
 
 async function readShards(
   store: ObjectStore,
-  { pipeline, reads }: Pick<RunRecord, 'pipeline' | 'reads'>,
+  { pipeline, reads, probe, declaration }: Pick<RunRecord, 'pipeline' | 'reads' | 'probe' | 'declaration'>,
   generations: readonly string[],
 ): Promise<GenerationShards[]> {
+  const { arrivals } = probe?.evaluates ?? {};
+  if (arrivals !== undefined) {
+    const { revision, splits: _, ...manifest } = await readManifest(store, pipeline, arrivals);
+    const whole = shardsOf(pipeline, { ...manifest, generation: arrivals, revision });
+    // A job without a channel train would be refused.
+    const channels = ['train', scoredSplit(declaration ?? {})] as const;
+    return channels.flatMap((split) => whole.map((shards) => ({ ...shards, ...(split && { split }) })));
+  }
   const read = async (generation: string) => ({
     generation,
     ...(await readManifest(store, pipeline, generation)),
@@ -160,6 +169,20 @@ const manifestShards = z.object({
   samples: z.number().optional(),
   bytes: z.number().optional(),
 });
+
+/** How many samples a generation has; 0 where its manifest says nothing of that, or is gone. */
+export async function samplesInGeneration(
+  store: ObjectStore,
+  pipeline: string,
+  generation: string,
+): Promise<number> {
+  try {
+    return (await readManifest(store, pipeline, generation)).samples ?? 0;
+  } catch (error: unknown) {
+    if (error instanceof DocumentError) return 0;
+    throw error;
+  }
+}
 
 async function readManifest(
   store: ObjectStore,

@@ -27,7 +27,7 @@ import {
   stopReasonSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
-import { archiveSchema, judgedSchema } from './models.ts';
+import { archiveSchema, judgedSchema, needSchema } from './models.ts';
 
 /** As the agent saw it. */
 const resume = z
@@ -54,9 +54,10 @@ export const runStatusSchema = z.enum([
   'failed',
   'stopped',
   'empty',
+  'notNeeded',
 ]);
 export type RunStatus = z.output<typeof runStatusSchema>;
-export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'stopped', 'empty'];
+export const FINISHED: readonly RunStatus[] = ['succeeded', 'failed', 'stopped', 'empty', 'notNeeded'];
 
 /** now: hosts on EC2 end without a last save. SageMaker has one way to stop, which leaves 120 seconds for a save. */
 export const STOP_MODES = ['afterSave', 'now'] as const;
@@ -189,6 +190,10 @@ export const runRecordSchema = z.object({
           runId: z.string().describe('Whose model it scores.'),
           decides: z.boolean().describe('false: the comparison is only shown.'),
           after: z.string().optional().describe('The run that left it to do; absent where a person asked.'),
+          arrivals: z
+            .string()
+            .optional()
+            .describe('It scores all samples of this generation, in place of the split that measures.'),
         })
         .optional()
         .describe('It trains nothing, and runs the evaluation alone.'),
@@ -216,6 +221,7 @@ export const runRecordSchema = z.object({
     .optional()
     .describe('What its last attempt scores at its end.'),
   judged: judgedSchema.optional().describe('What an evaluation alone has shown.'),
+  need: needSchema.optional(),
   /** Its plan lists only around the keys of notifications, which are noted since this time. */
   notifiedSince: time.optional(),
   sealedAt: time.optional().describe('When its data was packed; absent without new data.'),

@@ -16,7 +16,7 @@ export {
   replayOf,
 } from './schema/dataset.ts';
 export { FRAMEWORKS, type Framework, frameworkVersionOf } from './schema/frameworks.ts';
-export type { Promote, PromotionRule } from './schema/models.ts';
+export { declaredMargin, type Promote, type PromotionRule, scoredSplit } from './schema/models.ts';
 export type { NoticeKind, NotifyTarget } from './schema/notify.ts';
 export {
   computeSchema,

@@ -21,7 +21,9 @@ import {
 } from '../support/region.ts';
 
 const NAME = 'pets';
-const runId = (batch: number) => `${NAME}-00000${batch}`;
+/** Trains only where it has to. */
+const THRIFTY = 'birds';
+const runId = (batch: number, name = NAME) => `${name}-00000${batch}`;
 
 const READER = `
 import os, pathlib, tarfile
@@ -67,24 +69,24 @@ let api: ApiClient;
 beforeAll(async () => {
   test = await startTestRegion('calm');
   api = apiClient(test.region);
-  for (const [file, text] of Object.entries({
-    'reader.py': READER,
-    'train.py': TRAIN,
-    'evaluate.py': EVALUATE,
-  }))
-    await put(bucketKeys.source(NAME) + file, text);
+  const files = { 'reader.py': READER, 'train.py': TRAIN, 'evaluate.py': EVALUATE };
+  for (const name of [NAME, THRIFTY])
+    for (const [file, text] of Object.entries(files)) await put(bucketKeys.source(name) + file, text);
   await declare('sagemaker');
 }, 600_000);
 
 afterAll(() => test.stop());
 
-async function declare(launcher: 'sagemaker' | 'ec2'): Promise<void> {
+async function declare(
+  launcher: 'sagemaker' | 'ec2',
+  { name = NAME, ...training }: { name?: string; when?: object } = {},
+): Promise<void> {
   const demo = parse(
     await demoDeclaration(PROJECT_FOLDER, await defaultVpc(test.region.clients.ec2), launcher),
   );
   const declaration = stringify({
     ...demo,
-    name: NAME,
+    name,
     settle: { quietSeconds: 2 },
     packing: { accept: ['.txt'], label: 'none', split: { train: 0.5, validation: 0.5 } },
     training: {
@@ -93,13 +95,14 @@ async function declare(launcher: 'sagemaker' | 'ec2'): Promise<void> {
       frameworkVersion: '2.13',
       objective: { metric: 'accuracy', mode: 'max' },
       startFrom: 'current',
+      ...training,
     },
     dataset: { read: { new: 'all', replay: '30 %' } },
     evaluation: { entryPoint: 'evaluate.py' },
     promote: { whenBetterBy: 0 },
     compute: { ...demo.compute, nodes: 1 },
   });
-  expect(await api.call('PUT', `/pipelines/${NAME}`, declaration)).toMatchObject({ status: 200 });
+  expect(await api.call('PUT', `/pipelines/${name}`, declaration)).toMatchObject({ status: 200 });
 }
 
 async function put(Key: string, Body: string): Promise<void> {
@@ -113,17 +116,17 @@ async function text(Key: string): Promise<string> {
   return (await Body?.transformToString()) ?? '';
 }
 
-async function drop(classes: readonly string[]): Promise<void> {
-  const files = classes.flatMap((of) => Array.from({ length: 20 }, (_, k) => ({ of, k })));
+async function drop(classes: readonly string[], { name = NAME, first = 0 } = {}): Promise<void> {
+  const files = classes.flatMap((of) => Array.from({ length: 20 }, (_, k) => ({ of, k: first + k })));
   await Promise.all(
-    files.map(({ of, k }) => put(`${bucketKeys.incoming(NAME)}${of}/${k}.txt`, `${of} ${k}`)),
+    files.map(({ of, k }) => put(`${bucketKeys.incoming(name)}${of}/${k}.txt`, `${of} ${k}`)),
   );
 }
 
 const judgement = async (batch: number): Promise<unknown> =>
   JSON.parse(await text(bucketKeys.judgement(NAME, runId(batch))));
 
-const inUse = async (): Promise<unknown> => JSON.parse(await text(bucketKeys.currentModel(NAME)));
+const inUse = async (name = NAME): Promise<unknown> => JSON.parse(await text(bucketKeys.currentModel(name)));
 
 it('both models are judged on old and new samples', async () => {
   await drop(['cat', 'dog']);
@@ -204,6 +207,36 @@ it.each([
 it('a person has a former model scored', async () => {
   const said = await tidewheelIn(test, test.stateDirectory, ['evaluate', runId(1)]);
   expect(said).toMatch(/^scores +accuracy 0\..*, -0\..* against pets-000002 on/m);
+}, 600_000);
+
+it('a run trains where its drop is unlike others', async () => {
+  const when = { worseBy: '5 %', orSamples: 1_000 };
+  await declare('sagemaker', { name: THRIFTY, when });
+  const ended = async (batch: number) => {
+    const { status } = await finishedRun(api, runId(batch, THRIFTY));
+    return { status, ...((await api.call('GET', `/runs/${runId(batch, THRIFTY)}`)).body as object) };
+  };
+  await drop(['cat', 'dog'], { name: THRIFTY });
+  expect(await ended(1)).toMatchObject({ status: 'succeeded', run: { need: { isNeeded: true } } });
+  await drop(['cat', 'dog'], { name: THRIFTY, first: 20 });
+  const scores = { metric: 'accuracy', model: runId(1, THRIFTY), samples: 40, mean: 1, known: 1 };
+  const need = { isNeeded: false, since: 40, scores };
+  expect(await ended(2)).toMatchObject({
+    status: 'notNeeded',
+    attempts: [],
+    run: { need },
+    report: { status: 'notNeeded', need, costUsd: 0, deadline: { met: null } },
+  });
+  expect(await tidewheelIn(test, test.stateDirectory, ['runs', THRIFTY])).toMatch(
+    /^birds-000002 +notNeeded .* accuracy of the model in use is 1 on 40 samples that arrived, and was 1 on/m,
+  );
+  await drop(['gnu', 'owl'], { name: THRIFTY });
+  expect(await ended(3)).toMatchObject({
+    status: 'succeeded',
+    attempts: [{}],
+    run: { need: { isNeeded: true, since: 80, scores: { ...scores, mean: 0 } } },
+  });
+  expect(await inUse(THRIFTY)).toMatchObject({ current: { runId: runId(3, THRIFTY) } });
 }, 600_000);
 
 const isThere = (key: string): Promise<boolean> =>

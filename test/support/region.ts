@@ -9,6 +9,7 @@ import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { environmentFor } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
+import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 
 export const PROJECT_FOLDER = join(import.meta.dirname, '../..');
@@ -62,8 +63,8 @@ export async function finishedRun(api: ApiClient, runId: string): Promise<RunRep
   while (Date.now() < until) {
     const { body } = await api.call('GET', `/runs/${runId}`);
     last = body;
-    const seen = body as { run?: { status: string } };
-    if (['succeeded', 'failed', 'stopped', 'empty'].includes(seen.run?.status ?? '')) {
+    const { run } = body as { run?: { status: string } };
+    if (run !== undefined && isFinished(run)) {
       const report = await api.call('GET', `/runs/${runId}/report`);
       if (report.status === 200) return report.body as RunReport;
     }

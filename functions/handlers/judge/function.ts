@@ -13,6 +13,9 @@ export const judge: FunctionDescription = {
     allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*'),
     // Whether the data is held back.
     allow.readObjects('*/dataset/*/quality/*', '*/dataset/versions/*', '*/dataset/*/manifest.json'),
+    // An evaluation alone says whether what arrived is worth a training (training.when).
+    ...allow.startRuns,
+    allow.readObjects('*/runs/*/scores.jsonl', '*/models/scores/*', '*/models/current.json'),
     ...allow.observeAttempts(),
     // It copies home what an attempt in another region saved.
     allow.listBucketElsewhere,

@@ -14,7 +14,7 @@ import { judgeModel } from '../models/judge-model.ts';
 import { isLeftToScore, type KeptScores, keepByDigest, keepScores } from '../models/kept-scores.ts';
 import { archiveOf } from '../models/start-model.ts';
 
-type AloneDeps = ModelDeps & ProbeDeps;
+export type AloneDeps = ModelDeps & ProbeDeps;
 
 type Evaluates = NonNullable<ProbeQuestion['evaluation']>['of'];
 
@@ -81,6 +81,7 @@ function aloneDeclaration({ notify: _notify, doctor: _doctor, ...declared }: Pip
       progress: undefined,
       processesPerHost: undefined,
       startFrom: undefined,
+      when: undefined,
       model: 'none',
       instrument: false,
     },

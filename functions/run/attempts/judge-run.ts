@@ -23,7 +23,9 @@ import { advanced, readProgress } from '../../records/progress.ts';
 import { restoreAttempts } from '../../records/record-copies.ts';
 import type { AttemptRecord, Resume, RunRecord, StopRequest } from '../../records/run-records.ts';
 import { modelBeforeEvaluation } from '../models/evaluation.ts';
+import type { AloneDeps } from './evaluate-alone.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { trainingNeedOf } from './train-when.ts';
 import { remedyFor, startedOver, watchResume } from './watch-resume.ts';
 
 export type NextStep =
@@ -31,9 +33,9 @@ export type NextStep =
   | { readonly kind: 'relaunch'; readonly attempt: number; readonly timeoutSeconds: number }
   | { readonly kind: 'wait'; readonly seconds: number; readonly reason: string }
   | { readonly kind: 'nextExecution'; readonly reason: string }
-  | { readonly kind: 'done' | 'failed' | 'stopped' | 'empty'; readonly reason: string };
+  | { readonly kind: 'done' | 'failed' | 'stopped' | 'empty' | 'notNeeded'; readonly reason: string };
 
-export interface JudgeDeps extends ObserveDeps {
+export interface JudgeDeps extends ObserveDeps, Pick<AloneDeps, 'models' | 'executions'> {
   readonly store: ObjectStore;
   /** Another region by its name. */
   readonly regionOf?: ((name: string) => RegionBucket) | undefined;
@@ -111,7 +113,10 @@ async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep
   const held = await whyHeld(deps.store, run);
   if (held !== undefined) return { kind: 'failed', reason: held };
   await setStatus(deps, run, 'placing');
-  return { kind: 'place', reason: 'first attempt' };
+  const need = await trainingNeedOf(deps, run);
+  if (need === undefined) return { kind: 'place', reason: 'first attempt' };
+  if ('wait' in need) return { kind: 'wait', seconds: need.wait, reason: need.reason };
+  return { kind: need.isNeeded ? 'place' : 'notNeeded', reason: need.reason };
 }
 
 async function setStatus(deps: JudgeDeps, run: RunRecord, status: RunRecord['status']): Promise<void> {

@@ -20,7 +20,7 @@ import {
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { REPORT_VERSION, readReportAs } from '../../records/ended.ts';
-import { archiveSchema } from '../../records/models.ts';
+import { archiveSchema, needSchema } from '../../records/models.ts';
 import { advanced } from '../../records/progress.ts';
 import {
   type AttemptRecord,
@@ -129,7 +129,7 @@ export const reportSchema = z.object({
   runId: z.string(),
   pipeline: z.string(),
   ...ownership,
-  status: z.enum(['succeeded', 'failed', 'stopped', 'empty']),
+  status: z.enum(['succeeded', 'failed', 'stopped', 'empty', 'notNeeded']),
   failure: z.string().optional(),
   stop: stopSchema.optional(),
   retry: retrySchema.optional(),
@@ -141,6 +141,7 @@ export const reportSchema = z.object({
   /** SHA-256 of the packed source. */
   source: z.string().optional(),
   startedFrom: archiveSchema.optional().describe('The model that it began from.'),
+  need: needSchema.optional(),
   git: gitIdentitySchema.optional(),
   /** The generation's manifest names up to a hundred. */
   rejected: rejectedSchema.optional(),
@@ -221,6 +222,7 @@ export function makeReport(input: ReportInput): RunReport {
     reads: run.reads,
     source: run.source,
     startedFrom: run.startedFrom,
+    need: run.need,
     git: run.git,
     rejected: run.rejected,
     metrics,
@@ -399,7 +401,7 @@ export function deadlineOfListed({
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {
   const at = deadlineAt(run);
   if (at === undefined || status === 'empty') return { at: at?.toISOString(), met: null };
-  if (status === 'stopped') return { at: at.toISOString(), met: null };
+  if (status === 'stopped' || status === 'notNeeded') return { at: at.toISOString(), met: null };
   return { at: at.toISOString(), met: status === 'succeeded' && new Date(finishedAt) <= at };
 }
 

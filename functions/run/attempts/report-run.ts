@@ -31,7 +31,7 @@ export interface ReportDeps extends ObserveDeps, Pick<ModelDeps, 'models'> {
 
 /** The result of the states before Report. */
 export interface RunVerdict {
-  readonly kind: 'done' | 'failed' | 'stopped' | 'empty';
+  readonly kind: (typeof ENDS)[number];
   readonly reason: string;
 }
 
@@ -182,7 +182,7 @@ async function notify(deps: ReportDeps, run: RunRecord, report: RunReport): Prom
 
 function noticeOf(
   status: Exclude<RunReport['status'], 'empty'>,
-  { costUsd, onDemandUsd, modelUri, failure, stop }: RunReport,
+  { costUsd, onDemandUsd, modelUri, failure, stop, need }: RunReport,
 ): Notice {
   switch (status) {
     case 'succeeded':
@@ -191,6 +191,8 @@ function noticeOf(
       return { type: 'RunFailed', reason: failure ?? 'unknown' };
     case 'stopped':
       return { type: 'RunStopped', requestedBy: stop?.requestedBy ?? 'unknown', costUsd };
+    case 'notNeeded':
+      return { type: 'TrainingNotNeeded', reason: need?.reason ?? '', ...need?.scores, since: need?.since };
   }
 }
 
@@ -202,6 +204,7 @@ const TITLES = {
   failed: 'RunFailed',
   stopped: 'RunStopped',
   empty: 'NothingNew',
+  notNeeded: 'TrainingNotNeeded',
 } as const satisfies Record<RunVerdict['kind'], string>;
 
 /** The recorded verdict of a run, since it was last opened. */
@@ -211,8 +214,7 @@ export function decidedVerdict(
 ): (RunVerdict & { readonly decidedAt: string }) | undefined {
   const entry = timeline.find(({ id }) => id === finishedEntryOf(run));
   if (entry === undefined) return undefined;
-  const kind =
-    (['done', 'stopped', 'empty'] as const).find((each) => TITLES[each] === entry.kind) ?? 'failed';
+  const kind = ENDS.find((each) => TITLES[each] === entry.kind) ?? 'failed';
   return { kind, reason: entry.text, decidedAt: entry.at };
 }
 
@@ -227,7 +229,7 @@ interface StateMachineResult {
 
 const GOES_ON = 'The run waits for a release that reads it, and tries once an hour';
 
-const ENDS = ['done', 'failed', 'stopped', 'empty'] as const;
+const ENDS = ['done', 'failed', 'stopped', 'empty', 'notNeeded'] as const;
 
 /** An error of a state overrides an earlier judgement. */
 function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {

@@ -42,6 +42,7 @@ export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<strin
       return `${runId} ended as ${status}: ${start}`;
     case 'failed':
     case 'stopped':
+    case 'notNeeded':
       break;
   }
   const hasPacked = run.sealedAt !== undefined || (await deps.attempts.list(runId)).length > 0;

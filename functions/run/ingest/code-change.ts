@@ -70,7 +70,8 @@ async function lastThatTrained(
   for (let earlier = batch - 1; earlier >= Math.max(1, batch - MOST_RUNS_BACK); earlier -= 1) {
     const run = await runs.get(runIdOf(pipeline, earlier)).catch(noneIfUnreadable);
     // A run with changes of its own says nothing of what the pipeline declares.
-    if (run?.declaration !== undefined && run.status !== 'empty' && !isChanged(run)) return run;
+    const hasTrained = run?.status !== 'empty' && run?.status !== 'notNeeded';
+    if (run?.declaration !== undefined && hasTrained && !isChanged(run)) return run;
   }
   return undefined;
 }

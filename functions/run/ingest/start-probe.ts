@@ -78,7 +78,7 @@ export function probeDeclaration({
   doctor: _doctor,
   promote: _promote,
   evaluation: _evaluation,
-  training: { startFrom, ...training },
+  training: { startFrom, when: _when, ...training },
   ...declaration
 }: Pipeline): Pipeline {
   const from = startFrom === undefined ? {} : { startFrom: 'none' };

@@ -1,7 +1,12 @@
 /** Compares the scores of a run's model with those of the model in use. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
-import type { Pipeline, Promote, PromotionRule } from '@tidewheel/declaration/pipeline.ts';
+import {
+  declaredMargin,
+  type Pipeline,
+  type Promote,
+  type PromotionRule,
+} from '@tidewheel/declaration/pipeline.ts';
 import {
   type Judgement,
   judge,
@@ -168,9 +173,7 @@ function ruleOf(promote: Promote | undefined) {
   const { whenBetterBy, notWorseBy, confidence, atLeast }: PromotionRule =
     typeof promote === 'object' ? promote : { confidence: 0.95 };
   const kind = notWorseBy === undefined ? 'whenBetterBy' : 'notWorseBy';
-  const by = notWorseBy ?? whenBetterBy ?? 0;
-  const margin = typeof by === 'number' ? { points: by } : { share: Number.parseFloat(by) / 100 };
-  return { kind, margin, confidence, atLeast } as const;
+  return { kind, margin: declaredMargin(notWorseBy ?? whenBetterBy ?? 0), confidence, atLeast } as const;
 }
 
 /** Samples that the split keeps together are not independent. */

@@ -3,9 +3,9 @@ import { parseRunId } from '@tidewheel/contract/bucket-keys.ts';
 import { isTable } from '@tidewheel/kit/tables.ts';
 import { besideOthers } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import { MODEL_CHANNEL } from '../script/placeholders.ts';
+import { MODEL_CHANNEL, shardsChannel } from '../script/placeholders.ts';
 import { isUnpacked } from './shard-formats.ts';
-import { channelsNamed, type NamingChannels } from './splits.ts';
+import { channelsNamed, type NamingChannels, SPLITS, type SplitName } from './splits.ts';
 
 export const startFromSchema = z
   .string()
@@ -22,16 +22,20 @@ export const startFromSchema = z
 
 const MARGIN =
   'write a number in the units of the metric, or a share of what the current model reaches, such as 0.5 %';
-const margin = (about: string) =>
-  z
-    .union([z.number().min(0).max(1e9), z.string().regex(/^\d{1,3}(\.\d{1,6})? ?%$/, MARGIN)], MARGIN)
-    .optional()
-    .describe(about);
+const margin = z.union(
+  [z.number().min(0).max(1e9), z.string().regex(/^\d{1,3}(\.\d{1,6})? ?%$/, MARGIN)],
+  MARGIN,
+);
+/** As a number, or a share. */
+export const declaredMargin = (given: z.infer<typeof margin>) =>
+  typeof given === 'number' ? { points: given } : { share: Number.parseFloat(given) / 100 };
 
 const byScores = z
   .strictObject({
-    whenBetterBy: margin('The new model has to be better by more than this; 0 where neither is declared.'),
-    notWorseBy: margin('The new model may be worse by less than this.'),
+    whenBetterBy: margin
+      .optional()
+      .describe('The new model has to be better by more than this; 0 where neither is declared.'),
+    notWorseBy: margin.optional().describe('The new model may be worse by less than this.'),
     confidence: z
       .number()
       .min(0.5)
@@ -56,6 +60,24 @@ export const promoteSchema = z
     'Which model of a run becomes the current one: every one, the first one and then those that people promote, only those, or one whose scores are shown to be better on the same samples.',
   );
 
+export const whenSchema = z
+  .strictObject({
+    worseBy: margin.describe(
+      'Train where the model in use is worse on what arrived than on the samples by which it was judged, by more than this.',
+    ),
+    orSamples: z
+      .number()
+      .int()
+      .min(1)
+      .max(1e12)
+      .optional()
+      .describe('Train where so many samples came since the last training, too.'),
+  })
+  .optional()
+  .describe(
+    'Which arrivals start a training: first the evaluation scores the model in use on them, alone; default: all.',
+  );
+
 export type Promote = NonNullable<z.infer<typeof promoteSchema>>;
 /** By scores. */
 export type PromotionRule = Readonly<z.infer<typeof byScores>>;
@@ -66,12 +88,14 @@ interface Declared {
         readonly startFrom?: unknown;
         readonly model?: unknown;
         readonly objective?: unknown;
+        readonly when?: unknown;
       })
     | undefined;
   readonly name?: unknown;
   readonly packing?: { readonly format?: unknown } | undefined;
   readonly dataset?: { readonly read?: unknown } | undefined;
   readonly promote?: unknown;
+  readonly evaluation?: unknown;
   readonly compute?: { readonly regions?: unknown } | undefined;
 }
 
@@ -86,7 +110,43 @@ export const modelProblems = (declared: Declared): readonly ModelProblem[] => [
   ...channelProblems(declared),
   ...startProblems(declared),
   ...readProblems(declared),
+  ...whenProblems(declared),
 ];
+
+/** The split in whose channel an evaluation finds the samples of a drop. @returns undefined unless it is one */
+export function scoredSplit({
+  evaluation,
+  training,
+}: {
+  readonly evaluation?: { readonly on?: unknown } | undefined;
+  readonly training?: { readonly channels?: unknown } | undefined;
+}): SplitName | undefined {
+  const [on, channels] = [evaluation?.on, training?.channels];
+  const declared = isTable(channels) ? Object.keys(channels) : [];
+  const scored = SPLITS.filter((name) => Array.isArray(on) && on.includes(shardsChannel(name, declared)));
+  return scored.length === 1 ? scored[0] : undefined;
+}
+
+function whenProblems({ training, packing, evaluation }: Declared): readonly ModelProblem[] {
+  if (training?.when === undefined) return [];
+  const path = ['training', 'when'];
+  if (!isTable(evaluation))
+    return [
+      { path, message: 'has arrivals scored by evaluation, which is not declared: declare its script' },
+    ];
+  return [
+    ...problemIf(
+      isUnpacked(packing),
+      path,
+      'has the shards of a drop scored, and with packing: none there are none: declare a format, or leave it out',
+    ),
+    ...problemIf(
+      !isUnpacked(packing) && scoredSplit({ evaluation, training }) === undefined,
+      ['evaluation', 'on'],
+      'gives a drop to the script in the place of one split, because of training.when: name one of validation and test',
+    ),
+  ];
+}
 
 const problemIf = (isWrong: boolean, path: string[], message: string): readonly ModelProblem[] =>
   isWrong ? [{ path, message }] : [];

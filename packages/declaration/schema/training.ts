@@ -18,7 +18,7 @@ import { checkpointSchema, objectiveSchema, progressSchema } from '../script/che
 import { MODEL_CHANNEL } from '../script/placeholders.ts';
 import { inputChannelsSchema } from './channels.ts';
 import { FRAMEWORKS } from './frameworks.ts';
-import { startFromSchema } from './models.ts';
+import { startFromSchema, whenSchema } from './models.ts';
 import { prefixSchema } from './prefix.ts';
 import { STRATEGIES, strategiesWith, strategyTraits } from './strategies.ts';
 import { WRITTEN_NUMBER } from './written-numbers.ts';
@@ -154,6 +154,7 @@ const trainingFields = z.strictObject({
       .default({}),
   ),
   startFrom: startFromSchema,
+  when: whenSchema,
   model: z
     .enum(['required', 'none'])
     .optional()

@@ -16,7 +16,7 @@ import {
 import type { Score, ScoreTable } from './read-scores.ts';
 
 /** In the units of the metric, or as a share of what the model in use reaches. */
-type Margin = { readonly points: number } | { readonly share: number };
+export type Margin = { readonly points: number } | { readonly share: number };
 
 export interface ScoreRule {
   /** whenBetterBy: above this margin; notWorseBy: a loss below this margin is allowed. */
@@ -87,7 +87,7 @@ export const errorAt = (look: number, confidence: number): number => (1 - confid
 
 export function judge(judged: Judged): Judgement {
   const { candidate, current, metric, mode, rule } = judged;
-  const mean = meanOf(candidate);
+  const mean = meanScore(candidate);
   const faults = faultsOf(judged, mean);
   if (faults.length > 0)
     return { verdict: 'rejected', reasons: faults, ...(Number.isFinite(mean) && { mean }) };
@@ -160,10 +160,11 @@ function shortOf(mean: number, mode: Mode, atLeast: number | undefined): string 
   return mean > atLeast ? `above the ${shown(atLeast)} of promote.atLeast` : undefined;
 }
 
-function marginIn({ kind, margin }: ScoreRule, current: ScoreTable): number {
-  const points = 'points' in margin ? margin.points : margin.share * Math.abs(meanOf(current));
-  return kind === 'whenBetterBy' ? points : -points;
-}
+const marginIn = ({ kind, margin }: ScoreRule, current: ScoreTable): number =>
+  (kind === 'whenBetterBy' ? 1 : -1) * marginPoints(margin, meanScore(current));
+
+export const marginPoints = (margin: Margin, of: number): number =>
+  'points' in margin ? margin.points : margin.share * Math.abs(of);
 
 function pairsOf(candidate: ScoreTable, current: ScoreTable, groupOf: Judged['groupOf']): Pair[] {
   const pairs: Pair[] = [];
@@ -261,15 +262,17 @@ export function judgeNumber(
   };
 }
 
-const meanOf = (table: ScoreTable): number => meanOfScores([...table.values()]);
+export const meanScore = (table: ScoreTable): number => meanOfScores([...table.values()]);
 const meanOfScores = (scores: readonly Score[]): number =>
   scores.reduce((sum, { value }) => sum + value, 0) / scores.length;
 
-const shown = (value: number): string => String(Number(value.toPrecision(4)));
+export const shown = (value: number): string => String(Number(value.toPrecision(4)));
 const signed = (value: number): string => `${value > 0 ? '+' : ''}${shown(value)}`;
-const samplesText = (count: number): string =>
+export const samplesText = (count: number): string =>
   `${count.toLocaleString('en')} sample${count === 1 ? '' : 's'}`;
 const percentText = (share: number): string => `${shown(100 * share)} %`;
+export const marginText = (margin: Margin): string =>
+  'points' in margin ? shown(margin.points) : percentText(margin.share);
 
 function differenceText(metric: string, { candidate, current, pairs, better, interval }: Difference): string {
   const [low, high] = interval;
@@ -290,15 +293,16 @@ function verdictText(
     readonly samplesNeeded: number | undefined;
   },
 ): string[] {
-  const by = 'points' in margin ? shown(margin.points) : percentText(margin.share);
   const allowed = `comparison ${look} with the model in use may err in ${percentText(error)}`;
   if (verdict === 'better')
-    return [`${kind} ${by} is met: by chance alone in ${percentText(difference.chance)}; ${allowed}`];
+    return [
+      `${kind} ${marginText(margin)} is met: by chance alone in ${percentText(difference.chance)}; ${allowed}`,
+    ];
   if (verdict === 'notBetter')
-    return [`${kind} ${by} is not met, and more samples would not change that; ${allowed}`];
+    return [`${kind} ${marginText(margin)} is not met, and more samples would not change that; ${allowed}`];
   return [
     samplesNeeded === undefined
-      ? `nothing is shown: ${allowed}, and no number of samples would show ${kind} ${by} at this difference`
+      ? `nothing is shown: ${allowed}, and no number of samples would show ${kind} ${marginText(margin)} at this difference`
       : `nothing is shown: ${allowed}; a difference like this one takes about ${samplesText(samplesNeeded)}`,
   ];
 }

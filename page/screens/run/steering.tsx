@@ -40,7 +40,7 @@ function OfEnded({ view, onChange: onDone }: SteeringProps) {
   return (
     <>
       {status === 'succeeded' && <Again view={view} />}
-      {(status === 'failed' || status === 'stopped') && (
+      {['failed', 'stopped', 'notNeeded'].includes(status) && (
         <DialogButton text="Retry…" title="Retry this run" kind="primary" act={{ text: 'Retry', ...retry }}>
           {() => <p>{`${from} It trains with the source as it is now, and costs money again.`}</p>}
         </DialogButton>

@@ -16,6 +16,7 @@ export async function sealGeneration(
   manifest: {
     readonly shards: readonly SealedShard[];
     readonly splits?: readonly { readonly name: string }[] | undefined;
+    readonly samples?: number;
   } = { shards: [{ name: '0.tar', bytes: 9 }] },
 ): Promise<void> {
   const pipeline = parseRunId(generation)?.pipeline;

@@ -804,6 +804,7 @@ class DeclarationTraining(_DeclarationTraining, total=False):
     image: str
     hyperparameters: dict[str, str | float | bool | DeclarationTrainingHyperparametersValue3]
     startFrom: str
+    when: DeclarationTrainingWhen
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
     channels: dict[str, DeclarationTrainingChannelsValue0 | DeclarationTrainingChannelsValue1 | DeclarationTrainingChannelsValue2]
@@ -828,6 +829,14 @@ class DeclarationTrainingObjective(TypedDict):
 
 class DeclarationTrainingHyperparametersValue3(TypedDict):
     number: str
+
+
+class _DeclarationTrainingWhen(TypedDict):
+    worseBy: float | str
+
+
+class DeclarationTrainingWhen(_DeclarationTrainingWhen, total=False):
+    orSamples: int
 
 
 class _DeclarationTrainingChannelsValue0(TypedDict):
@@ -1722,7 +1731,7 @@ class _GetRunAnswerReport(TypedDict):
     version: Literal[1]
     runId: str
     pipeline: str
-    status: Literal["succeeded", "failed", "stopped", "empty"]
+    status: Literal["succeeded", "failed", "stopped", "empty", "notNeeded"]
     metrics: dict[str, Any]
     interruptions: int
     lostSeconds: float
@@ -1747,6 +1756,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     reads: GetRunAnswerReportReads
     source: str
     startedFrom: GetRunAnswerReportStartedFrom
+    need: GetRunAnswerReportNeed
     git: GetRunAnswerReportGit
     objective: GetRunAnswerReportObjective
     fileSystemsUsd: float
@@ -1789,6 +1799,25 @@ class GetRunAnswerReportStartedFrom(_GetRunAnswerReportStartedFrom, total=False)
     bytes: float
     etag: str
     digest: str
+
+
+class _GetRunAnswerReportNeed(TypedDict):
+    isNeeded: bool
+    reason: str
+
+
+class GetRunAnswerReportNeed(_GetRunAnswerReportNeed, total=False):
+    probe: str
+    since: int
+    scores: GetRunAnswerReportNeedScores
+
+
+class GetRunAnswerReportNeedScores(TypedDict):
+    metric: str
+    model: str
+    samples: int
+    mean: float
+    known: float
 
 
 class _GetRunAnswerReportGit(TypedDict):
@@ -2570,7 +2599,7 @@ class _Report(TypedDict):
     version: Literal[1]
     runId: str
     pipeline: str
-    status: Literal["succeeded", "failed", "stopped", "empty"]
+    status: Literal["succeeded", "failed", "stopped", "empty", "notNeeded"]
     generations: list[str]
     metrics: dict[str, Any]
     attempts: list[ReportAttemptsItem]
@@ -2598,6 +2627,7 @@ class Report(_Report, total=False):
     reads: ReportReads
     source: str
     startedFrom: ReportStartedFrom
+    need: ReportNeed
     git: ReportGit
     rejected: ReportRejected
     objective: ReportObjective
@@ -2641,6 +2671,25 @@ class ReportStartedFrom(_ReportStartedFrom, total=False):
     bytes: float
     etag: str
     digest: str
+
+
+class _ReportNeed(TypedDict):
+    isNeeded: bool
+    reason: str
+
+
+class ReportNeed(_ReportNeed, total=False):
+    probe: str
+    since: int
+    scores: ReportNeedScores
+
+
+class ReportNeedScores(TypedDict):
+    metric: str
+    model: str
+    samples: int
+    mean: float
+    known: float
 
 
 class _ReportGit(TypedDict):
@@ -2963,6 +3012,7 @@ class Run(_Run, total=False):
     startedFrom: RunStartedFrom
     evaluation: RunEvaluation
     judged: RunJudged
+    need: RunNeed
     notifiedSince: str
     sealedAt: str
     generation: str
@@ -2998,6 +3048,7 @@ class _RunProbeEvaluates(TypedDict):
 
 class RunProbeEvaluates(_RunProbeEvaluates, total=False):
     after: str
+    arrivals: str
 
 
 class _RunRequest(TypedDict):
@@ -3085,6 +3136,25 @@ class _RunJudgedFresh(TypedDict):
 class RunJudgedFresh(_RunJudgedFresh, total=False):
     better: float
     interval: list[float]
+
+
+class _RunNeed(TypedDict):
+    isNeeded: bool
+    reason: str
+
+
+class RunNeed(_RunNeed, total=False):
+    probe: str
+    since: int
+    scores: RunNeedScores
+
+
+class RunNeedScores(TypedDict):
+    metric: str
+    model: str
+    samples: int
+    mean: float
+    known: float
 
 
 class RunRejected(TypedDict):
@@ -3361,6 +3431,7 @@ class RunDeclarationTraining(_RunDeclarationTraining, total=False):
     frameworkVersion: str
     image: str
     startFrom: str
+    when: RunDeclarationTrainingWhen
     model: Literal["required", "none"]
     inputMode: Literal["auto", "File", "FastFile", "Pipe"]
     channels: dict[str, RunDeclarationTrainingChannelsValue0 | RunDeclarationTrainingChannelsValue1 | RunDeclarationTrainingChannelsValue2]
@@ -3385,6 +3456,14 @@ class RunDeclarationTrainingObjective(TypedDict):
 
 class RunDeclarationTrainingHyperparametersValue3(TypedDict):
     number: str
+
+
+class _RunDeclarationTrainingWhen(TypedDict):
+    worseBy: float | str
+
+
+class RunDeclarationTrainingWhen(_RunDeclarationTrainingWhen, total=False):
+    orSamples: int
 
 
 class RunDeclarationTrainingChannelsValue0(TypedDict):
@@ -3679,6 +3758,7 @@ class RunSummary(_RunSummary, total=False):
     startedFrom: RunSummaryStartedFrom
     evaluation: RunSummaryEvaluation
     judged: RunSummaryJudged
+    need: RunSummaryNeed
     generation: str
     source: str
     git: RunSummaryGit
@@ -3713,6 +3793,7 @@ class _RunSummaryProbeEvaluates(TypedDict):
 
 class RunSummaryProbeEvaluates(_RunSummaryProbeEvaluates, total=False):
     after: str
+    arrivals: str
 
 
 class _RunSummaryRequest(TypedDict):
@@ -3800,6 +3881,25 @@ class _RunSummaryJudgedFresh(TypedDict):
 class RunSummaryJudgedFresh(_RunSummaryJudgedFresh, total=False):
     better: float
     interval: list[float]
+
+
+class _RunSummaryNeed(TypedDict):
+    isNeeded: bool
+    reason: str
+
+
+class RunSummaryNeed(_RunSummaryNeed, total=False):
+    probe: str
+    since: int
+    scores: RunSummaryNeedScores
+
+
+class RunSummaryNeedScores(TypedDict):
+    metric: str
+    model: str
+    samples: int
+    mean: float
+    known: float
 
 
 class _RunSummaryGit(TypedDict):
@@ -3984,4 +4084,4 @@ GetMoneyAnswer = dict[str, Any]
 GetOpenApiAnswer = dict[str, Any]
 PlacementDecision = PlacementDecision0 | PlacementDecision1 | PlacementDecision2
 PutLimitsBody = dict[str, Any]
-RunStatus = Literal["settling", "packing", "placing", "training", "succeeded", "failed", "stopped", "empty"]
+RunStatus = Literal["settling", "packing", "placing", "training", "succeeded", "failed", "stopped", "empty", "notNeeded"]

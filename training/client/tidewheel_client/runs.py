@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         StopRunAnswer,
     )
 
-ENDED = ("succeeded", "failed", "stopped", "empty")
+ENDED = ("succeeded", "failed", "stopped", "empty", "notNeeded")
 _POLL_SECONDS = 5.0
 _BAR_WIDTH = 20
 

@@ -44,7 +44,9 @@ export async function runsPerMonth(
   { pipeline, createdAt }: Pick<RunRecord, 'pipeline' | 'createdAt'>,
 ): Promise<number> {
   const since = Date.parse(createdAt) - MONTH_MILLISECONDS;
-  const trained = (await runs.list(pipeline, MOST_RUNS)).filter(({ status }) => status !== 'empty');
+  const trained = (await runs.list(pipeline, MOST_RUNS)).filter(
+    ({ status }) => status !== 'empty' && status !== 'notNeeded',
+  );
   return trained.filter((each) => Date.parse(each.createdAt) > since).length;
 }
 

@@ -1,0 +1,142 @@
+/**
+ * `training.when`: whether what arrived is worth a training. Before the first attempt an evaluation alone scores the model
+ * in use on it. Whatever keeps that from an answer has the run train.
+ */
+
+import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { declaredMargin, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { trainingNeed } from '@tidewheel/judging/judge.ts';
+import { readScores, type ScoreTable } from '@tidewheel/judging/scores.ts';
+import { readBounded } from '../../records/host-files.ts';
+import { currentOf, type FoundNeed, type Model } from '../../records/models.ts';
+import { samplesInGeneration } from '../../records/run-dataset.ts';
+import { FINISHED, type RunRecord } from '../../records/run-records.ts';
+import { modelsOf } from '../models/decide-models.ts';
+import { scoredNow } from '../models/kept-scores.ts';
+import { type AloneDeps, evaluateAlone } from './evaluate-alone.ts';
+
+interface Asked {
+  readonly run: RunRecord;
+  readonly declaration: Pipeline;
+  readonly generation: string;
+  readonly current: Model;
+}
+
+/** The same for every look at the run: its answer is on record. A person who asks for the run, or retries it, wants it to train. */
+export async function trainingNeedOf(
+  deps: AloneDeps,
+  run: RunRecord,
+): Promise<FoundNeed | { readonly wait: number; readonly reason: string } | undefined> {
+  const { declaration, generation, need } = run;
+  const isAsked = (run.request ?? run.retry ?? run.probe ?? declaration?.dataset?.pin) !== undefined;
+  if (isAsked || declaration?.training.when === undefined || generation === undefined) return undefined;
+  if (need !== undefined) return need;
+  const current = currentOf((await modelsOf(deps, run.pipeline)).known);
+  const found =
+    current?.digest === undefined
+      ? unknown('no model is in use whose scores could be compared')
+      : await scoredNeed(deps, { run, declaration, generation, current });
+  if ('wait' in found) return found;
+  const at = deps.clock.now().toISOString();
+  await deps.runs.update(run.runId, { need: found, updatedAt: at });
+  if (found.isNeeded)
+    await deps.timeline.add(run.runId, { id: 'need', at, kind: 'TrainingNeeded', text: found.reason });
+  return found;
+}
+
+const unknown = (why: string): FoundNeed => ({ isNeeded: true, reason: `trains, because ${why}` });
+
+/** An evaluation that has found no capacity, or does not end, holds up no training. */
+const MOST_WAIT_SECONDS = 3_600;
+
+async function scoredNeed(deps: AloneDeps, asked: Asked) {
+  const { run, declaration, generation, current } = asked;
+  const { runId } = await evaluateAlone(deps, {
+    declaration,
+    batch: run.batch,
+    source: run.source,
+    requestedBy: run.runId,
+    model: current,
+    of: { runId: current.runId, decides: false, after: run.runId, arrivals: generation },
+  });
+  const now = deps.clock.now();
+  await deps.timeline.add(run.runId, {
+    id: 'arrivals-scored',
+    at: now.toISOString(),
+    kind: 'ArrivalsScored',
+    text: `${runId} scores the model of ${current.runId} on what arrived`,
+  });
+  const probe = await deps.runs.get(runId);
+  if (probe === undefined || !FINISHED.includes(probe.status)) {
+    const seconds = (now.getTime() - Date.parse(probe?.createdAt ?? now.toISOString())) / 1_000;
+    const most = (declaration.evaluation?.maximumSeconds ?? 0) + MOST_WAIT_SECONDS;
+    return seconds > most
+      ? { ...unknown(`${runId} has scored nothing for ${Math.round(seconds)} s`), probe: runId }
+      : { wait: Math.min(60, Math.max(5, Math.round(seconds / 4))), reason: `${runId} scores what arrived` };
+  }
+  return { ...(await comparedNeed(deps, asked, probe)), probe: runId };
+}
+
+async function comparedNeed(
+  { runs, store }: AloneDeps,
+  { run, declaration, generation, current }: Asked,
+  probe: RunRecord,
+): Promise<FoundNeed> {
+  const { when, objective } = declaration.training;
+  if (when === undefined || objective === undefined) return unknown('nothing says which score counts');
+  const { runId, pipeline } = probe;
+  const own = await readBounded(store, bucketKeys.scores(pipeline, runId), 'scores');
+  const text = own?.text ?? (await scoredNow(store, probe, current));
+  const arrived = await tableOf(text, objective.metric);
+  const known = await tableOf(
+    (await readBounded(store, bucketKeys.scores(pipeline, current.runId), 'scores'))?.text,
+    objective.metric,
+  );
+  if (arrived === undefined || known === undefined)
+    return unknown(
+      arrived === undefined
+        ? `${runId} has ${probe.status} and left no scores`
+        : `${current.runId} has no scores of ${objective.metric} of its own`,
+    );
+  // Further channels of evaluation.on have what was there before.
+  const fresh = new Map([...arrived].filter(([key]) => !known.has(key)));
+  const since =
+    when.orSamples === undefined ? undefined : await samplesSince({ runs, store }, run, generation);
+  const worseBy = declaredMargin(when.worseBy);
+  const asked = {
+    ...objective,
+    worseBy,
+    orSamples: when.orSamples,
+    arrived: fresh,
+    known,
+    since: since ?? 0,
+  };
+  const found = trainingNeed(asked);
+  if (found === undefined) return unknown(`${runId} has scored no new sample`);
+  const { isNeeded, reason, ...means } = found;
+  const scores = { metric: objective.metric, model: current.runId, samples: fresh.size, ...means };
+  return { isNeeded, reason, since, scores };
+}
+
+async function tableOf(text: string | undefined, metric: string): Promise<ScoreTable | undefined> {
+  const read = text === undefined ? undefined : await readScores(text.split('\n'), metric);
+  return read?.ok === true && read.scores.size > 0 ? read.scores : undefined;
+}
+
+/** So many runs in a row may train nothing. */
+const MOST_RUNS_BACK = 200;
+
+/** Samples of this generation, and of all runs since the last one that has trained. */
+async function samplesSince(
+  { runs, store }: Pick<AloneDeps, 'runs' | 'store'>,
+  { pipeline, runId }: RunRecord,
+  generation: string,
+): Promise<number> {
+  const before = await runs.list(pipeline, MOST_RUNS_BACK, runId);
+  const trained = before.findIndex(({ status }) => status === 'succeeded');
+  const names = before.slice(0, trained < 0 ? undefined : trained).map((each) => each.generation);
+  let samples = 0;
+  for (const name of [generation, ...names])
+    if (name !== undefined) samples += await samplesInGeneration(store, pipeline, name);
+  return samples;
+}
