@@ -1,4 +1,5 @@
 /** A script beside the training script that scores a model: what `init` writes for it. */
+import path from 'node:path';
 import { MODEL_CHANNEL } from '@tidewheel/declaration/script.ts';
 import { readScript, type ScriptFacts } from './script.ts';
 import { word } from './yaml-text.ts';
@@ -15,8 +16,11 @@ export interface EvaluationFacts {
 }
 
 const USUAL = ['evaluate.py', 'eval.py'];
-export const evaluationIn = (names: readonly string[]): string | undefined =>
-  USUAL.find((name) => names.includes(name));
+/** Beside the training script, or else at the top. */
+export const evaluationIn = (names: readonly string[], script = ''): string | undefined =>
+  [path.posix.dirname(script), '']
+    .flatMap((folder) => USUAL.map((name) => path.posix.join(folder, name)))
+    .find((name) => names.includes(name));
 
 const MODEL_ARGUMENT = /add_argument\(\s*["'](--(?:model|weights)(?:[-_](?:dir|path|folder))?)["']/;
 const SCORED = /\bscore\([^)]*?,\s*([a-z]\w*)\s*=/;

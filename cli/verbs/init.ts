@@ -153,13 +153,16 @@ export async function lookAt(
     namesData: data?.named !== undefined && !facts.fills.some(({ what }) => what === 'data'),
     configs: namesBelow(source, names).filter((one) => CONFIG.test(one)),
     start,
-    evaluation: await evaluationFor(path.join(folder, source), namesBelow(source, names)),
+    evaluation: await evaluationFor(path.join(folder, source), { names: namesBelow(source, names), script }),
     job,
   };
 }
 
-async function evaluationFor(folder: string, names: readonly string[]) {
-  const name = evaluationIn(names);
+async function evaluationFor(
+  folder: string,
+  { names, script }: { readonly names: readonly string[]; readonly script: string | undefined },
+) {
+  const name = evaluationIn(names, script);
   return name === undefined
     ? undefined
     : readEvaluation(name, await readFile(path.join(folder, name), 'utf8'));

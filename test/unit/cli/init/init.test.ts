@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { dataIn } from '../../../../cli/init/data.ts';
 import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
-import { readEvaluation } from '../../../../cli/init/find-evaluation.ts';
+import { evaluationIn, readEvaluation } from '../../../../cli/init/find-evaluation.ts';
 import { namesFolder, readScript } from '../../../../cli/init/script.ts';
 
 const SCRIPT = `
@@ -304,6 +304,13 @@ describe('a script that scores a model', () => {
       expect.stringMatching(/^eval\.py scores a model: declare packing\.split/),
     ]);
     expect(readEvaluation('eval.py', 'print(1)')).toBeUndefined();
+  });
+
+  it('lies beside the training script, or at the top', () => {
+    const names = ['eval.py', 'src/evaluate.py', 'src/train.py'];
+    expect(evaluationIn(names, 'src/train.py')).toBe('src/evaluate.py');
+    expect(evaluationIn(names, 'other/train.py')).toBe('eval.py');
+    expect(evaluationIn(['other/eval.py'], 'src/train.py')).toBeUndefined();
   });
 
   it('waits for a training script that leaves one', () => {
