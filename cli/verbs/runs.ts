@@ -93,6 +93,7 @@ function line(run: RunRow, colours: Colours): string[] {
   const now = new Date();
   const began = new Date(run.createdAt);
   const metric = run.result?.metric;
+  const why = run.status === 'notNeeded' ? run.need?.reason : run.failure;
   const ended = isFinished(run) ? new Date(run.updatedAt) : now;
   return [
     run.runId,
@@ -101,10 +102,7 @@ function line(run: RunRow, colours: Colours): string[] {
     durationText((ended.getTime() - began.getTime()) / 1000),
     run.result === undefined ? '-' : usdText(run.result.costUsd),
     run.trigger,
-    safe(
-      (run.failure ?? run.need?.reason)?.split('\n', 1)[0] ??
-        (metric === undefined ? '' : metricText(metric.name, metric.value)),
-    ),
+    safe(why?.split('\n', 1)[0] ?? (metric === undefined ? '' : metricText(metric.name, metric.value))),
   ];
 }
 

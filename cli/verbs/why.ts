@@ -8,6 +8,7 @@ import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
 import { EXIT } from '../command/exit.ts';
+import { safe } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { defineVerb, option, type ValuesOf } from '../command/verb.ts';
@@ -62,7 +63,10 @@ at that moment. Nothing is started.`,
     const { terminal, json } = context;
     const api = await context.api();
     const numbers = await attemptsMeant(api, runId, values.attempt);
-    if (numbers.length === 0) terminal.note(`nothing was decided for ${runId} yet`);
+    if (numbers.length === 0) {
+      const { need } = (await api.call('getRun', { runId })).run;
+      terminal.note(safe(need?.reason ?? `nothing was decided for ${runId} yet`));
+    }
     if (json) {
       const placements: AnswerOf<'getPlacement'>[] = [];
       for (const attempt of numbers) placements.push(await placementOf(api, runId, attempt));

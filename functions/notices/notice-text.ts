@@ -65,18 +65,20 @@ type ModelEvent = Extract<
 >;
 const isOfModel = (event: NoticeEvent): event is ModelEvent => /^(Model|HandOver)/.test(event['detail-type']);
 
+const ENDS = {
+  RunFinished: 'has finished',
+  RunFailed: 'has failed',
+  RunStopped: 'was stopped',
+  TrainingNotNeeded: 'did not have to train',
+} as const;
+type EndEvent = Extract<NoticeEvent, { 'detail-type': keyof typeof ENDS }>;
+const isOfEnd = (event: NoticeEvent): event is EndEvent => Object.hasOwn(ENDS, event['detail-type']);
+
 function titleOf(event: NoticeEvent, attempts: readonly AttemptRecord[]): string {
   if (isOfModel(event)) return modelTitle(event);
   const { runId } = event.detail;
+  if (isOfEnd(event)) return `${runId} ${ENDS[event['detail-type']]}`;
   switch (event['detail-type']) {
-    case 'RunFinished':
-      return `${runId} has finished`;
-    case 'RunFailed':
-      return `${runId} has failed`;
-    case 'RunStopped':
-      return `${runId} was stopped`;
-    case 'TrainingNotNeeded':
-      return `${runId} did not have to train`;
     case 'AttemptInterrupted':
       return `${runId} has been interrupted ${interruptionsUpTo(attempts, event.detail.attempt)} times`;
     case 'CheckpointStalled':
@@ -115,18 +117,10 @@ function modelTitle(event: ModelEvent): string {
 
 function linesOf(event: NoticeEvent): readonly string[] {
   if (isOfModel(event)) return [modelReason(event)];
+  if (isOfEnd(event)) return endLines(event);
   switch (event['detail-type']) {
-    case 'RunFinished': {
-      const { costUsd, onDemandUsd, modelUri } = event.detail;
-      const cost = `Cost ${usd(costUsd)}; On-Demand it would have been ${usd(onDemandUsd)}`;
-      return [cost, ...modelLine(modelUri)];
-    }
-    case 'RunFailed':
-    case 'TrainingNotNeeded':
     case 'AttemptInterrupted':
       return [plain(event.detail.reason)];
-    case 'RunStopped':
-      return [`By ${plain(event.detail.requestedBy)}`, `Cost ${usd(event.detail.costUsd)}`];
     case 'CheckpointStalled': {
       const { attempt, step, ageSeconds } = event.detail;
       const minutes = Math.round(ageSeconds / 60);
@@ -141,6 +135,21 @@ function linesOf(event: NoticeEvent): readonly string[] {
     case 'DeadlineInDanger':
     case 'DeadlineSafe':
       return [`Deadline ${event.detail.deadlineAt}; expected end ${event.detail.expectedAt}`];
+  }
+}
+
+function endLines(event: EndEvent): readonly string[] {
+  switch (event['detail-type']) {
+    case 'RunFinished': {
+      const { costUsd, onDemandUsd, modelUri } = event.detail;
+      const cost = `Cost ${usd(costUsd)}; On-Demand it would have been ${usd(onDemandUsd)}`;
+      return [cost, ...modelLine(modelUri)];
+    }
+    case 'RunFailed':
+    case 'TrainingNotNeeded':
+      return [plain(event.detail.reason)];
+    case 'RunStopped':
+      return [`By ${plain(event.detail.requestedBy)}`, `Cost ${usd(event.detail.costUsd)}`];
   }
 }
 

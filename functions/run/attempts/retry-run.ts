@@ -30,21 +30,9 @@ export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<strin
   const { runId, pipeline, status } = run;
   const start = `start a new run (POST /pipelines/${pipeline}/runs)`;
   const again = `run it again (POST /pipelines/${pipeline}/runs with { "again": "${runId}" })`;
-  switch (status) {
-    case 'settling':
-    case 'packing':
-    case 'placing':
-    case 'training':
-      return whyOpen(run);
-    case 'succeeded':
-      return `${runId} ended as ${status}: ${again}`;
-    case 'empty':
-      return `${runId} ended as ${status}: ${start}`;
-    case 'failed':
-    case 'stopped':
-    case 'notNeeded':
-      break;
-  }
+  if (!FINISHED.includes(status)) return whyOpen(run);
+  if (status === 'succeeded' || status === 'empty')
+    return `${runId} ended as ${status}: ${status === 'empty' ? start : again}`;
   const hasPacked = run.sealedAt !== undefined || (await deps.attempts.list(runId)).length > 0;
   return hasPacked && run.declaration !== undefined
     ? undefined

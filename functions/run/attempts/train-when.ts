@@ -28,8 +28,8 @@ export async function trainingNeedOf(
   run: RunRecord,
 ): Promise<FoundNeed | { readonly wait: number; readonly reason: string } | undefined> {
   const { declaration, generation, need } = run;
-  const isAsked = (run.request ?? run.retry ?? run.probe ?? declaration?.dataset?.pin) !== undefined;
-  if (isAsked || declaration?.training.when === undefined || generation === undefined) return undefined;
+  if (declaration?.training.when === undefined || generation === undefined || isTrainedAnyway(run))
+    return undefined;
   if (need !== undefined) return need;
   const current = currentOf((await modelsOf(deps, run.pipeline)).known);
   const found =
@@ -43,6 +43,10 @@ export async function trainingNeedOf(
     await deps.timeline.add(run.runId, { id: 'need', at, kind: 'TrainingNeeded', text: found.reason });
   return found;
 }
+
+/** A pinned version does not hold what arrived. */
+const isTrainedAnyway = ({ request, retry, probe, declaration }: RunRecord): boolean =>
+  (request ?? retry ?? probe ?? declaration?.dataset?.pin) !== undefined;
 
 const unknown = (why: string): FoundNeed => ({ isNeeded: true, reason: `trains, because ${why}` });
 
