@@ -46,9 +46,9 @@ export function screenLines(watched: Watched, frame: Frame): string[] {
 
 function headLine({ run, attempts, ...view }: WatchedRun, { now, columns, colours }: Frame): string {
   const status = isFinished(run)
-    ? run.status === 'succeeded'
-      ? colours.green(run.status)
-      : colours.red(run.status)
+    ? ['failed', 'stopped'].includes(run.status)
+      ? colours.red(run.status)
+      : colours.green(run.status)
     : colours.bold(run.status);
   const most = run.declaration?.tuning?.limits?.attempts;
   const attempt =
@@ -62,7 +62,7 @@ function deadlineText(view: WatchedRun, now: number, colours: Colours): string {
   if (at === undefined) return '';
   const moment = momentText(new Date(at), new Date(now));
   const { report } = view;
-  if (report !== undefined && report.deadline.met !== null) return keptText(report, moment, colours);
+  if (report !== undefined) return report.deadline.met === null ? '' : keptText(report, moment, colours);
   const seconds = (at - now) / 1000;
   const left = seconds > 0 ? `${durationText(seconds)} left` : `passed ${durationText(-seconds)} ago`;
   const text = `deadline ${moment} (${left})`;
