@@ -386,6 +386,13 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...savedAway('s3:GetObject'),
     write(bucketKeys.progress('digits', RUN)),
     write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
+    // Whether what arrived is worth a training.
+    start,
+    look,
+    read(bucketKeys.currentModel('digits')),
+    read(bucketKeys.scores('digits', RUN)),
+    read(bucketKeys.modelScores('digits', 'abc')),
+    read(bucketKeys.manifest('digits', RUN)),
   ],
   'start-next-execution': [log('start-next-execution'), ...items('Get', 'Put', 'Update'), start, look],
   // A run that fails while its job runs stops it, and tells it.

@@ -159,7 +159,7 @@ export const RESERVED: readonly (readonly [owner: string | readonly string[], Ca
   ['expire-runs', object('s3:DeleteObject', `${bucketKeys.packedSource('digits', 'abc')}source.zip`)],
   ['delete-packed', object('s3:DeleteObject', `${bucketKeys.incoming('digits')}7/0001.png`)],
   ['api', write(bucketKeys.pipeline('digits'))],
-  [['on-arrival', 'reconcile', 'start-next-execution', 'report', 'api'], start],
+  [['on-arrival', 'reconcile', 'start-next-execution', 'judge', 'report', 'api'], start],
   ['collect-scores', ec2('DescribeInstanceTypes')],
   [['collect-scores', 'place', 'plan', 'reconcile'], ec2('GetSpotPlacementScores')],
   ['plan', { action: 'iam:SimulatePrincipalPolicy', resource: role('tw-launchrole') }],
