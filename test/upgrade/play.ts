@@ -461,7 +461,7 @@ async function statusOf(region: RunningRegion, runId: string): Promise<string | 
   return runSchema.safeParse(body).data?.run.status;
 }
 
-const ENDED = ['succeeded', 'failed', 'stopped', 'empty'];
+const ENDED = ['succeeded', 'failed', 'stopped', 'empty', 'notNeeded'];
 /** At once; the emulator is one process. */
 const UPLOADS = 16;
 /** No such image exists: local hosts run on this machine's own Python. */
