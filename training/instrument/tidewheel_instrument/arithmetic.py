@@ -168,6 +168,8 @@ def install_compiled(module: ModuleType, meter: Meter) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if meter.before_compiled is not None:
+            meter.before_compiled()
         observe = meter.compiled_call
         if observe is not None:
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import struct
 
 KIND = 0
 """TRAINER or WORKER."""
@@ -45,6 +46,8 @@ RESTART, RESTARTS = 26, 27
 start of all is left out."""
 WAIT_BEFORE_STEP = 28
 """The part of WAIT before the first step, in seconds."""
+DREW = 29
+"""Of a loader worker whose first batches draw random numbers: 1.0."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096
@@ -64,3 +67,13 @@ class Cells:
             self._map = mmap.mmap(file.fileno(), 8 * length)
         self.values = memoryview(self._map).cast("d")
         self.values[KIND] = kind
+
+
+def read_cell(folder: str, pid: int, place: int) -> float:
+    """Of another process; 0.0 where that one counts nothing yet."""
+    try:
+        with open(os.path.join(folder, f"{pid}.cells"), "rb") as file:
+            file.seek(8 * place)
+            return float(struct.unpack("d", file.read(8))[0])
+    except (OSError, struct.error):
+        return 0.0

@@ -111,7 +111,7 @@ INSTALLERS: dict[str, Install] = {
 
 def hooks() -> dict[str, Callable[[ModuleType], None]]:
     meter = Meter(os.environ["TIDEWHEEL_INSTRUMENT_DIR"])
-    meter.begin_looks = lambda: Looker(meter).start()
+    meter.at_first_step.append(lambda: Looker(meter).start())
     return {name: _safe(meter, install) for name, install in INSTALLERS.items()}
 
 

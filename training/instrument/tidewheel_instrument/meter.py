@@ -64,11 +64,12 @@ class Meter:
         """Begins to watch one step; called once a minute, beside the training thread."""
         self.compiled_call: Callable[[Any, tuple[Any, ...]], None] | None = None
         """Before a call of a module of torch.compile with arguments, while a step is watched."""
+        self.before_compiled: Callable[[], object] | None = None
+        """Before any call of a module of torch.compile."""
         self.tensorflow_input: TensorFlowInput | None = None
         self.keras_input: object = None
         """Keras' adapter of an epoch that begins, until its first step."""
-        self.begin_looks: Callable[[], object] | None = None
-        """Called at the first step."""
+        self.at_first_step: list[Callable[[], object]] = []
         self.count_threads: Callable[[], int] | None = None
         """Those that compute for the thread that asks."""
         self._reset()
@@ -79,6 +80,8 @@ class Meter:
         self.values: Any = None
         self.thread = 0
         self._is_decoding = False
+        self.watched_fetches = 2
+        """Of this process, at its start."""
         self.source = 0
         self.counted = 0
         """The source, while only the training thread can take from it."""
@@ -277,8 +280,8 @@ class Meter:
             self.values[RANK] = float(_own_rank())
             if self.count_threads is not None:
                 self.values[THREADS] = float(self.count_threads())
-            if self.begin_looks is not None:
-                self.begin_looks()
+            for each in self.at_first_step:
+                each()
         return count
 
     def _spread(self, number: int, count: int, now: float) -> None:

@@ -18,7 +18,9 @@ from torch.utils.data import BatchSampler, _utils, dataloader, default_collate
 
 from .arithmetic import observe_step
 from .call_sites import notes_construction
-from .cells import DOING, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
+from .cells import DOING, DREW, EXCHANGE, RESTART, RESTARTS, SAVE, SINCE, STEPS, WAIT
+from .draws import DrawWatch
+from .jumps import has_read_checkpoint, install_jumps
 from .meter import Meter, timed
 
 _DEEPEST = 3
@@ -29,6 +31,7 @@ _RATE_SECONDS = 1.0
 def install(meter: Meter) -> None:
     _install_loader(meter)
     _install_workers(meter)
+    install_jumps(meter)
     _install_steps(meter)
     # The agent knows by it that steps will be counted, before there is one.
     open(os.path.join(meter.folder, f"{os.getpid()}.counts"), "w").close()
@@ -184,12 +187,24 @@ def _install_workers(meter: Meter) -> None:
             if worker._worker_info is None:  # The training process loads by itself.
                 return _original(self, index)
             began = meter.begin_fetch()
+            load = functools.partial(_original, self)
+            watch = _watch_of(meter, self)
             try:
-                return _original(self, index)
+                return _original(self, index) if watch is None else watch.watched(load)(index)
             finally:
                 meter.end_fetch(began)
+                if watch is not None and watch.has_drawn and meter.values is not None:
+                    meter.values[DREW] = 1.0
 
         meter.replace(fetcher, "fetch", fetch)
+
+
+def _watch_of(meter: Meter, fetcher: Any) -> DrawWatch | None:
+    """For a worker's first batches, since a resumed script may skip others (jumps.py)."""
+    if meter.watched_fetches == 0 or not has_read_checkpoint():
+        return None
+    meter.watched_fetches -= 1
+    return DrawWatch((fetcher.dataset, fetcher.collate_fn))
 
 
 def _install_steps(meter: Meter) -> None:
