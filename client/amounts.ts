@@ -13,6 +13,17 @@ export function durationText(seconds: number): string {
   return `${Math.floor(whole / DAY)} d ${Math.floor((whole % DAY) / HOUR)} h`;
 }
 
+/** The parts of a restart, such as "1 m 24 s: detect 2 s, capacity 1 m 22 s"; those below half a second are left out. */
+export function restartText(parts: Readonly<Record<string, number | undefined>>): string {
+  const known = Object.entries(parts).map(([name, seconds = 0]) => ({ name, seconds }));
+  const all = known.reduce((sum, { seconds }) => sum + seconds, 0);
+  const long = known.filter(({ seconds }) => seconds >= 0.5);
+  const texts = long.map(
+    ({ name, seconds }) => `${name === 'firstStep' ? 'first step' : name} ${durationText(seconds)}`,
+  );
+  return [durationText(all), ...(texts.length > 0 ? [texts.join(', ')] : [])].join(': ');
+}
+
 const PRECISE_BELOW = 0.01;
 
 const isTiny = (usd: number): boolean => usd !== 0 && Math.abs(usd) < PRECISE_BELOW;

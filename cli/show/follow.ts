@@ -7,7 +7,7 @@ import { formatDecision } from '@tidewheel/placement/explain.ts';
 import type { PlacementDecision, Progress } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
-import { metricTexts, reportedTexts, savedText, usdText } from '../../client/amounts.ts';
+import { metricTexts, reportedTexts, restartText, savedText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
 import type { Screen } from './screen.ts';
@@ -127,6 +127,7 @@ function reportLines(report: RunReport): string[] {
     `    model      ${report.modelUri ?? '-'}`,
     `    metrics    ${reportedTexts(report).join(', ') || '-'}`,
     `    lost work  ${report.lostSeconds} s in ${report.interruptions} interruption${report.interruptions === 1 ? '' : 's'}`,
+    ...(report.restarts === undefined ? [] : [`    restarts   ${restartText(report.restarts)}`]),
     `    cost       $${usdText(costUsd, onDemandUsd)}, on demand $${usdText(onDemandUsd, costUsd)}: ${pc.green(`saved $${savedText(report)}`)}`,
     ...promiseLines(report),
   ];

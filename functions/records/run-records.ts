@@ -326,6 +326,14 @@ const attemptInputSchema = z
   .object({ mode: z.enum(['File', 'FastFile', 'Pipe']), shards: z.number().int(), bytes: z.number() })
   .describe('The shards that it reads, and how they reach its script.');
 
+export const scriptStartSchema = z
+  .object({
+    requirements: seconds.describe('Their installation.'),
+    resume: seconds.describe('From the start of the script to its first request for a batch.'),
+    firstStep: seconds.describe('From there to the first step, with what the script skips.'),
+  })
+  .describe('What the agent measures from the start of the container on.');
+
 /** What the doctor says of an attempt, by what the agent has measured so far. */
 export const diagnosisSchema = z.object({
   at: time,
@@ -333,6 +341,7 @@ export const diagnosisSchema = z.object({
   isFinal: z.boolean().optional().describe('Whether the attempt had ended.'),
   speed: speedSchema.optional(),
   reading: readingSchema.optional(),
+  start: scriptStartSchema.optional(),
   /** The most worthwhile first. */
   verdicts: list(verdictSchema),
 });

@@ -37,6 +37,7 @@ import {
 } from '../../records/run-records.ts';
 import type { Series } from '../../records/series.ts';
 import { speedsOf, topologySpeedSchema } from './doctor/topology-speed.ts';
+import { restartPartsOf, restartPartsSchema, restartSum } from './restart-parts.ts';
 import { objectiveReportSchema, shownMetrics } from './shown-metrics.ts';
 import { bestSingleNode, singleNodeSchema } from './single-node.ts';
 import { beganAt, startedOver } from './watch-resume.ts';
@@ -106,6 +107,7 @@ export const attemptReportSchema = z.object({
   trainingSeconds: seconds,
   billableSeconds: seconds,
   lostSeconds: seconds.describe('Training that no checkpoint covers, or that was done again.'),
+  restart: restartPartsSchema.optional(),
   costUsd: usd,
   /** Where the agent could measure it. */
   speed: speedSchema.optional(),
@@ -155,6 +157,7 @@ export const reportSchema = z.object({
   speeds: list(topologySpeedSchema).default([]).describe('Of all measured attempts, by nodes and type.'),
   interruptions: z.number().int(),
   lostSeconds: seconds,
+  restarts: restartPartsSchema.optional().describe('Of all attempts but the first, summed.'),
   costUsd: usd,
   /** While an attempt lasted; absent where no price is known. */
   fileSystemsUsd: usd.optional().describe('Part of it: the file systems that channels read.'),
@@ -197,6 +200,7 @@ export function makeReport(input: ReportInput): RunReport {
     attempt.outcome
       ? [
           reportAttempt(attempt, attempt.outcome, {
+            before: input.attempts[index - 1],
             later: laterThan(input.attempts, index),
             all: measured,
           }),
@@ -231,6 +235,7 @@ export function makeReport(input: ReportInput): RunReport {
     speeds: speedsOf(input.attempts),
     interruptions: interruptionsOf(input.attempts),
     lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
+    restarts: restartSum(attempts.map(({ restart }) => restart)),
     costUsd,
     fileSystemsUsd: sum(input.attempts.map(fileSystemsCost)) || undefined,
     onDemandUsd,
@@ -256,7 +261,15 @@ export const metricsOf = ({ run, attempts, series = [] }: Pick<ReportInput, 'run
 function reportAttempt(
   attempt: AttemptRecord,
   outcome: AttemptOutcome,
-  { later, all }: { readonly later: Later; readonly all: readonly AttemptRecord[] },
+  {
+    before,
+    later,
+    all,
+  }: {
+    readonly before: AttemptRecord | undefined;
+    readonly later: Later;
+    readonly all: readonly AttemptRecord[];
+  },
 ): AttemptReport {
   const { placement } = attempt;
   return {
@@ -271,6 +284,7 @@ function reportAttempt(
     trainingSeconds: outcome.trainingSeconds,
     billableSeconds: outcome.billableSeconds,
     lostSeconds: round(lostSecondsOf(attempt, outcome, later), 1),
+    restart: restartPartsOf(attempt, before),
     costUsd: attemptCost(attempt),
     speed: attempt.diagnosis?.speed,
     applied: broughtBy(attempt, all),

@@ -1,6 +1,6 @@
 /** The head of a run's overview: its vital figures, what went wrong, its model, one advice; at the end the details. */
 import { useSignal } from '@preact/signals';
-import { durationText, judgedText, metricTexts, savedText } from '../../../client/amounts.ts';
+import { durationText, judgedText, metricTexts, restartText, savedText } from '../../../client/amounts.ts';
 import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { Sparkline } from '../../charts/bars.tsx';
 import { save } from '../../charts/chart.tsx';
@@ -289,9 +289,21 @@ const moneyItems = (money: View['money']) => {
   return Object.entries({ 'of the cost': money.usd > 0 && sharesText(money), 'lost work': lost });
 };
 
-const reportItems = ({ metrics = {}, onDemandNode: node, fileSystemsUsd: files }: Partial<Report> = {}) =>
+const restartsText = (attempts: Report['attempts']): string =>
+  attempts
+    .flatMap(({ attempt, restart }) => (restart ? `attempt ${attempt}: ${restartText(restart)}` : []))
+    .join('; ');
+
+const reportItems = ({
+  metrics = {},
+  onDemandNode: node,
+  fileSystemsUsd: files,
+  restarts,
+  attempts = [],
+}: Partial<Report> = {}) =>
   [
     ['metrics', metricTexts(metrics).join(', ')],
+    ['restarts', restarts && <Basis of={restartsText(attempts)}>{restartText(restarts)}</Basis>],
     [`on one ${node?.instanceType}`, node && <Usd usd={node.usd} basis={NODE_BASIS} />],
     ['file systems', files && <Usd usd={files} basis={FILES_BASIS} />],
   ] as const;

@@ -212,6 +212,7 @@ class AttemptDiagnosis(_AttemptDiagnosis, total=False):
     isFinal: bool
     speed: AttemptDiagnosisSpeed
     reading: AttemptDiagnosisReading
+    start: AttemptDiagnosisStart
 
 
 class _AttemptDiagnosisSpeed(TypedDict):
@@ -237,6 +238,12 @@ class AttemptDiagnosisReading(TypedDict):
     bytesPerStep: float
     dataBytes: float
     processBytes: float
+
+
+class AttemptDiagnosisStart(TypedDict):
+    requirements: float
+    resume: float
+    firstStep: float
 
 
 class _AttemptDiagnosisVerdictsItem(TypedDict):
@@ -390,6 +397,7 @@ class AttemptSummaryDiagnosis(_AttemptSummaryDiagnosis, total=False):
     isFinal: bool
     speed: AttemptSummaryDiagnosisSpeed
     reading: AttemptSummaryDiagnosisReading
+    start: AttemptSummaryDiagnosisStart
 
 
 class _AttemptSummaryDiagnosisSpeed(TypedDict):
@@ -415,6 +423,12 @@ class AttemptSummaryDiagnosisReading(TypedDict):
     bytesPerStep: float
     dataBytes: float
     processBytes: float
+
+
+class AttemptSummaryDiagnosisStart(TypedDict):
+    requirements: float
+    resume: float
+    firstStep: float
 
 
 class _AttemptSummaryDiagnosisVerdictsItem(TypedDict):
@@ -1759,6 +1773,7 @@ class GetRunAnswerReport(_GetRunAnswerReport, total=False):
     need: GetRunAnswerReportNeed
     git: GetRunAnswerReportGit
     objective: GetRunAnswerReportObjective
+    restarts: GetRunAnswerReportRestarts
     fileSystemsUsd: float
     onDemandNode: GetRunAnswerReportOnDemandNode
     promises: list[GetRunAnswerReportPromisesItem]
@@ -1844,6 +1859,17 @@ class GetRunAnswerReportObjectiveBest(TypedDict):
     unit: Literal["step", "epoch"]
 
 
+class GetRunAnswerReportRestarts(TypedDict, total=False):
+    detect: float
+    place: float
+    capacity: float
+    download: float
+    image: float
+    requirements: float
+    resume: float
+    firstStep: float
+
+
 class GetRunAnswerReportOnDemandNode(TypedDict):
     instanceType: str
     accelerators: int
@@ -1883,11 +1909,26 @@ class GetRunAnswerReportPromisesItemWidths(TypedDict):
     cost: float
 
 
-class GetRunAnswerReportAttemptsItem(TypedDict):
+class _GetRunAnswerReportAttemptsItem(TypedDict):
     attempt: int
     outcome: Literal["completed", "interrupted", "capacity", "timeLimit", "serviceError", "userError", "recalled", "stopped"]
     lostSeconds: float
     costUsd: float
+
+
+class GetRunAnswerReportAttemptsItem(_GetRunAnswerReportAttemptsItem, total=False):
+    restart: GetRunAnswerReportAttemptsItemRestart
+
+
+class GetRunAnswerReportAttemptsItemRestart(TypedDict, total=False):
+    detect: float
+    place: float
+    capacity: float
+    download: float
+    image: float
+    requirements: float
+    resume: float
+    firstStep: float
 
 
 class GetSeriesAnswer(TypedDict):
@@ -2631,6 +2672,7 @@ class Report(_Report, total=False):
     git: ReportGit
     rejected: ReportRejected
     objective: ReportObjective
+    restarts: ReportRestarts
     fileSystemsUsd: float
     onDemandNode: ReportOnDemandNode
     promises: list[ReportPromisesItem]
@@ -2743,10 +2785,22 @@ class _ReportAttemptsItem(TypedDict):
 
 
 class ReportAttemptsItem(_ReportAttemptsItem, total=False):
+    restart: ReportAttemptsItemRestart
     speed: ReportAttemptsItemSpeed
     applied: ReportAttemptsItemApplied
     verdicts: list[ReportAttemptsItemVerdictsItem]
     log: ReportAttemptsItemLog
+
+
+class ReportAttemptsItemRestart(TypedDict, total=False):
+    detect: float
+    place: float
+    capacity: float
+    download: float
+    image: float
+    requirements: float
+    resume: float
+    firstStep: float
 
 
 class _ReportAttemptsItemSpeed(TypedDict):
@@ -2925,6 +2979,17 @@ class ReportSpeedsItem(_ReportSpeedsItem, total=False):
 class ReportSpeedsItemStepSeconds(TypedDict):
     median: float
     p95: float
+
+
+class ReportRestarts(TypedDict, total=False):
+    detect: float
+    place: float
+    capacity: float
+    download: float
+    image: float
+    requirements: float
+    resume: float
+    firstStep: float
 
 
 class ReportOnDemandNode(TypedDict):

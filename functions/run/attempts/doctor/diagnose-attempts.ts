@@ -3,7 +3,7 @@
  * and the event bus. It has a function of its own, so that no error or delay here touches a run.
  */
 
-import { diagnose } from '@tidewheel/doctor/diagnose.ts';
+import { diagnose, type Evidence } from '@tidewheel/doctor/diagnose.ts';
 import { gainText, readingOf, speedOf, type Verdict } from '@tidewheel/doctor/verdict.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { eachItem } from '@tidewheel/kit/each-item.ts';
@@ -94,6 +94,7 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
     isFinal,
     speed: speedOf(evidence),
     reading: readingOf(evidence),
+    start: startOf(evidence.phases),
     verdicts: diagnose(evidence),
   };
   const [first] = diagnosis.verdicts;
@@ -101,6 +102,12 @@ async function diagnoseAttempt(deps: DoctorDeps, attempt: AttemptRecord): Promis
   await deps.attempts.update(attempt.runId, attempt.attempt, { diagnosis, updatedAt: at });
   return diagnosis;
 }
+
+/** @returns undefined where nothing measured it: a script takes time to start */
+const startOf = ({ install, scriptStart, firstBatch, firstStep }: Evidence['phases']): Diagnosis['start'] =>
+  scriptStart > 0
+    ? { requirements: install, resume: scriptStart, firstStep: firstBatch + firstStep }
+    : undefined;
 
 /** The notice precedes its entry: after a crash between the two it comes again. */
 async function announce(deps: DoctorDeps, attempt: AttemptRecord, verdict: Verdict): Promise<void> {

@@ -1,7 +1,14 @@
 import { savedOf } from '@tidewheel/placement/records.ts';
 import { expect, it } from 'vitest';
 import { millisecondsOf, safe, tableText } from '../../../../cli/command/format.ts';
-import { bytesText, durationText, metricTexts, savedText, usdText } from '../../../../client/amounts.ts';
+import {
+  bytesText,
+  durationText,
+  metricTexts,
+  restartText,
+  savedText,
+  usdText,
+} from '../../../../client/amounts.ts';
 
 it('durations have at most two units', () => {
   expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([
@@ -11,6 +18,13 @@ it('durations have at most two units', () => {
     '5 h 12 m',
     '2 d 4 h',
   ]);
+});
+
+it('a restart names its long parts', () => {
+  expect(restartText({ detect: 2, place: 0.4, capacity: 82, firstStep: undefined })).toBe(
+    '1 m 24 s: detect 2 s, capacity 1 m 22 s',
+  );
+  expect(restartText({ place: 0.2 })).toBe('0 s');
 });
 
 it('small sums keep their digits', () => {

@@ -3,6 +3,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { answer } from '../../../../functions/api/answer.ts';
+import type { AttemptRecord } from '../../../../functions/records/run-records.ts';
 import { makeReport, type ReportInput, readReport } from '../../../../functions/run/attempts/make-report.ts';
 import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import {
@@ -201,6 +202,30 @@ describe('a report', () => {
     expect(report({ attempts: [attemptOf(RUN, 1, { outcome: outcomeOf('capacity') })] }).interruptions).toBe(
       0,
     );
+  });
+
+  it('splits each restart and sums the parts', () => {
+    const next = (attempt: number, over: Partial<AttemptRecord>) =>
+      attemptOf(RUN, attempt, {
+        placement: placementOf({ decidedAt: secondsAfter(2_010) }),
+        createdAt: secondsAfter(2_013),
+        ...over,
+      });
+    const start = { requirements: 5, resume: 20, firstStep: 3 };
+    const startUp = { hosts: 60, download: 9, image: 40 };
+    const second = next(2, {
+      outcome: outcomeOf('interrupted', { startUp, endedAt: secondsAfter(2_004) }),
+      diagnosis: { at: AT, start, verdicts: [] },
+    });
+    const third = next(3, { outcome: outcomeOf('completed') });
+    const { attempts, restarts } = report({ attempts: [interrupted, second, third] });
+    const { hosts: capacity, download, image } = startUp;
+    expect(attempts.map(({ restart }) => restart)).toEqual([
+      undefined,
+      { detect: 10, place: 3, capacity, download, image, ...start },
+      { detect: 6, place: 3 },
+    ]);
+    expect(restarts).toEqual({ detect: 16, place: 6, capacity, download, image, ...start });
   });
 
   it('keeps the deadline that counts from the close', () => {

@@ -71,6 +71,20 @@ it('asks an attempt with a verdict every five minutes', async () => {
   expect(asked).toEqual([0, 5, 10]);
 });
 
+it('records how long the script took to its first step', async () => {
+  const at = await launched();
+  at.write([STARVED]);
+  await at.look();
+  expect((await at.attempts.get(RUN, 1))?.diagnosis?.start).toBeUndefined();
+  const phases = { download: null, install: 2, scriptStart: 5, firstBatch: 1, firstStep: 0.5 };
+  const start = { startedAt: at.clock.now().toISOString(), phases, hooks: { kind: 'on' }, lines: {} };
+  await at.store.put(`${bucketKeys.evidence('digits', RUN)}1-algo-1-phases.json`, JSON.stringify(start));
+  at.pass(300);
+  await at.look();
+  const diagnosis = (await at.attempts.get(RUN, 1))?.diagnosis;
+  expect(diagnosis?.start).toEqual({ requirements: 2, resume: 5, firstStep: 1.5 });
+});
+
 it('leaves what is left to the next pass', async () => {
   const at = await launched();
   at.write([STARVED]);
