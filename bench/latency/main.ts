@@ -1,6 +1,7 @@
 /** npm run bench:latency: what the service adds to the settle window, and to the save after an interruption. */
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
+import { type ControlClient, controlClient } from '@tidewheel/emulators/region/control-client.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
@@ -15,7 +16,8 @@ const USAGE = `npm run bench:latency -- [OPTIONS]
 Drops files into a region of its own, interrupts the training, and prints the seconds
 
   - from the last arrival to the training request, without the settle window (${QUIET_SECONDS} s),
-  - from the end of the interrupted job, which has saved, to the request elsewhere.
+  - from the end of the interrupted job, which has saved, to the request elsewhere,
+  - from a kill -9 of the host after it to the first new step of a script that starts at once.
 
 The first round starts every function; later rounds find them warm.
 
@@ -42,16 +44,23 @@ async function measure(
     log: () => undefined,
   });
   try {
-    return await Promise.race([playRounds(region, rounds, files), endOf(signal)]);
+    const control = await controlClient(stateDirectory);
+    return await Promise.race([playRounds(region, control, rounds, files), endOf(signal)]);
   } finally {
     await region.close();
   }
 }
 
-async function playRounds(region: Region, rounds: number, files: number): Promise<readonly Round[]> {
+async function playRounds(
+  region: Region,
+  control: ControlClient,
+  rounds: number,
+  files: number,
+): Promise<readonly Round[]> {
   await declare(region);
   const played: Round[] = [];
-  for (let round = 1; round <= rounds; round += 1) played.push(await playRound(region, round, files));
+  for (let round = 1; round <= rounds; round += 1)
+    played.push(await playRound(region, control, round, files));
   return played;
 }
 

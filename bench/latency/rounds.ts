@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-sagemaker';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
+import type { ControlClient } from '@tidewheel/emulators/region/control-client.ts';
 import type { Region } from '@tidewheel/emulators/region/region.ts';
 import * as z from 'zod';
 import { declareCounting } from '../counting-pipeline.ts';
@@ -16,6 +17,7 @@ const PIPELINE = 'latency';
 /** The settle window of this benchmark. */
 export const QUIET_SECONDS = 4;
 const UPLOADERS = 32;
+const STEPS_BETWEEN_SAVES = 2;
 
 export interface Round {
   readonly runId: string;
@@ -26,39 +28,86 @@ export interface Round {
   readonly sealedSeconds: number;
   /** From the end of the interrupted job, which has saved, to the next request. */
   readonly interruptionSeconds: number;
+  /** From kill -9 of the next job's host to the first new step. */
+  readonly killSeconds: number;
+  /** Of these, until the job had ended, was requested elsewhere, and had its host. */
+  readonly noticedSeconds: number;
+  readonly placedSeconds: number;
+  readonly hostSeconds: number;
 }
 
-/** Its training lasts long enough to be interrupted. */
+/** Its training lasts long enough to be interrupted, and killed. */
 export const declare = (region: Region): Promise<void> =>
   declareCounting(region, {
     name: PIPELINE,
     quietSeconds: QUIET_SECONDS,
-    steps: 20,
-    stepsBetweenSaves: 2,
+    steps: 30,
+    stepsBetweenSaves: STEPS_BETWEEN_SAVES,
   });
 
-/** One drop of `files` files of 1 KB, its interruption and its end. */
-export async function playRound(region: Region, round: number, files: number): Promise<Round> {
+/** One drop of `files` files of 1 KB, its interruption, a kill, and its end. */
+export async function playRound(
+  region: Region,
+  control: ControlClient,
+  round: number,
+  files: number,
+): Promise<Round> {
   const lastPutMilliseconds = await drop(region, round, files);
   const runId = runIdOf(PIPELINE, round);
   const api = apiClient(region);
+  const killed = await kill(region, control, api, runId);
   const timeline = await until(`${runId} to end`, () => timelineAtEnd(api, runId));
   const at = (kind: string): number =>
     Date.parse(timeline.find((event) => event.kind === kind)?.at ?? 'never');
-  const [first, second] = await jobsOf(region, runId);
+  const [first, second, third] = await jobsOf(region, runId);
   if (first?.CreationTime === undefined) throw new Error(`${runId} requested no training`);
   if (second?.CreationTime === undefined) throw new Error(`${runId} was not interrupted`);
-  const ended = await region.clients.sageMaker.send(
-    new DescribeTrainingJobCommand({ TrainingJobName: first.TrainingJobName }),
-  );
-  const endedMilliseconds = ended.TrainingEndTime?.getTime() ?? Number.NaN;
+  const described = (job: TrainingJobSummary | undefined) =>
+    region.clients.sageMaker.send(new DescribeTrainingJobCommand({ TrainingJobName: job?.TrainingJobName }));
+  const [ended, lost, last] = [await described(first), await described(second), await described(third)];
   return {
     runId,
     arrivalSeconds: seconds(lastPutMilliseconds, first.CreationTime.getTime()) - QUIET_SECONDS,
     settledSeconds: seconds(lastPutMilliseconds, at('Settled')) - QUIET_SECONDS,
     sealedSeconds: seconds(at('Settled'), at('DatasetSealed')),
-    interruptionSeconds: seconds(endedMilliseconds, second.CreationTime.getTime()),
+    interruptionSeconds: between(ended.TrainingEndTime, second.CreationTime),
+    killSeconds: seconds(killed.atMilliseconds, killed.steppedMilliseconds),
+    noticedSeconds: between(new Date(killed.atMilliseconds), lost.TrainingEndTime),
+    placedSeconds: between(lost.TrainingEndTime, last.CreationTime),
+    hostSeconds: between(last.CreationTime, last.TrainingStartTime),
   };
+}
+
+const between = (from: Date | undefined, to: Date | undefined): number =>
+  seconds(from?.getTime() ?? Number.NaN, to?.getTime() ?? Number.NaN);
+
+/** Kills the host of the second job once that has saved; a step takes a second, and the save follows the last. */
+async function kill(region: Region, control: ControlClient, api: ApiClient, runId: string) {
+  const saved = await until(`${runId} to save again`, async () => {
+    const [, second] = await jobsOf(region, runId);
+    const progress = await progressOf(api, runId);
+    const since = second?.CreationTime?.getTime() ?? Number.POSITIVE_INFINITY;
+    return progress !== undefined && Date.parse(progress.updatedAt) > since ? progress : undefined;
+  });
+  const atMilliseconds = Date.now();
+  await control.strike({ run: runId, kill: true, host: undefined });
+  const next = await until(`${runId} to go on`, async () => {
+    const progress = await progressOf(api, runId);
+    const isNew =
+      progress !== undefined && progress.step > saved.step && (await jobsOf(region, runId)).length > 2;
+    return isNew ? progress : undefined;
+  });
+  const steppedMilliseconds = Date.parse(next.updatedAt) - 1_000 * (STEPS_BETWEEN_SAVES - 1);
+  return { atMilliseconds, steppedMilliseconds };
+}
+
+const progressSchema = z.object({
+  progress: z.object({ step: z.number(), updatedAt: z.string() }).optional(),
+});
+
+async function progressOf(api: ApiClient, runId: string) {
+  const reply = await api.call('GET', `/runs/${runId}`);
+  return reply.status === 200 ? progressSchema.parse(reply.body).progress : undefined;
 }
 
 /** @returns when the last PUT was answered */

@@ -16,6 +16,7 @@ import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
 import { requirementsOf, type Script } from './own-script.ts';
+import { benchResumes } from './resumed.ts';
 import { layOutSource, type Source } from './source.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -35,6 +36,8 @@ pip, into .tidewheel. Exits with 1 if weights differ.
   --kills N        for each script; default 10
   --seed S         of the moments; default 1
   --json FILE      writes all outcomes to a file
+  --resume N       instead: twelve loops that resume at nine tenths of an epoch, each started N times anew and from
+                   its checkpoint. Exits with 1 if batches differ, or if fewer than nine step as soon as a fresh start
   --help
 
 ${NAMES.map((name) => `  ${name}`).join('\n')}
@@ -49,6 +52,7 @@ const schema = z.object({
   kills: wholeNumber(0).default(10),
   seed: wholeNumber(0).default(1),
   json: z.string().optional(),
+  resume: wholeNumber(1).optional(),
 });
 
 /** An hour's interval would be longer than these trainings, which take some seconds. */
@@ -59,6 +63,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(args: readonly string[]): Promise<number> {
   const { values } = readCommandLine(args, { schema });
+  if (values.resume !== undefined) return resumed(values.resume);
   const outcomes: Outcome[] = [];
   await inWorkFolder('scripts', async (work, signal) => {
     const agentFile = join(work, 'agent.pyz');
@@ -80,6 +85,17 @@ async function main(args: readonly string[]): Promise<number> {
   return outcomes.some((outcome) => verdictOf(outcome) === 'not equal') ? 1 : 0;
 }
 
+async function resumed(starts: number): Promise<number> {
+  let isWell = false;
+  await inWorkFolder('scripts', async (work, signal) => {
+    await mkdir(CACHE, { recursive: true });
+    isWell = await benchResumes({ root, work, cache: CACHE, pythonPath: python(), starts, signal, say });
+  });
+  return isWell ? 0 : 1;
+}
+
+const python = (): string => process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+
 /** Relative to where a person called npm. */
 const writeJson = (path: string, content: unknown): Promise<void> =>
   writeFile(resolve(process.env['INIT_CWD'] ?? process.cwd(), path), `${JSON.stringify(content, null, 2)}\n`);
@@ -90,7 +106,7 @@ async function tried(
   agentFile: string,
   options: CampaignOptions,
 ): Promise<Outcome> {
-  const pythonPath = process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+  const pythonPath = python();
   const source = await layOutSource(script, pythonPath, CACHE, join(work, 'source', script.name));
   const trials = trialsOf(script, source, {
     work,

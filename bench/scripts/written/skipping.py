@@ -1,13 +1,14 @@
 """Loops that resume in the middle of an epoch, in the shapes that public scripts have.
 
 `skipping.py SHAPE`: trains an epoch and a tenth, and saves at nine tenths of the first epoch; started
-again, it resumes there. Appends a line for each batch that it trains on: seconds since the process
-began, and a digest of the batch. With FIRST it ends after its first step.
+again, it resumes there. Appends a line for each batch that it trains on: the time, CPU seconds with
+those of loader workers, and a digest of the batch. With FIRST it ends after its first step.
 """
 
 import hashlib
 import io
 import itertools
+import multiprocessing
 import os
 import sys
 import time
@@ -81,9 +82,14 @@ class Model(nn.Module):
 
 def note(pixels):
     digest = hashlib.sha256(pixels.detach().numpy().tobytes()).hexdigest()[:16]
-    cpu = os.times()
+    cpu = time.process_time() + sum(map(cpu_seconds, multiprocessing.active_children()))
     with open(os.environ["NOTES"], "a") as file:
-        file.write(f"{time.time()} {sum(cpu[:4])} {digest}\n")
+        file.write(f"{time.time()} {cpu} {digest}\n")
+
+
+def cpu_seconds(worker):
+    fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Training:
@@ -192,12 +198,12 @@ def stateful():
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     training = Training()
-    loader = StatefulDataLoader(
-        Photos(), BATCH, shuffle=True, generator=torch.Generator().manual_seed(2)
-    )
+    sampler = DistributedSampler(Photos(), num_replicas=1, rank=0, seed=4)
+    loader = StatefulDataLoader(Photos(), BATCH, sampler=sampler)
     if training.loader_state is not None:
         loader.load_state_dict(training.loader_state)
-    for _epoch in range(2):
+    for epoch in range(training.step // STEPS, 2):
+        sampler.set_epoch(epoch)
         for pixels, labels in loader:
             training.train(pixels, labels, loader)
 
@@ -237,10 +243,6 @@ def accelerated_continue():
 def trainer():
     from transformers import Trainer, TrainerCallback, TrainingArguments, default_data_collator
 
-    def collate(samples):
-        batch = default_data_collator(samples)
-        return batch
-
     class Noted(Trainer):
         def training_step(self, model, inputs, *rest):
             note(inputs["pixels"])
@@ -262,7 +264,7 @@ def trainer():
         disable_tqdm=True,
         use_cpu=True,
     )
-    made = Noted(Model(), arguments, collate, NamedPhotos(), callbacks=[Ends()])
+    made = Noted(Model(), arguments, default_data_collator, NamedPhotos(), callbacks=[Ends()])
     made.train(resume_from_checkpoint=any(STATE.parent.glob("checkpoint-*")))
 
 

@@ -168,8 +168,8 @@ def install_compiled(module: ModuleType, meter: Meter) -> None:
 
     @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if meter.before_compiled is not None:
-            meter.before_compiled()
+        if meter.real_arguments is not None:
+            args, kwargs = meter.real_arguments((args, kwargs))
         observe = meter.compiled_call
         if observe is not None:
             try:
@@ -179,6 +179,17 @@ def install_compiled(module: ModuleType, meter: Meter) -> None:
         return original(self, *args, **kwargs)
 
     meter.replace(module.OptimizedModule, "__call__", call)
+    context = module.OptimizeContext
+    compile_one = context.__call__
+
+    @functools.wraps(compile_one)
+    def compiles(self: Any, fn: Any) -> Any:
+        is_module = getattr(fn, "__func__", fn) is nn.Module.__call__ or isinstance(fn, nn.Module)
+        if meter.compiles is not None and not is_module:
+            meter.compiles()
+        return compile_one(self, fn)
+
+    meter.replace(context, "__call__", compiles)
 
 
 def _shows_its_arithmetic(module: nn.Module) -> bool:

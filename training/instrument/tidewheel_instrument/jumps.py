@@ -24,7 +24,7 @@ from torch.utils.data import _utils, dataloader
 from .cells import DREW, read_cell
 from .draws import DrawWatch
 from .meter import Meter
-from .placeholders import Placeholder, form_of, with_tensors
+from .placeholders import Placeholder, form_of, real, with_tensors
 
 _JUMP = "_tidewheel_jump"
 _MAP = dataloader._DatasetKind.Map
@@ -58,11 +58,12 @@ def install_jumps(meter: Meter) -> None:
         for owner, name, before, ours in replaced:
             if getattr(owner, name) is ours:
                 setattr(owner, name, before)
-        meter.before_compiled = None
+        meter.real_arguments = meter.compiles = None
 
     for owner, name, _, ours in replaced:
         meter.replace(owner, name, ours)
-    meter.before_compiled = jumps.settle
+    # Dynamo cannot trace what a placeholder does.
+    meter.real_arguments, meter.compiles = real, end
     meter.at_first_step.append(end)
     # First of all: workers of a loader that only begins wait for it.
     meter.on_remove(jumps.settle)

@@ -64,8 +64,10 @@ class Meter:
         """Begins to watch one step; called once a minute, beside the training thread."""
         self.compiled_call: Callable[[Any, tuple[Any, ...]], None] | None = None
         """Before a call of a module of torch.compile with arguments, while a step is watched."""
-        self.before_compiled: Callable[[], object] | None = None
-        """Before any call of a module of torch.compile."""
+        self.real_arguments: Callable[[Any], Any] | None = None
+        """For a call of a module of torch.compile, in place of its arguments."""
+        self.compiles: Callable[[], object] | None = None
+        """Called when the script compiles a function, whose calls are not seen."""
         self.tensorflow_input: TensorFlowInput | None = None
         self.keras_input: object = None
         """Keras' adapter of an epoch that begins, until its first step."""

@@ -46,14 +46,14 @@ class Placeholder(torch.Tensor):
         kwargs = kwargs or {}
         if func in _MOVES and not _has_tensor(args[1:], kwargs):
             return _moved(args[0], lambda tensor: func(tensor, *args[1:], **kwargs))
-        args, kwargs = tree_map(_real, (args, kwargs))
+        args, kwargs = real((args, kwargs))
         return func(*args, **kwargs)
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        args, kwargs = tree_map(_real, (args, kwargs or {}))
+        args, kwargs = real((args, kwargs or {}))
         return func(*args, **kwargs)
 
 
@@ -81,6 +81,11 @@ def _real(each: Any) -> Any:
         each.read = lambda: tensor
         return tensor
     return each
+
+
+def real(arguments: Any) -> Any:
+    """The same with tensors in the place of placeholders."""
+    return tree_map(_real, arguments)
 
 
 def with_tensors(batch: Any, replace: Callable[[torch.Tensor], Any]) -> Any:

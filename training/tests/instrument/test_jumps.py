@@ -12,12 +12,12 @@ import pytest
 from hooked_programs import HOOKS
 from warm_python import warm_torch
 
-SCRIPT = Path(__file__).parent / "scripts" / "skips.py"
+SCRIPTS = Path(__file__).parent / "scripts"
 WHOLE, REST = 15, 5
 """Batches of the script's epoch; those after the skipped ones, and the epoch's first."""
 
 
-def run(folder: Path, case: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, case: str, script: str = "skips.py") -> subprocess.CompletedProcess[str]:
     for name in ("cells", "ended", "checkpoints"):
         (folder / name).mkdir()
     (folder / "checkpoints" / "state").write_text("11")
@@ -29,7 +29,7 @@ def run(folder: Path, case: str) -> subprocess.CompletedProcess[str]:
         "TIDEWHEEL_ENDED_DIR": str(folder / "ended"),
         "TIDEWHEEL_CHECKPOINT_DIR": str(folder / "checkpoints"),
     }
-    return warm_torch().run(str(SCRIPT), case, cwd=folder, env=environment)
+    return warm_torch().run(str(SCRIPTS / script), case, cwd=folder, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +80,9 @@ def test_a_late_draw_is_an_error_of_the_hooks(tmp_path: Path) -> None:
     assert "NotTheSameError" in lines[-1]
     # By that the agent starts the script again without the hooks.
     assert "tidewheel_instrument/" in [line for line in lines if line.startswith("  File")][-1]
+
+
+@pytest.mark.parametrize("kind", ["module", "function", "method"])
+def test_a_compiled_model_stays_whole(tmp_path: Path, kind: str) -> None:
+    done = run(tmp_path, kind, "compiled_skips.py")
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
