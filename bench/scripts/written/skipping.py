@@ -1,6 +1,6 @@
 """Loops that resume in the middle of an epoch, in the shapes that public scripts have.
 
-`skipping.py SHAPE`: trains an epoch and a tenth, and saves at nine tenths of the first epoch; started
+`skipping.py SHAPE`: trains an epoch and a tenth, and saves at nine tenths of the first epoch. Started
 again, it resumes there. Appends a line for each batch that it trains on: the time, CPU seconds with
 those of loader workers, and a digest of the batch. With FIRST it ends after its first step.
 """
@@ -12,7 +12,9 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 import torch
@@ -23,10 +25,11 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler, IterableDa
 SAMPLES, BATCH, PIXELS = 2_000, 8, 256
 STEPS = SAMPLES // BATCH
 SAVED_AT, END = STEPS * 9 // 10, STEPS * 11 // 10
+Sample = tuple[torch.Tensor, int]
 STATE = Path(os.environ["CHECKPOINTS"], "state.pt")
 
 
-def encoded(index):
+def encoded(index: int) -> bytes:
     pixels = numpy.random.default_rng(index % 50).integers(0, 255, (PIXELS, PIXELS, 3), "uint8")
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "jpeg")
@@ -36,7 +39,7 @@ def encoded(index):
 FILES = [encoded(index) for index in range(50)]
 
 
-def decoded(index):
+def decoded(index: int) -> Sample:
     """As a folder of photos is read: the pixels, made small."""
     image = Image.open(io.BytesIO(FILES[index % 50])).convert("RGB").resize((8, 8))
     pixels = torch.from_numpy(numpy.asarray(image).copy()).float().flatten()
@@ -44,50 +47,50 @@ def decoded(index):
 
 
 class Photos(Dataset):
-    def __len__(self):
+    def __len__(self) -> int:
         return SAMPLES
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         return decoded(index)
 
 
 class NamedPhotos(Photos):
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         pixels, label = decoded(index)
         return {"pixels": pixels, "labels": label}
 
 
 class AugmentedPhotos(Photos):
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         pixels, label = decoded(index)
         return pixels + torch.rand(1), label
 
 
 class Stream(IterableDataset):
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Sample]:
         return map(decoded, range(SAMPLES))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return SAMPLES
 
 
 class Model(nn.Module):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.layer = nn.Linear(192, 10)
 
-    def forward(self, pixels, labels):
+    def forward(self, pixels: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
         return {"loss": nn.functional.cross_entropy(self.layer(pixels), labels)}
 
 
-def note(pixels):
+def note(pixels: torch.Tensor) -> None:
     digest = hashlib.sha256(pixels.detach().numpy().tobytes()).hexdigest()[:16]
     cpu = time.process_time() + sum(map(cpu_seconds, multiprocessing.active_children()))
     with open(os.environ["NOTES"], "a") as file:
         file.write(f"{time.time()} {cpu} {digest}\n")
 
 
-def cpu_seconds(worker):
+def cpu_seconds(worker: multiprocessing.process.BaseProcess) -> float:
     fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -95,7 +98,7 @@ def cpu_seconds(worker):
 class Training:
     """The script's own state, which it saves and reads."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         torch.manual_seed(1)
         self.model = Model()
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-5)
@@ -105,7 +108,7 @@ class Training:
             self.model.load_state_dict(state["model"])
             self.step, self.loader_state = state["step"], state.get("loader")
 
-    def train(self, pixels, labels, loader=None):
+    def train(self, pixels: torch.Tensor, labels: torch.Tensor, loader: Any = None) -> None:
         note(pixels)
         self.optimizer.zero_grad()
         self.model(pixels, labels)["loss"].backward()
@@ -118,12 +121,12 @@ class Training:
             sys.exit()
 
 
-def loader_of(data, **options):
+def loader_of(data: Dataset, **options: Any) -> DataLoader:
     options = {"shuffle": True, "generator": torch.Generator().manual_seed(2), **options}
     return DataLoader(data, BATCH, **options)
 
 
-def skipping_pairs(loader):
+def skipping_pairs(loader: DataLoader) -> None:
     """`if step < start: continue`, as most loops by hand have it."""
     training = Training()
     start, step = training.step, 0
@@ -135,24 +138,24 @@ def skipping_pairs(loader):
             training.train(pixels, labels)
 
 
-def pairs():
+def pairs() -> None:
     skipping_pairs(loader_of(Photos()))
 
 
-def pairs_in_workers():
+def pairs_in_workers() -> None:
     skipping_pairs(loader_of(Photos(), num_workers=2, persistent_workers=True))
 
 
-def augmented():
+def augmented() -> None:
     skipping_pairs(loader_of(AugmentedPhotos()))
 
 
-def stream():
+def stream() -> None:
     skipping_pairs(DataLoader(Stream(), BATCH))
 
 
-def dictionaries():
-    """As DeepSpeed's and many a transformer's examples: the whole batch moves to its device first."""
+def dictionaries() -> None:
+    """As many examples of transformers: the whole batch moves to its device first."""
     training = Training()
     loader = loader_of(NamedPhotos(), num_workers=2)
     for epoch in range(2):
@@ -163,7 +166,7 @@ def dictionaries():
             training.train(batch["pixels"], batch["labels"])
 
 
-def sliced():
+def sliced() -> None:
     training = Training()
     loader = loader_of(Photos())
     for epoch in range(2):
@@ -171,7 +174,7 @@ def sliced():
             training.train(pixels, labels)
 
 
-def drawn():
+def drawn() -> None:
     training = Training()
     for epoch in range(2):
         batches = iter(loader_of(Photos(), generator=torch.Generator().manual_seed(epoch)))
@@ -181,7 +184,7 @@ def drawn():
             training.train(pixels, labels)
 
 
-def distributed():
+def distributed() -> None:
     """As ImageNet's: a sampler of each rank, which knows the epoch."""
     sampler = DistributedSampler(Photos(), num_replicas=1, rank=0, seed=4)
     loader = loader_of(Photos(), shuffle=False, sampler=sampler)
@@ -194,7 +197,7 @@ def distributed():
             training.train(pixels, labels)
 
 
-def stateful():
+def stateful() -> None:
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     training = Training()
@@ -208,7 +211,7 @@ def stateful():
             training.train(pixels, labels, loader)
 
 
-def accelerated(skip):
+def accelerated(skip: Callable[[Any, Any, int], Any]) -> None:
     """As `run_glue_no_trainer.py`. `skip`: an epoch's loader, without its first batches."""
     from accelerate import Accelerator
 
@@ -223,15 +226,15 @@ def accelerated(skip):
             training.train(batch["pixels"], batch["labels"])
 
 
-def accelerated_skip():
-    def skip(accelerator, loader, count):
+def accelerated_skip() -> None:
+    def skip(accelerator: Any, loader: Any, count: int) -> Any:
         return accelerator.skip_first_batches(loader, count) if count else loader
 
     accelerated(skip)
 
 
-def accelerated_continue():
-    def skip(_accelerator, loader, count):
+def accelerated_continue() -> None:
+    def skip(_accelerator: Any, loader: Any, count: int) -> Iterator[Any]:
         for step, batch in enumerate(loader):
             if step < count:
                 continue
@@ -240,16 +243,16 @@ def accelerated_continue():
     accelerated(skip)
 
 
-def trainer():
+def trainer() -> None:
     from transformers import Trainer, TrainerCallback, TrainingArguments, default_data_collator
 
     class Noted(Trainer):
-        def training_step(self, model, inputs, *rest):
+        def training_step(self, model: Any, inputs: Any, *rest: Any) -> Any:
             note(inputs["pixels"])
             return super().training_step(model, inputs, *rest)
 
     class Ends(TrainerCallback):
-        def on_step_end(self, args, state, control, **_):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             control.should_save = state.global_step == SAVED_AT
             if state.global_step == END or "FIRST" in os.environ:
                 sys.exit()
