@@ -16,7 +16,7 @@ import { CATALOGUE } from './catalogue.ts';
 import { environmentOf } from './environment.ts';
 import { type Outcome, summaryOf, tableOf, verdictOf } from './outcome.ts';
 import { requirementsOf, type Script } from './own-script.ts';
-import { benchResumes } from './resumed.ts';
+import { benchResumes, RESUME_REQUIREMENTS } from './resumed.ts';
 import { layOutSource, type Source } from './source.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -89,12 +89,13 @@ async function resumed(starts: number): Promise<number> {
   let isWell = false;
   await inWorkFolder('scripts', async (work, signal) => {
     await mkdir(CACHE, { recursive: true });
-    isWell = await benchResumes({ root, work, cache: CACHE, pythonPath: python(), starts, signal, say });
+    const python = await environmentOf(RESUME_REQUIREMENTS, ownPython(), CACHE);
+    isWell = await benchResumes({ root, work, python, starts, signal, say });
   });
   return isWell ? 0 : 1;
 }
 
-const python = (): string => process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
+const ownPython = (): string => process.env['TIDEWHEEL_PYTHON'] ?? join(root, '.venv/bin/python');
 
 /** Relative to where a person called npm. */
 const writeJson = (path: string, content: unknown): Promise<void> =>
@@ -106,7 +107,7 @@ async function tried(
   agentFile: string,
   options: CampaignOptions,
 ): Promise<Outcome> {
-  const pythonPath = python();
+  const pythonPath = ownPython();
   const source = await layOutSource(script, pythonPath, CACHE, join(work, 'source', script.name));
   const trials = trialsOf(script, source, {
     work,

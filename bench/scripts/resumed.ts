@@ -1,166 +1,114 @@
 /** Loops that resume at nine tenths of an epoch: how soon they step, and whether they get the same batches. */
 import { spawn } from 'node:child_process';
-import { copyFile, cp, mkdir, readFile, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { cp, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markdownTable } from '../../cli/recipes/table.ts';
-import { environmentOf } from './environment.ts';
 
-const SHAPES = [
-  'pairs',
-  'pairs_in_workers',
-  'dictionaries',
-  'sliced',
-  'drawn',
-  'distributed',
-  'stateful',
-  'accelerated_skip',
-  'accelerated_continue',
-  'trainer',
-  'stream',
-  'augmented',
+export const RESUME_REQUIREMENTS = [
+  'transformers==5.23.0',
+  'accelerate==1.15.0',
+  'torchdata==0.11.0',
+  'pillow',
 ] as const;
-const REQUIREMENTS = ['transformers==5.23.0', 'accelerate==1.15.0', 'torchdata==0.11.0', 'pillow'];
+const SHAPES =
+  'pairs pairs_in_workers dictionaries sliced drawn distributed stateful accelerated_skip accelerated_continue trainer stream augmented'.split(
+    ' ',
+  );
 const LEAST_THAT_JUMP = 9;
 const SLOWEST_JUMP = 1.05;
-
-interface Step {
-  /** Since the process began. */
-  readonly seconds: number;
-  readonly cpuSeconds: number;
-  readonly batch: string;
-}
-
-interface Row {
-  readonly shape: string;
-  readonly fresh: Step;
-  readonly resumed: Step;
-  readonly isSame: boolean;
-}
 
 export interface ResumeBench {
   readonly root: string;
   readonly work: string;
-  readonly cache: string;
-  readonly pythonPath: string;
-  /** Starts of each kind, of which the quickest counts. */
+  /** It has their packages. */
+  readonly python: string;
+  /** Of each kind, of which the quickest counts. */
   readonly starts: number;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
 }
 
+/** What a start noted: of its first step the seconds and CPU seconds since it began, and all batches. */
+interface Start {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly batches: readonly string[];
+}
+
 /** @returns whether enough of them jump, and all get the same batches */
 export async function benchResumes(bench: ResumeBench): Promise<boolean> {
-  const python = await environmentOf(REQUIREMENTS, bench.pythonPath, bench.cache);
-  const rows: Row[] = [];
+  const rows: (readonly string[])[] = [];
+  let jumps = 0;
+  let differ = 0;
   for (const shape of SHAPES) {
     bench.say(shape);
-    rows.push(await resumeOf(shape, python, bench));
+    const { fresh, resumed } = await startsOf(shape, bench);
+    const rest = resumed[0]?.batches ?? [];
+    const isSame = fresh[0]?.batches.slice(-rest.length).join() === rest.join();
+    const before = least(fresh, 'seconds');
+    const after = least(resumed, 'seconds');
+    const cpuTimes = least(resumed, 'cpuSeconds') / least(fresh, 'cpuSeconds');
+    // On a busy machine, the clock on the wall compares nothing.
+    if (Math.min(after / before, cpuTimes) <= SLOWEST_JUMP) jumps += 1;
+    if (!isSame) differ += 1;
+    const numbers = [before, after, after / before, cpuTimes].map((each) => each.toFixed(2));
+    rows.push([shape.replaceAll('_', ' '), ...numbers, isSame ? 'yes' : 'NO']);
   }
-  bench.say(`\n${tableOf(rows)}\n`);
-  const jumps = rows.filter(hasJumped).length;
-  bench.say(
-    `${jumps} of ${rows.length} step within ${SLOWEST_JUMP} times the seconds or CPU seconds of a fresh start`,
-  );
-  return jumps >= LEAST_THAT_JUMP && rows.every(({ isSame }) => isSame);
+  const head = ['loop', 'fresh: first step, s', 'resumed, s', 'times', 'CPU: times', 'same batches'];
+  bench.say(`\n${markdownTable(head, rows)}\n`);
+  bench.say(`${jumps} of ${rows.length} step within ${SLOWEST_JUMP} times the seconds, or CPU seconds`);
+  return jumps >= LEAST_THAT_JUMP && differ === 0;
 }
 
-async function resumeOf(shape: string, python: string, bench: ResumeBench): Promise<Row> {
-  const start = (name: string, from: string | undefined, isFirst: boolean): Promise<readonly Step[]> =>
-    startOf({ shape, python, folder: join(bench.work, shape, name), from, isFirst }, bench);
-  const whole = await start('whole', undefined, false);
-  const saved = join(bench.work, shape, 'whole/checkpoints');
-  const rest = await start('rest', saved, false);
-  const fresh = [whole];
-  const resumed = [rest];
-  for (let number = 1; number < bench.starts; number += 1) {
-    fresh.push(await start(`fresh-${number}`, undefined, true));
-    resumed.push(await start(`resumed-${number}`, saved, true));
+const least = (starts: readonly Start[], name: 'seconds' | 'cpuSeconds'): number =>
+  Math.min(...starts.map((start) => start[name]));
+
+/** The first of each kind goes on to the end, the others end after a step. */
+async function startsOf(shape: string, bench: ResumeBench) {
+  const fresh: Start[] = [];
+  const resumed: Start[] = [];
+  for (let number = 0; number < bench.starts; number += 1) {
+    fresh.push(await startOf(shape, bench, number, undefined));
+    resumed.push(await startOf(shape, bench, number, join(bench.work, shape, '0-fresh/checkpoints')));
   }
-  const batches = (steps: readonly Step[]): string => steps.map(({ batch }) => batch).join();
-  return {
-    shape,
-    fresh: quickest(fresh),
-    resumed: quickest(resumed),
-    isSame: rest.length > 0 && batches(whole.slice(-rest.length)) === batches(rest),
-  };
+  return { fresh, resumed };
 }
 
-interface Start {
-  readonly shape: string;
-  readonly python: string;
-  readonly folder: string;
-  /** Its checkpoints; undefined: none. */
-  readonly from: string | undefined;
-  /** Whether it ends after its first step. */
-  readonly isFirst: boolean;
-}
-
-async function startOf(plan: Start, { root, signal }: ResumeBench): Promise<readonly Step[]> {
-  const { folder } = plan;
-  const checkpoints = join(folder, 'checkpoints');
-  for (const name of ['ended', 'cells']) await mkdir(join(folder, name), { recursive: true });
-  if (plan.from === undefined) await mkdir(checkpoints);
-  else await cp(plan.from, checkpoints, { recursive: true });
-  const script = join(folder, 'skipping.py');
-  await copyFile(join(import.meta.dirname, 'written/skipping.py'), script);
-  const environment = {
+async function startOf(
+  shape: string,
+  { root, work, python, signal }: ResumeBench,
+  number: number,
+  from: string | undefined,
+): Promise<Start> {
+  const folder = join(work, shape, `${number}-${from === undefined ? 'fresh' : 'resumed'}`);
+  for (const name of ['ended', 'cells', 'checkpoints']) await mkdir(join(folder, name), { recursive: true });
+  if (from !== undefined) await cp(from, join(folder, 'checkpoints'), { recursive: true });
+  const env = {
     ...process.env,
-    PYTHONPATH: [join(root, 'training/agent/for_scripts'), join(root, 'training/instrument')].join(':'),
+    PYTHONPATH: ['agent/for_scripts', 'instrument'].map((name) => join(root, 'training', name)).join(':'),
     OMP_NUM_THREADS: '1',
-    CHECKPOINTS: checkpoints,
     NOTES: join(folder, 'notes'),
-    TIDEWHEEL_CHECKPOINT_DIR: checkpoints,
+    TIDEWHEEL_CHECKPOINT_DIR: join(folder, 'checkpoints'),
     TIDEWHEEL_ENDED_DIR: join(folder, 'ended'),
     TIDEWHEEL_INSTRUMENT_DIR: join(folder, 'cells'),
-    ...(plan.isFirst && { FIRST: '1' }),
+    ...(number > 0 && { FIRST: '1' }),
   };
+  const script = join(root, 'training/tests/instrument/scripts/skipping.py');
   const began = Date.now() / 1_000;
-  const stdio = ['ignore', 'ignore', 'inherit'] as const;
-  const child = spawn(plan.python, ['-W', 'ignore', script, plan.shape], {
-    env: environment,
-    stdio: [...stdio],
+  const child = spawn(python, ['-W', 'ignore', script, shape], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
     signal,
   });
-  const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve));
-  if (code !== 0) throw new Error(`${plan.shape} ended with ${String(code)}`);
+  const [code]: unknown[] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`${shape} ended with ${String(code)}`);
   const lines = (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n');
-  await rm(join(folder, 'cells'), { recursive: true });
-  return lines.map((line) => {
-    const [at = '', cpuSeconds = '', batch = ''] = line.split(' ');
-    return { seconds: Number(at) - began, cpuSeconds: Number(cpuSeconds), batch };
-  });
-}
-
-/** The first steps of several starts: the least time and CPU time of any. */
-function quickest(starts: readonly (readonly Step[])[]): Step {
-  const firsts = starts.flatMap((steps) => steps.slice(0, 1));
+  const notes = lines.map((line) => line.split(' '));
+  const [at = '', cpuSeconds = ''] = notes[0] ?? [];
   return {
-    seconds: Math.min(...firsts.map(({ seconds }) => seconds)),
-    cpuSeconds: Math.min(...firsts.map(({ cpuSeconds }) => cpuSeconds)),
-    batch: '',
+    seconds: Number(at) - began,
+    cpuSeconds: Number(cpuSeconds),
+    batches: notes.map(([, , batch = '']) => batch),
   };
-}
-
-/** On a busy machine, the clock on the wall compares nothing. */
-const hasJumped = ({ fresh, resumed }: Row): boolean =>
-  resumed.seconds <= SLOWEST_JUMP * fresh.seconds || resumed.cpuSeconds <= SLOWEST_JUMP * fresh.cpuSeconds;
-
-function tableOf(rows: readonly Row[]): string {
-  const head = [
-    'loop',
-    'fresh: first step, s',
-    'resumed: first step, s',
-    'times',
-    'CPU: times',
-    'same batches',
-  ];
-  const cells = rows.map(({ shape, fresh, resumed, isSame }) => [
-    shape.replaceAll('_', ' '),
-    fresh.seconds.toFixed(2),
-    resumed.seconds.toFixed(2),
-    (resumed.seconds / fresh.seconds).toFixed(2),
-    (resumed.cpuSeconds / fresh.cpuSeconds).toFixed(2),
-    isSame ? 'yes' : 'NO',
-  ]);
-  return markdownTable(head, cells);
 }

@@ -47,7 +47,7 @@ start of all is left out."""
 WAIT_BEFORE_STEP = 28
 """The part of WAIT before the first step, in seconds."""
 DREW = 29
-"""Of a loader worker whose first batches draw random numbers: 1.0."""
+"""1.0 in a loader worker whose first batches draw random numbers."""
 RING = 32
 """From here on the ends of the last steps."""
 RING_LENGTH = 4096
@@ -70,7 +70,7 @@ class Cells:
 
 
 def read_cell(folder: str, pid: int, place: int) -> float:
-    """Of another process; 0.0 where that one counts nothing yet."""
+    """Read a count of another process; 0.0 where that one counts nothing yet."""
     try:
         with open(os.path.join(folder, f"{pid}.cells"), "rb") as file:
             file.seek(8 * place)

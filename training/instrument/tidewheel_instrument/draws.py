@@ -48,7 +48,7 @@ class DrawWatch:
 
 
 def _generators_beside(place: Any) -> list[Any]:
-    """Among the globals of its module."""
+    """Find them among the globals of its module."""
     name = getattr(place, "__module__", None) or type(place).__module__
     found = vars(sys.modules[name]).values() if name in sys.modules else ()
     return [each for each in found if _is_generator(each)]
@@ -60,7 +60,7 @@ def _is_generator(value: object) -> bool:
 
 
 def _held(value: Any, known: set[int], depth: int) -> Iterator[object]:
-    """Numbers, and states of generators."""
+    """Yield numbers, and states of generators."""
     if type(value) in (int, float, bool):
         yield value
     elif id(value) not in known and depth >= 0 and not isinstance(value, ModuleType):

@@ -36,14 +36,14 @@ class NotTheSameError(RuntimeError):
 
 
 def has_read_checkpoint() -> bool:
-    """Whether the script has; agent/for_scripts/sitecustomize.py notes it."""
+    """Tell it by what agent/for_scripts/sitecustomize.py notes."""
     with suppress(OSError, KeyError):
         return os.path.getsize(os.path.join(os.environ["TIDEWHEEL_ENDED_DIR"], "reads")) > 0
     return False
 
 
 def install_jumps(meter: Meter) -> None:
-    """After the hooks that count. A replay of automatic checkpoints loads nothing either."""
+    """Install them after the hooks that count. A replay of automatic checkpoints loads nothing."""
     if "TIDEWHEEL_ENDED_DIR" not in os.environ or "TIDEWHEEL_AUTOMATIC_DIR" in os.environ:
         return
     jumps = _Jumps(meter)
@@ -70,7 +70,7 @@ def install_jumps(meter: Meter) -> None:
 
 
 class _Jumps:
-    """Of a process, by its loaders' iterators."""
+    """Keep the jumps of a process with the iterators of its loaders."""
 
     def __init__(self, meter: Meter) -> None:
         self._folder = meter.folder
@@ -106,7 +106,7 @@ class _Jumps:
 
 
 class Jump:
-    """Over the batches of one epoch. `take`: gives the loader's next batch."""
+    """Skip batches of one epoch. `take`: gives the loader's next batch."""
 
     def __init__(self, iterator: Any, folder: str, take: Callable[[Any], Any]) -> None:
         self.is_on = True
@@ -151,7 +151,7 @@ class Jump:
         return batch
 
     def load(self) -> None:
-        """Loads what the script still holds, and all that follows."""
+        """Load what the script still holds; from then on the loader loads all."""
         if not self.is_on or self._iterator is None:
             return
         self._forget()
@@ -165,7 +165,7 @@ class Jump:
                 live[number].take(batch)
 
     def _forget(self) -> None:
-        """What the script holds no longer, up to the first one that it holds."""
+        """Forget what the script holds no longer, up to the first that it holds."""
         while self._oldest < self._given and self._oldest not in self._skipped:
             del self._indices[self._oldest]
             self._oldest += 1
@@ -185,7 +185,7 @@ class Jump:
             iterator._try_put_index()
 
     def _load_next(self) -> tuple[Any, bool]:
-        """The batch, and whether loading it drew random numbers."""
+        """Load a batch. Whether that drew random numbers comes with it."""
         iterator = self._iterator
         if iterator._num_workers > 0:
             batch = self._take(iterator)
@@ -201,7 +201,7 @@ class Jump:
 
 
 class _Skipped:
-    """A batch that no one has looked at."""
+    """Stand for a batch until the script looks at it."""
 
     def __init__(self, jump: Jump, iterator: object) -> None:
         self._jump, self._iterator = jump, iterator

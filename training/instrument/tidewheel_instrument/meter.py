@@ -83,7 +83,7 @@ class Meter:
         self.thread = 0
         self._is_decoding = False
         self.watched_fetches = 2
-        """Of this process, at its start."""
+        """Loads at the start of this process that are compared."""
         self.source = 0
         self.counted = 0
         """The source, while only the training thread can take from it."""

@@ -84,12 +84,12 @@ def _real(each: Any) -> Any:
 
 
 def real(arguments: Any) -> Any:
-    """The same with tensors in the place of placeholders."""
+    """Put tensors in the place of placeholders."""
     return tree_map(_real, arguments)
 
 
 def with_tensors(batch: Any, replace: Callable[[torch.Tensor], Any]) -> Any:
-    """A batch of the same form. Raises TypeError where it holds anything but tensors."""
+    """Make a batch of the same form. Raises TypeError where it holds anything but tensors."""
     if isinstance(batch, torch.Tensor):
         return replace(batch)
     kind: Any = type(batch)
@@ -107,5 +107,5 @@ def with_tensors(batch: Any, replace: Callable[[torch.Tensor], Any]) -> Any:
 
 
 def form_of(batch: Any) -> Any:
-    """Equal for two batches whose tensors have the same places."""
+    """Return what is equal for two batches whose tensors have the same places."""
     return with_tensors(batch, lambda _: 0)

@@ -187,10 +187,10 @@ def _install_workers(meter: Meter) -> None:
             if worker._worker_info is None:  # The training process loads by itself.
                 return _original(self, index)
             began = meter.begin_fetch()
-            load = functools.partial(_original, self)
             watch = _watch_of(meter, self)
+            load = _original if watch is None else watch.watched(_original)
             try:
-                return _original(self, index) if watch is None else watch.watched(load)(index)
+                return load(self, index)
             finally:
                 meter.end_fetch(began)
                 if watch is not None and watch.has_drawn and meter.values is not None:
@@ -200,7 +200,7 @@ def _install_workers(meter: Meter) -> None:
 
 
 def _watch_of(meter: Meter, fetcher: Any) -> DrawWatch | None:
-    """For a worker's first batches, since a resumed script may skip others (jumps.py)."""
+    """Watch a worker's first batches, since a resumed script may skip others (jumps.py)."""
     if meter.watched_fetches == 0 or not has_read_checkpoint():
         return None
     meter.watched_fetches -= 1

@@ -1,6 +1,6 @@
 """Loops that resume in the middle of an epoch, in the shapes that public scripts have.
 
-`skipping.py SHAPE`: trains an epoch and a tenth, and saves at nine tenths of the first epoch. Started
+`skipping.py SHAPE`: trains an epoch and a tenth, and saves at nine tenths of the first. Started
 again, it resumes there. Appends a line for each batch that it trains on: the time, CPU seconds with
 those of loader workers, and a digest of the batch. With FIRST it ends after its first step.
 """
@@ -26,7 +26,7 @@ SAMPLES, BATCH, PIXELS = 2_000, 8, 256
 STEPS = SAMPLES // BATCH
 SAVED_AT, END = STEPS * 9 // 10, STEPS * 11 // 10
 Sample = tuple[torch.Tensor, int]
-STATE = Path(os.environ["CHECKPOINTS"], "state.pt")
+STATE = Path(os.environ["TIDEWHEEL_CHECKPOINT_DIR"], "state.pt")
 
 
 def encoded(index: int) -> bytes:
@@ -258,7 +258,7 @@ def trainer() -> None:
                 sys.exit()
 
     arguments = TrainingArguments(
-        os.environ["CHECKPOINTS"],
+        os.environ["TIDEWHEEL_CHECKPOINT_DIR"],
         per_device_train_batch_size=BATCH,
         num_train_epochs=2,
         save_strategy="no",
