@@ -36,8 +36,9 @@ pip, into .tidewheel. Exits with 1 if weights differ.
   --kills N        for each script; default 10
   --seed S         of the moments; default 1
   --json FILE      writes all outcomes to a file
-  --resume N       instead: twelve loops that resume at nine tenths of an epoch, each started N times anew and from
-                   its checkpoint. Exits with 1 if batches differ, or if fewer than nine step as soon as a fresh start
+  --resume N       instead: twelve loops that resume at nine tenths of an epoch, each started N times from its beginning
+                   and from its checkpoint. Exits with 1 if batches differ, or if fewer than nine step as soon as a
+                   fresh start
   --help
 
 ${NAMES.map((name) => `  ${name}`).join('\n')}

@@ -71,7 +71,7 @@ it('asks an attempt with a verdict every five minutes', async () => {
   expect(asked).toEqual([0, 5, 10]);
 });
 
-it('records how long the script took to its first step', async () => {
+it('records the seconds to the first step', async () => {
   const at = await launched();
   at.write([STARVED]);
   await at.look();
