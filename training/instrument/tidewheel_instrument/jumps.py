@@ -46,6 +46,8 @@ def install_jumps(meter: Meter) -> None:
     """Install them after the hooks that count. A replay of automatic checkpoints loads nothing."""
     if "TIDEWHEEL_ENDED_DIR" not in os.environ or "TIDEWHEEL_AUTOMATIC_DIR" in os.environ:
         return
+    if not hasattr(torch.utils, "swap_tensors"):  # Before PyTorch 2.3.
+        return
     jumps = _Jumps(meter)
     base, workers = dataloader._BaseDataLoaderIter, dataloader._MultiProcessingDataLoaderIter
     replaced = (
