@@ -34,7 +34,13 @@ const shownReport = reportSchema
   .omit({ timeline: true, generations: true, rejected: true, attempts: true, speeds: true })
   .extend({
     attempts: list(
-      attemptReportSchema.pick({ attempt: true, outcome: true, lostSeconds: true, restart: true, costUsd: true }),
+      attemptReportSchema.pick({
+        attempt: true,
+        outcome: true,
+        lostSeconds: true,
+        restart: true,
+        costUsd: true,
+      }),
     ),
   });
 
