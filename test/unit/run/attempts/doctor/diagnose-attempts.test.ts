@@ -78,7 +78,7 @@ it('records the seconds to the first step', async () => {
   expect((await at.attempts.get(RUN, 1))?.diagnosis?.start).toBeUndefined();
   const phases = { download: null, install: 2, scriptStart: 5, firstBatch: 1, firstStep: 0.5 };
   const start = { startedAt: at.clock.now().toISOString(), phases, hooks: { kind: 'on' }, lines: {} };
-  await at.store.put(`${bucketKeys.evidence('digits', RUN)}1-algo-1-phases.json`, JSON.stringify(start));
+  at.store.put(`${bucketKeys.evidence('digits', RUN)}1-algo-1-phases.json`, JSON.stringify(start));
   at.pass(300);
   await at.look();
   const diagnosis = (await at.attempts.get(RUN, 1))?.diagnosis;
