@@ -12,6 +12,7 @@ import pytest
 from hooked_programs import HOOKS
 from warm_python import warm_torch
 
+pytestmark = pytest.mark.slow
 SCRIPTS = Path(__file__).parent / "scripts"
 WHOLE, REST = 15, 5
 """Batches of the script's epoch; those after the skipped ones, and the epoch's first."""
