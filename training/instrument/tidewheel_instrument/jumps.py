@@ -206,12 +206,15 @@ class _Skipped:
     """Stand for a batch until the script looks at it."""
 
     def __init__(self, jump: Jump, iterator: object) -> None:
-        self._jump, self._iterator = jump, iterator
+        self._jump = jump
+        self._iterator: object | None = iterator
+        """Until it has loaded the batch. Its workers end with it."""
         self._tensors: list[torch.Tensor] = []
         self._grad = torch.is_grad_enabled()
 
     def take(self, batch: Any) -> None:
         with_tensors(batch, self._tensors.append)
+        self._iterator = None
 
     def placeholder(self, like: Any, place: int) -> torch.Tensor:
         return Placeholder(like.form, lambda: self._tensor(place))

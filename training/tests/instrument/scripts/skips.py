@@ -125,6 +125,8 @@ own = {name: run(loop, **options)[0] for name, (loop, options) in LOOPS.items()}
 resume()
 for name, (loop, options) in LOOPS.items():
     found, loaded = run(loop, **options)
+    # Nothing holds on to the loader.
+    assert not multiprocessing.active_children(), name
     print(json.dumps([name, found == own[name], loaded]), flush=True)
 
 weight = torch.ones(1, requires_grad=True)
