@@ -94,7 +94,10 @@ async function kill(region: Region, control: ControlClient, api: ApiClient, runI
   const next = await until(`${runId} to go on`, async () => {
     const progress = await progressOf(api, runId);
     const isNew =
-      progress !== undefined && progress.step > saved.step && (await jobsOf(region, runId)).length > 2;
+      progress !== undefined &&
+      progress.step > saved.step &&
+      Date.parse(progress.updatedAt) > atMilliseconds &&
+      (await jobsOf(region, runId)).length > 2;
     return isNew ? progress : undefined;
   });
   const steppedMilliseconds = Date.parse(next.updatedAt) - 1_000 * (STEPS_BETWEEN_SAVES - 1);

@@ -80,7 +80,7 @@ const UNREADABLE: readonly (readonly [how: string, RegExp])[] = [
   ['ml_collections', /\bml_collections\b/],
   ['docopt', /\bdocopt\(/],
   ['jsonargparse', /\bjsonargparse\b/],
-  ['sys.argv', /\bsys\.argv\[/],
+  ['sys.argv', /\bsys\.argv\[(?!0\])/],
   [
     'a configuration file',
     /\b(?:json|yaml|toml|tomllib|OmegaConf)\.(?:safe_)?load\(\s*open\(|\bconfigparser\b/,

@@ -141,9 +141,15 @@ function namedForParts(paths: readonly string[]): readonly string[] {
   return isSplit ? paths.filter((path) => parts.has(kindOf(path))) : [];
 }
 
+const areParts = (parts: readonly SplitName[], of: number): boolean =>
+  parts.length * 2 > of && isDistinctSplit(new Map(parts.map((part) => [part, true])));
+
 async function columnsOfParts(tables: readonly string[], store: TableReader): Promise<string[]> {
   const found = await columnsWith(tables, store, (values) =>
-    isDistinctSplit(new Map(values.map((value) => [partOf(value), true]))),
+    areParts(
+      values.flatMap((value) => partOf(value) ?? []),
+      values.length,
+    ),
   );
   return found.map(
     ({ file, column }) =>

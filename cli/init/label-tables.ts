@@ -87,7 +87,10 @@ export async function tablesOfFolders(paths: readonly string[], store: TableRead
     const rows = rowsOf(file, await beginningOf(store, file));
     if (matched(rows, files) !== undefined) continue;
     const column = [...(rows[0]?.keys() ?? [])].find(
-      (one) => rows.filter((row) => folders.has(row.get(one) ?? '')).length * 2 > rows.length,
+      // Folders of frames are numbered, those of classes are not.
+      (one) =>
+        rows.filter((row) => /\d/.test(row.get(one) ?? '') && folders.has(row.get(one) ?? '')).length * 2 >
+        rows.length,
     );
     if (column !== undefined && labelColumn(rows, column) !== undefined)
       found.push(

@@ -142,7 +142,7 @@ const isBeside = (path: string): boolean =>
 const DEEPEST = 8;
 /** Folders of recordings rather than of classes. */
 const RECORDING =
-  /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|actor|participant|person|user|run|day|clip|video|img|image|data|file)s?[-_ ]?\d*$|^\d{4}[-_.]?\d{2}([-_.]?\d{2})?$/i;
+  /(^|[-_ ])(camera|cam|seq|sequence|part|fold|batch|chunk|scene|frame|session|patient|subject|speaker|run|day|clip|img|image|data|file)s?[-_ ]?\d*$|(^|[-_ ])(actor|participant|person|user|video)s?[-_ ]?\d+$|^\d{4}[-_.]?\d{2}([-_.]?\d{2})?$/i;
 /** Ways to show the same picture. */
 const VARIANT = /^(colou?r|gr[ae]y(scale)?|segmented|original|raw|augmented|resized|cropped|masked)$/i;
 const NOT_LABELLED = /^(un[-_]?labell?ed|unsup(ervised)?)$/i;

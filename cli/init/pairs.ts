@@ -231,6 +231,8 @@ function byEndings(paths: readonly string[]): FoundJoin | undefined {
 }
 
 const LEAST_CASES = 3;
+const MOST_COLUMNS = 20;
+const LONGEST_COLUMN = 40;
 /** Of the folders, how many have the files that most have. */
 const ALIKE_SHARE = 0.8;
 
@@ -252,7 +254,10 @@ function byCases(paths: readonly string[]): FoundJoin | undefined {
   const files = [...(most[0] ?? [])];
   const words = new Set(files.map(([end]) => end.replace(/[^A-Za-z]/g, '').toLowerCase()));
   const areWords = files.length > 1 && !words.has('') && words.size * 2 > files.length;
-  if (!areWords || most.length < Math.max(LEAST_CASES, ALIKE_SHARE * folders.size)) return undefined;
+  const isTooMuch = files.length > MOST_COLUMNS || files.some(([end]) => end.length > LONGEST_COLUMN);
+  // With more names than folders, the folders are classes or kinds rather than samples.
+  const least = Math.max(LEAST_CASES, files.length, ALIKE_SHARE * folders.size);
+  if (!areWords || isTooMuch || most.length < least) return undefined;
   const columns = files.map(([end, suffix]) => {
     const word = columnFor(end.replace(/^[^A-Za-z0-9]+/, '').toLowerCase());
     return { column: word, pattern: `*${end}`, suffix, isInEach: true };

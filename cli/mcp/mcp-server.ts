@@ -134,6 +134,7 @@ class Session {
   #context: Context;
   readonly #verbs: readonly VerbTool[];
   readonly #secrets = new Secrets();
+  #knowsDryRuns = false;
   /** Calls of which a dry run was shown, by the codes that confirm them. */
   readonly #shownRuns = new Map<string, { readonly called: string; readonly would: unknown }>();
   /** Runs whose variables are known. */
@@ -220,6 +221,12 @@ class Session {
   /** @throws ApiError with the refusal that the call would get */
   async #check({ id }: OperationTool, given: ToolArguments): Promise<void> {
     const api = await this.#fresh({ 'tidewheel-dry-run': 'true' }).api();
+    // An older deployment would do it.
+    this.#knowsDryRuns ||= JSON.stringify(await api.call('getOpenApi', {})).includes('"tidewheel-dry-run"');
+    if (!this.#knowsDryRuns)
+      throw new UsageError([
+        'this deployment is of a release without dry runs: deploy this one, or use the command line',
+      ]);
     await api.call(id, inputOf(given)).catch((error: unknown) => {
       if (!(error instanceof ApiError && error.status === NOTHING_AGAINST_IT)) throw error;
     });
@@ -251,7 +258,7 @@ class Session {
       if (!dry.isWell) return dry;
       const code = randomBytes(6).toString('hex');
       this.#shownRuns.set(code, { called, would: dry.says });
-      const remark = `${why}Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}".`;
+      const remark = `${why}Nothing is done yet. This is a dry run of ${name}. Show the person what it says, then repeat the call with confirm: "${code}".${'run' in tool ? ' The API may refuse it all the same.' : ''}`;
       return { isWell: true, says: dry.says, remark };
     };
     if (confirm === undefined) return dryRun();

@@ -128,6 +128,10 @@ export class Secrets {
     }
     if (Array.isArray(value)) return value.map((each) => this.hide(each, name));
     if (typeof value !== 'object' || value === null) return value;
+    // What runs differ in is named by a value.
+    const named: unknown = Reflect.get(value, 'field');
+    if (typeof named === 'string' && SECRET_NAME.test(named.split('.').at(-1) ?? ''))
+      return { ...value, values: '<hidden>' };
     return Object.fromEntries(
       Object.entries(value).map(([field, each]) => [
         this.#hideIn(field),

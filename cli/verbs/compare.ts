@@ -2,7 +2,7 @@
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
-import { tableText } from '../command/format.ts';
+import { safe, tableText } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
 import { defineVerb, option } from '../command/verb.ts';
 
@@ -56,12 +56,12 @@ const HEAD = [
   'cost',
 ];
 
-function text({ rows, metric, differing }: AnswerOf<'compareRuns'>): string {
+function text({ rows, metric, differing = [] }: AnswerOf<'compareRuns'>): string {
   const head = metric === undefined ? HEAD : [...HEAD, `cost to ${metric.name} ${shown(metric.value, 4)}`];
   const table = tableText([head, ...rows.map((row) => cellsOf(row, metric !== undefined))]);
   if (differing.length === 0) return table;
   const names = rows.map(({ runId }) => runId);
-  return `${table}\n\n${tableText([['differs', ...names], ...differing.map(({ field, values }) => [field, ...values.map(shortened)])])}`;
+  return `${table}\n\n${tableText([['differs', ...names], ...differing.map(({ field, values }) => [safe(field), ...values.map(shortened)])])}`;
 }
 
 function cellsOf(row: AnswerOf<'compareRuns'>['rows'][number], hasMetric: boolean): string[] {
@@ -83,7 +83,7 @@ function cellsOf(row: AnswerOf<'compareRuns'>['rows'][number], hasMetric: boolea
 
 const LONGEST_VALUE = 40;
 const shortened = (value: string): string =>
-  value.length <= LONGEST_VALUE ? value : `${value.slice(0, LONGEST_VALUE - 1)}…`;
+  value.length <= LONGEST_VALUE ? safe(value) : `${safe(value).slice(0, LONGEST_VALUE - 1)}…`;
 
 const shown = (value: number | undefined, digits: number): string =>
   value === undefined ? '-' : value.toFixed(digits);

@@ -47,7 +47,10 @@ export async function runOsls(
 ): Promise<void> {
   const { projectFolder, signal, onStep } = options;
   const unlock = await waitForName(`osls ${await realpath(projectFolder)}`, {
-    onWait: () => undefined,
+    onWait: (pid) =>
+      onStep?.(
+        `stack, once ${pid === undefined ? 'another process' : `process ${pid}`} has run osls in this folder`,
+      ),
     signal,
   });
   try {
@@ -83,6 +86,9 @@ async function runAlone(
     },
   );
   const output: Buffer[] = [];
+  // One that computes without end hears no SIGTERM.
+  const kill = () => setTimeout(() => child.kill('SIGKILL'), 10_000).unref();
+  stuck.addEventListener('abort', kill, { once: true });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk));
   const [code, by] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     // One that was ended has an error before it is gone, and would write into a folder that is being removed.

@@ -122,7 +122,7 @@ export interface AccountView extends TrainingView {
   concurrency(): Promise<AwsAnswer<LambdaConcurrency>>;
   /** Whether the bucket sends the creation of objects to EventBridge or to a queue. */
   sendsEvents(bucket: string): Promise<AwsAnswer<boolean>>;
-  /** Of the mapping from a function's queue, in Lambda's words, such as Enabled. */
+  /** How Lambda calls the state of the mapping from a function's queue, such as Enabled. */
   readerState(functionName: string): Promise<AwsAnswer<string>>;
   /** Hidden ones, too. */
   messagesIn(queueUrl: string): Promise<AwsAnswer<number>>;

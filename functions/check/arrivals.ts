@@ -51,12 +51,30 @@ function waitingIn(id: string) {
       remedy: 'wait a quarter of an hour for the next try',
     };
   if (!id.endsWith('DeadLetters')) return undefined;
+  const place = { check: 'dead letters', field: id };
+  if (id === 'NoticesDeadLetters')
+    return {
+      place,
+      message: 'EventBridge could not send these notices of failed runs to the alarm topic',
+      remedy:
+        'let events.amazonaws.com publish to the topic (output AlarmTopicArn), read the messages, then aws sqs purge-queue',
+    };
+  const reader = READERS[id] ?? 'the function that reads the queue';
   return {
-    place: { check: 'dead letters', field: id },
-    message: 'a function failed on these events as often as they are tried',
-    remedy: 'read its log, correct what it names, then aws sqs start-message-move-task',
+    place,
+    message: `${reader} failed on these events as often as they are tried`,
+    remedy: `read its log (/aws/lambda/tidewheel-<stage>-${reader}), correct what it names, then aws sqs start-message-move-task --source-arn (the ARN of ${id})`,
   };
 }
+
+const READERS: Readonly<Record<string, string>> = {
+  ArrivalsDeadLetters: 'on-arrival',
+  TrainingEventsDeadLetters: 'on-training-event',
+  SpotWarningsDeadLetters: 'on-spot-warning',
+  HostStatesDeadLetters: 'on-spot-warning',
+  NoticeDeliveriesDeadLetters: 'send-notices',
+  RegistriesDeadLetters: 'hand-over',
+};
 
 export async function queueFindings(
   { resources }: StackView,

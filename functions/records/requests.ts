@@ -76,6 +76,7 @@ export const reopened = (execution: number, change: ReopenChange) => ({
   execution: execution + 1,
   updatedAt: change.retry?.at ?? '',
   stop: undefined,
+  need: undefined,
   failure: undefined,
   modelUri: undefined,
   result: undefined,

@@ -31,10 +31,10 @@ export async function eachItem<T>(
 }
 
 /** Irrational: rounds at any interval begin everywhere, however many items there are. */
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
+const SHARE = Math.SQRT2 - 1;
 
-/** Another item comes first in each minute, so that slow ones, however many, are not always before the same others. */
+/** Which item comes first changes with the minutes, so that slow ones, however many, are not always before the same. */
 function turned<T>(items: readonly T[], now: Date): T[] {
-  const first = Math.floor(((Math.floor(now.getTime() / 60_000) * GOLDEN) % 1) * items.length);
+  const first = Math.floor(((Math.floor(now.getTime() / 60_000) * SHARE) % 1) * items.length);
   return [...items.slice(first), ...items.slice(0, first)];
 }

@@ -1083,6 +1083,46 @@ const NAMED: readonly Layout[] = [
     said: [/"split\.csv" gives parts in "split", and all files would train/],
   },
   {
+    name: 'a table about classes',
+    files: {
+      ...keys(...['cat', 'dog', 'parrot'].flatMap((name) => many(4, (n) => `${name}/${name}_${n}.jpg`))),
+      'classes.csv': csv('name,group', ['cat,mammal', 'dog,mammal', 'parrot,bird']),
+    },
+    init: LABELLED,
+    samples: 12,
+    columns: { image: 12 },
+    labels: { cat: 4, dog: 4, parrot: 4 },
+  },
+  {
+    name: 'persons and none, with equal names in each class',
+    files: keys(
+      ...['person', 'no_person', 'crowd_person'].flatMap((name) =>
+        ['alice', 'bob', 'carol', 'dave'].map((one) => `${name}/${one}.jpg`),
+      ),
+    ),
+    init: LABELLED,
+    samples: 12,
+    columns: { image: 12 },
+    labels: { person: 4, no_person: 4, crowd_person: 4 },
+  },
+  {
+    name: 'a class that is called train',
+    files: {
+      ...keys(...many(6, (n) => `images/${n}.jpg`)),
+      'labels.csv': csv(
+        'file,label',
+        many(6, (n) => `${n}.jpg,${['car', 'train', 'bus'][n % 3]}`),
+      ),
+    },
+    init: {
+      label: 'annotations',
+      annotations: { file: 'labels.csv', key: 'file', label: 'label', folder: 'images/' },
+    },
+    samples: 6,
+    columns: { image: 6 },
+    labels: { car: 2, train: 2, bus: 2 },
+  },
+  {
     name: 'captions in a text file',
     files: {
       ...keys(...many(6, (n) => `Images/${n}.jpg`)),

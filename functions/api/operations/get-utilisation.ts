@@ -48,7 +48,8 @@ export const getUtilisation = defineRunOperation(
   },
 );
 
-function whyNoPoints({ runId, status, declaration }: RunRecord, attempts: number): string {
+function whyNoPoints({ runId, status, declaration, probe }: RunRecord, attempts: number): string {
+  if (probe?.evaluates !== undefined) return 'an evaluation alone takes no steps, so nothing is measured';
   if (attempts === 0) return `${runId} is ${status}, and no attempt of it has begun`;
   if (declaration?.training.instrument === false)
     return 'tuning.training.instrument is false: without it no host measures';

@@ -40,16 +40,20 @@ export const stopRun = defineRunOperation(
         .describe('What a script that saves nothing now loses.'),
     }),
   },
-  async (deps, { run: { runId }, body, caller }) => {
+  async (deps, { run: known, body, caller }) => {
+    const { runId } = known;
     const asked = jsonBodyOf(stopBody, body);
     if (!asked.ok) return problem(400, 'the stop is not valid', asked.problems);
+    if (FINISHED.includes(known.status) && known.stop === undefined) return ended(known);
     const run = await stop(deps, { runId, mode: asked.value.mode, requestedBy: caller });
-    if (run.stop === undefined)
-      return problem(409, `${runId} has ended (${run.status}): there is nothing to stop`);
+    if (run.stop === undefined) return ended(run);
     const unsaved = FINISHED.includes(run.status) ? undefined : await unsavedOf(deps, run);
     return accepted({ runId, status: run.status, stop: run.stop, unsaved });
   },
 );
+
+const ended = ({ runId, status }: RunRecord) =>
+  problem(409, `${runId} has ended (${status}): there is nothing to stop`);
 
 async function unsavedOf({ attempts, store, clock }: ApiDeps, run: RunRecord) {
   const last = (await attempts.list(run.runId)).at(-1);

@@ -35,7 +35,7 @@ export async function orDryRun(
 }
 
 /** Any other method counts as a change. */
-const READS = /^(get|list|read|find|has|head|now|status|takenAt|digestOf)/;
+const READS = /^(get|list|read|find|has|head|now|status|takenAt|digestOf|wholeCheck)/;
 
 function reading<Port extends object>(port: Port): Port {
   return new Proxy(port, {

@@ -8,6 +8,8 @@ import * as allow from '../../../serverless/describe/permissions.ts';
 export const judge: FunctionDescription = {
   description: 'Says where training stands and what comes next',
   timeoutSeconds: 120,
+  // It compares the scores of one model on two sets.
+  memoryMegabytes: 1024,
   environment: { ...stateMachine, ...eventBus },
   permissions: [
     allow.readObjects('*/runs/*/checkpoints/*', '*/runs/*/records/*'),

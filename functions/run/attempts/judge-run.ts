@@ -25,7 +25,7 @@ import type { AttemptRecord, Resume, RunRecord, StopRequest } from '../../record
 import { modelBeforeEvaluation } from '../models/evaluation.ts';
 import type { AloneDeps } from './evaluate-alone.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
-import { trainingNeedOf } from './train-when.ts';
+import { stopScoring, trainingNeedOf } from './train-when.ts';
 import { remedyFor, startedOver, watchResume } from './watch-resume.ts';
 
 export type NextStep =
@@ -109,7 +109,10 @@ async function observeEarlier(deps: JudgeDeps, attempts: AttemptRecord[]): Promi
 }
 
 async function firstPlacement(deps: JudgeDeps, run: RunRecord): Promise<NextStep> {
-  if (run.stop !== undefined) return stopped(run.stop);
+  if (run.stop !== undefined) {
+    if (run.declaration?.training.when !== undefined) await stopScoring(deps, run);
+    return stopped(run.stop);
+  }
   const held = await whyHeld(deps.store, run);
   if (held !== undefined) return { kind: 'failed', reason: held };
   await setStatus(deps, run, 'placing');

@@ -200,7 +200,8 @@ export function makeReport(input: ReportInput): RunReport {
     attempt.outcome
       ? [
           reportAttempt(attempt, attempt.outcome, {
-            before: input.attempts[index - 1],
+            // A person's retry is no restart.
+            before: index === run.retry?.attempts ? undefined : input.attempts[index - 1],
             later: laterThan(input.attempts, index),
             all: measured,
           }),

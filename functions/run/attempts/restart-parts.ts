@@ -42,7 +42,8 @@ export function restartSum(all: readonly (RestartParts | undefined)[]): RestartP
   if (known.length === 0) return undefined;
   const sumOf = (name: keyof RestartParts): number | undefined => {
     const measured = known.flatMap((each) => each[name] ?? []);
-    return measured.length === 0 ? undefined : measured.reduce((total, each) => total + each, 0);
+    const total = measured.reduce((sum, each) => sum + each, 0);
+    return measured.length === 0 ? undefined : Math.round(total * 10) / 10;
   };
   return Object.fromEntries(PARTS.map((name) => [name, sumOf(name)]));
 }

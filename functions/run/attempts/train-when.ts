@@ -1,12 +1,14 @@
 /**
  * `training.when`: whether what arrived is worth a training. Before the first attempt an evaluation alone scores the model
- * in use on it. Whatever keeps that from an answer has the run train.
+ * in use on it. Whatever the evaluation lacks has the run train.
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { declaredMargin, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { trainingNeed } from '@tidewheel/judging/judge.ts';
 import { readScores, type ScoreTable } from '@tidewheel/judging/scores.ts';
+import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
+import { isSameOnRecord } from '@tidewheel/kit/same-on-record.ts';
 import { readBounded } from '../../records/host-files.ts';
 import { currentOf, type FoundNeed, type Model } from '../../records/models.ts';
 import { samplesInGeneration } from '../../records/run-dataset.ts';
@@ -14,6 +16,7 @@ import { FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { modelsOf } from '../models/decide-models.ts';
 import { scoredNow } from '../models/kept-scores.ts';
 import { type AloneDeps, evaluateAlone } from './evaluate-alone.ts';
+import { deadlineAt } from './make-report.ts';
 
 interface Asked {
   readonly run: RunRecord;
@@ -34,13 +37,17 @@ export async function trainingNeedOf(
   const current = currentOf((await modelsOf(deps, run.pipeline)).known);
   const found =
     current?.digest === undefined
-      ? unknown('no model is in use whose scores could be compared')
+      ? unknown(
+          current === undefined
+            ? 'no model is in use'
+            : `the model of ${current.runId} is too large for a digest`,
+        )
       : await scoredNeed(deps, { run, declaration, generation, current });
   if ('wait' in found) return found;
   const at = deps.clock.now().toISOString();
-  await deps.runs.update(run.runId, { need: found, updatedAt: at });
   if (found.isNeeded)
     await deps.timeline.add(run.runId, { id: 'need', at, kind: 'TrainingNeeded', text: found.reason });
+  await deps.runs.update(run.runId, { need: found, updatedAt: at });
   return found;
 }
 
@@ -73,13 +80,38 @@ async function scoredNeed(deps: AloneDeps, asked: Asked) {
   const probe = await deps.runs.get(runId);
   if (probe === undefined || !FINISHED.includes(probe.status)) {
     const seconds = (now.getTime() - Date.parse(probe?.createdAt ?? now.toISOString())) / 1_000;
-    const most = (declaration.evaluation?.maximumSeconds ?? 0) + MOST_WAIT_SECONDS;
-    return seconds > most
-      ? { ...unknown(`${runId} has scored nothing for ${Math.round(seconds)} s`), probe: runId }
-      : { wait: Math.min(60, Math.max(5, Math.round(seconds / 4))), reason: `${runId} scores what arrived` };
+    if (seconds <= mostSeconds(run, declaration))
+      return {
+        wait: Math.min(300, Math.max(5, Math.round(seconds / 4))),
+        reason: `${runId} scores what arrived`,
+      };
+    await stopScoring(deps, run);
+    return { ...unknown(`${runId} has scored nothing for ${Math.round(seconds)} s`), probe: runId };
   }
   return { ...(await comparedNeed(deps, asked, probe)), probe: runId };
 }
+
+/** A quarter of the time to the deadline, at most. */
+function mostSeconds(run: RunRecord, { evaluation }: Pipeline): number {
+  const deadline = deadlineAt(run)?.getTime() ?? Number.POSITIVE_INFINITY;
+  return Math.min(
+    (evaluation?.maximumSeconds ?? 0) + MOST_WAIT_SECONDS,
+    (deadline - Date.parse(run.closedAt ?? run.createdAt)) / 4_000,
+  );
+}
+
+/** The run waits no longer for the scores of what arrived, which would cost a host. */
+export async function stopScoring({ runs, clock }: AloneDeps, { runId, pipeline }: RunRecord): Promise<void> {
+  const probes = await runs.listProbes(pipeline, MOST_PROBES);
+  const open = probes.find(
+    (each) => each.probe?.evaluates?.after === runId && !FINISHED.includes(each.status),
+  );
+  if (open !== undefined)
+    await runs.requestStop(open.runId, { mode: 'now', requestedBy: runId, at: clock.now().toISOString() });
+}
+
+/** The one of the run is among so many. */
+const MOST_PROBES = 20;
 
 async function comparedNeed(
   { runs, store }: AloneDeps,
@@ -89,6 +121,9 @@ async function comparedNeed(
   const { when, objective } = declaration.training;
   if (when === undefined || objective === undefined) return unknown('nothing says which score counts');
   const { runId, pipeline } = probe;
+  const made = await runs.get(current.runId).catch(noneIfUnreadable);
+  if (!isSameOnRecord(scriptOf(made), scriptOf(probe)))
+    return unknown(`the source or the evaluation is another one than that of ${current.runId}`);
   const own = await readBounded(store, bucketKeys.scores(pipeline, runId), 'scores');
   const text = own?.text ?? (await scoredNow(store, probe, current));
   const arrived = await tableOf(text, objective.metric);
@@ -99,7 +134,7 @@ async function comparedNeed(
   if (arrived === undefined || known === undefined)
     return unknown(
       arrived === undefined
-        ? `${runId} has ${probe.status} and left no scores`
+        ? `${runId} has ${probe.status} and left no scores of ${objective.metric} that can be read (a line for each sample, 100,000 and 16 MiB at most)`
         : `${current.runId} has no scores of ${objective.metric} of its own`,
     );
   // Further channels of evaluation.on have what was there before.
@@ -122,6 +157,12 @@ async function comparedNeed(
   return { isNeeded, reason, since, scores };
 }
 
+/** Scores of two scripts say nothing about each other. */
+function scriptOf(run: RunRecord | undefined): readonly unknown[] {
+  const { entryPoint, arguments: words } = run?.declaration?.evaluation ?? {};
+  return [run?.source, entryPoint, words];
+}
+
 async function tableOf(text: string | undefined, metric: string): Promise<ScoreTable | undefined> {
   const read = text === undefined ? undefined : await readScores(text.split('\n'), metric);
   return read?.ok === true && read.scores.size > 0 ? read.scores : undefined;
@@ -137,10 +178,13 @@ async function samplesSince(
   generation: string,
 ): Promise<number> {
   const before = await runs.list(pipeline, MOST_RUNS_BACK, runId);
-  const trained = before.findIndex(({ status }) => status === 'succeeded');
-  const names = before.slice(0, trained < 0 ? undefined : trained).map((each) => each.generation);
-  let samples = 0;
-  for (const name of [generation, ...names])
+  let samples = await samplesInGeneration(store, pipeline, generation);
+  for (const { status, generation: name, need, declaration } of before) {
+    // A pinned version holds nothing that is new.
+    if (status === 'succeeded' && declaration?.dataset?.pin === undefined) break;
+    // It has counted all before it.
+    if (status === 'notNeeded' && need?.since !== undefined) return samples + need.since;
     if (name !== undefined) samples += await samplesInGeneration(store, pipeline, name);
+  }
   return samples;
 }

@@ -3,6 +3,7 @@
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import type { PipelineRecord } from '../../records/batches.ts';
+import { requestToRecord } from '../../records/requests.ts';
 import type { RunRecord, RunRequest } from '../../records/run-records.ts';
 import { openedRun, pipelineOnRecord, started, undeclared, type WakeDeps, type Woken } from './wake.ts';
 
@@ -23,8 +24,12 @@ export async function requestRun(
   if (before !== undefined) return { kind: 'running', runId: before.runId };
   const fresh: RunRecord = { ...openedRun(pipeline, request.at), trigger: 'api', request };
   const { runId } = fresh;
+  // A dry run ends at the first write.
+  const open = await deps.runs.get(runId);
+  const known = open && requestToRecord(open, request).kind;
+  if (open !== undefined && (known === 'stopping' || known === 'other')) return refusedBy(known, open);
   const { kind, run } =
-    (await deps.runs.create(fresh)) === 'created'
+    open === undefined && (await deps.runs.create(fresh)) === 'created'
       ? { kind: 'write' as const, run: fresh }
       : await deps.runs.requestRun(runId, request);
   switch (kind) {
@@ -35,11 +40,18 @@ export async function requestRun(
     case 'closed':
       return requestRun(deps, { pipeline: name, request });
     case 'stopping':
-      return { kind: 'ignored', reason: `${runId} is being stopped: make the same call after its end` };
     case 'other':
-      return { kind: 'ignored', reason: otherRequest(run) };
+      return refusedBy(kind, run);
   }
 }
+
+const refusedBy = (kind: 'stopping' | 'other', run: RunRecord): Woken => ({
+  kind: 'ignored',
+  reason:
+    kind === 'stopping'
+      ? `${run.runId} is being stopped: make the same call after its end`
+      : otherRequest(run),
+});
 
 const otherRequest = ({ runId, request }: RunRecord): string =>
   `${runId} has not settled yet, and ${request?.requestedBy ?? 'another caller'} asked for it ${changesText(request) || 'as declared'}: make the same call once it packs (GET /runs/${runId}), or stop it first (POST /runs/${runId}/stop)`;

@@ -51,8 +51,9 @@ export async function beginProbe(
     declaration,
     ...(evaluation && { source: evaluation.source, startedFrom: evaluation.startedFrom }),
   };
-  const created = await deps.runs.create(fresh);
-  const run = created === 'created' ? fresh : ((await deps.runs.get(runId)) ?? fresh);
+  const known = await deps.runs.get(runId);
+  const created = known === undefined ? await deps.runs.create(fresh) : 'exists';
+  const run = created === 'created' ? fresh : (known ?? (await deps.runs.get(runId)) ?? fresh);
   const isSame = isSameOnRecord([run.declaration, run.probe], [declaration, fresh.probe]);
   if (!isSame) return { kind: 'taken', runId };
   const what =

@@ -92,7 +92,7 @@ interface Declared {
       })
     | undefined;
   readonly name?: unknown;
-  readonly packing?: { readonly format?: unknown } | undefined;
+  readonly packing?: { readonly format?: unknown; readonly balance?: unknown } | undefined;
   readonly dataset?: { readonly read?: unknown } | undefined;
   readonly promote?: unknown;
   readonly evaluation?: unknown;
@@ -139,6 +139,11 @@ function whenProblems({ training, packing, evaluation }: Declared): readonly Mod
       isUnpacked(packing),
       path,
       'has the shards of a drop scored, and with packing: none there are none: declare a format, or leave it out',
+    ),
+    ...problemIf(
+      packing?.balance !== undefined,
+      path,
+      'compares the mean of a whole drop with that of a split that is not balanced: leave packing.balance out, or training.when',
     ),
     ...problemIf(
       !isUnpacked(packing) && scoredSplit({ evaluation, training }) === undefined,

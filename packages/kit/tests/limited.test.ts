@@ -24,7 +24,7 @@ it('the first failure begins nothing more', async () => {
   expect(begun.length).toBeLessThan(5);
 });
 
-it.each([1, 5, 15, 60])('rounds every %i minutes begin at each item', async (minutes) => {
+it.each([1, 5, 15, 60, 1_440])('rounds every %i minutes begin at each item', async (minutes) => {
   for (const count of [1, 2, 5, 50, 60]) {
     const items = [...Array(count).keys()];
     const first = new Set<number | undefined>();
@@ -37,4 +37,15 @@ it.each([1, 5, 15, 60])('rounds every %i minutes begin at each item', async (min
     }
     expect(first.size).toBe(count);
   }
+});
+
+it('daily rounds do not begin at the same item for weeks', async () => {
+  const first = new Set<number | undefined>();
+  for (let day = 0; day < 5; day += 1) {
+    const begun: number[] = [];
+    const now = new Date(Date.UTC(2026, 0, 1 + day));
+    await eachItem([0, 1], String, async (item) => void begun.push(item), { now, failures: [] });
+    first.add(begun[0]);
+  }
+  expect(first).toEqual(new Set([0, 1]));
 });

@@ -212,6 +212,13 @@ function onDemandFrom(
     costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
     (candidate.transfer?.usd ?? 0) +
     costUsd(timeUsd, expectedSeconds);
-  const returnUsd = returnsUsd[fallbacks.indexOf(candidate)] ?? 0;
+  // The same in another zone is no fallback of its own, and saves as much.
+  const isAlike = (other: Candidate): boolean =>
+    unitUsd(other, other.hourlyUsd) === unitUsd(candidate, candidate.hourlyUsd) &&
+    workOf(other, work) === workOf(candidate, work) &&
+    restartSecondsIn(other, work) === restartSecondsIn(candidate, work) &&
+    other.transfer?.usd === candidate.transfer?.usd;
+  const own = fallbacks.indexOf(candidate);
+  const returnUsd = returnsUsd[own >= 0 ? own : fallbacks.findIndex(isAlike)] ?? 0;
   return { ...each, expectedCostUsd: aloneUsd - returnUsd, returnUsd };
 }

@@ -39,7 +39,7 @@ interface CheaperPool {
 }
 
 /**
- * @param atHand a Spot pool that has capacity, or probably has
+ * @param atHand the Spot pool in which the run trains, or which it would ask; it counts as there
  * @param pools Spot pools that may be used; the run does not try those that cool down or were just lost, but may wait for them
  * @param inUse whether the run trains in the pool at hand
  */

@@ -87,6 +87,36 @@ it('says the refusal of the call itself', async () => {
   expect(dry).toEqual(await answer(at, { ...request, headers: fence }));
 });
 
+it.each([
+  ['the stop of an ended run', 'POST /runs/{runId}/stop', ofRun(1), ''],
+  [
+    'a probe of other settings',
+    'POST /pipelines/{name}/probes',
+    ofPipeline,
+    '{"number":1,"steps":60,"change":{}}',
+  ],
+  [
+    'another start of the open run',
+    'POST /pipelines/{name}/runs',
+    ofPipeline,
+    '{"training":{"hyperparameters":{"lr":0.2}}}',
+  ],
+])('foresees that %s is refused', async (_, route, parameters, body) => {
+  const at = await world();
+  const call = { ...SHARED, route, parameters, body };
+  const probe = '{"number":1,"steps":50,"change":{"training":{"hyperparameters":{"lr":0.1}}}}';
+  await answer(at, {
+    ...SHARED,
+    route: 'POST /pipelines/{name}/probes',
+    parameters: ofPipeline,
+    body: probe,
+  });
+  await answer(at, { ...SHARED, route: 'POST /pipelines/{name}/runs', parameters: ofPipeline });
+  const dry = await answer(at, { ...call, headers: { 'tidewheel-dry-run': 'true' } });
+  expect(dry).toMatchObject({ status: 409 });
+  expect(dry).toEqual(await answer(at, call));
+});
+
 it('is no other word than true', async () => {
   const request = { ...SHARED, route: 'POST /pipelines/{name}/runs', parameters: ofPipeline };
   const dry = await answer(await world(), { ...request, headers: { 'tidewheel-dry-run': 'yes' } });

@@ -330,12 +330,15 @@ describe('the deployment', () => {
   });
 
   it('counts the dead letters of every queue', async () => {
-    const template = readFileSync(path.join(import.meta.dirname, '../../../serverless/events.yml'), 'utf8');
+    const template = ['events.yml', 'generated/alarms.yml']
+      .map((file) => readFileSync(path.join(import.meta.dirname, '../../../serverless', file), 'utf8'))
+      .join('\n');
     const ids = [...template.matchAll(/^ {2}(\w+DeadLetters):/gm)].map(([, id = '']) => id);
     const resources = new Map(ids.map((id) => [id, `https://sqs/${id}`]));
     const found = await troubles({ messagesIn: async () => seen(2) }, { stack: stack({ resources }) });
     expect(found.flatMap(({ check, field }) => (check === 'dead letters' ? [field] : []))).toEqual(ids);
     expect(ids).toContain('RegistriesDeadLetters');
+    expect(ids).toHaveLength(7);
   });
 
   it('names decisions that no registry knows yet', async () => {

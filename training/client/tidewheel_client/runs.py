@@ -108,7 +108,8 @@ class Run:
                     )
                 self._sleep(_POLL_SECONDS)
         if check and status != "succeeded":
-            reason = answer["run"].get("failure", "it made no model")
+            need = answer["run"].get("need") if status == "notNeeded" else None
+            reason = need["reason"] if need else answer["run"].get("failure", "it made no model")
             raise RunFailedError(f"{self.id} has ended as {status}: {reason}")
         return self
 

@@ -6,6 +6,7 @@ import pickle
 import random
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -40,18 +41,22 @@ class DrawWatch:
         if numpy is not None:
             kind, keys, *rest = numpy.random.get_state()
             state += [kind, keys.tobytes(), rest]
+        if torch.cuda.is_initialized():
+            state += [each.numpy().tobytes() for each in torch.cuda.get_rng_state_all()]
         known: set[int] = set()
         for place in self._places:
             state += _held(place, known, _DEEPEST)
-            state += _held(_generators_beside(place), known, 1)
         return state
 
 
-def _generators_beside(place: Any) -> list[Any]:
-    """Find them among the globals of its module."""
+def _generators_beside(place: Any, known: set[int]) -> list[Any]:
+    """Find them among the globals of its module, once."""
     name = getattr(place, "__module__", None) or type(place).__module__
-    found = vars(sys.modules[name]).values() if name in sys.modules else ()
-    return [each for each in found if _is_generator(each)]
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if module is None or id(module) in known:
+        return []
+    known.add(id(module))
+    return [each for each in vars(module).values() if _is_generator(each)]
 
 
 def _is_generator(value: object) -> bool:
@@ -69,8 +74,10 @@ def _held(value: Any, known: set[int], depth: int) -> Iterator[object]:
             yield value.get_state().numpy().tobytes()
         elif _is_generator(value):
             yield pickle.dumps(value)
+        elif isinstance(value, Iterator):  # Its place cannot be read.
+            yield object()
         else:
-            for each in _parts(value):
+            for each in (*_parts(value), *_generators_beside(value, known)):
                 yield from _held(each, known, depth - 1)
 
 
@@ -85,5 +92,7 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, MethodType):
         found += [value.__self__, value.__func__]
     if isinstance(value, FunctionType) and value.__closure__ is not None:
-        found += [each.cell_contents for each in value.__closure__]
+        for cell in value.__closure__:
+            with suppress(ValueError):  # Of a variable that has no value yet.
+                found.append(cell.cell_contents)
     return found

@@ -4,14 +4,17 @@ Once a script has read a checkpoint, and until its first step, each loader gives
 then placeholders: it draws the indices of a batch and loads nothing. At the first look at one, the
 loader loads that batch, and goes on as if it had loaded each batch before.
 
-That is the same where loading draws no random numbers. The first batch shows it, in which case the
-loader loads all. The batch that the script looks at is compared once more: what is found there is
-an error of these hooks, for which the agent starts the script again without them.
+That is the same where loading draws no random numbers, which only the person who wrote it knows: so
+it is declared, by TIDEWHEEL_SKIP_UNREAD in the script's environment. A first batch that draws has
+the loader load all. The batch that the script looks at is compared once more: what is found there
+is an error of these hooks, for which the agent starts the script again without them. It does so on
+one host alone, so no other gang skips.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -31,8 +34,8 @@ _MAP = dataloader._DatasetKind.Map
 _LOADERS = (dataloader._SingleProcessDataLoaderIter, dataloader._MultiProcessingDataLoaderIter)
 
 
-class NotTheSameError(RuntimeError):
-    """A batch was skipped that had to be loaded."""
+class NotTheSameError(BaseException):
+    """A batch was skipped that had to be loaded. No script takes it for an error of its own."""
 
 
 def has_read_checkpoint() -> bool:
@@ -44,7 +47,9 @@ def has_read_checkpoint() -> bool:
 
 def install_jumps(meter: Meter) -> None:
     """Install them after the hooks that count. A replay of automatic checkpoints loads nothing."""
-    if "TIDEWHEEL_ENDED_DIR" not in os.environ or "TIDEWHEEL_AUTOMATIC_DIR" in os.environ:
+    if os.environ.get("TIDEWHEEL_SKIP_UNREAD") != "1" or "TIDEWHEEL_AUTOMATIC_DIR" in os.environ:
+        return
+    if "TIDEWHEEL_ENDED_DIR" not in os.environ or _is_on_several_hosts():
         return
     if not hasattr(torch.utils, "swap_tensors"):  # Before PyTorch 2.3.
         return
@@ -71,6 +76,11 @@ def install_jumps(meter: Meter) -> None:
     meter.on_remove(jumps.settle)
 
 
+def _is_on_several_hosts() -> bool:
+    ranks = os.environ.get("WORLD_SIZE", "1"), os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return ranks[0] != ranks[1] and ranks[0] != "1"
+
+
 class _Jumps:
     """Keep the jumps of a process with the iterators of its loaders."""
 
@@ -84,7 +94,11 @@ class _Jumps:
         jump = vars(iterator).get(_JUMP)
         if jump is None and iterator._num_yielded == 0 and iterator._num_workers == 0:
             jump = self._begin(iterator)
-        return self._take(iterator) if jump is None or not jump.is_on else jump.next()
+        if jump is not None:
+            with jump.lock:
+                if jump.is_on:
+                    return jump.next()
+        return self._take(iterator)
 
     def put(self, iterator: Any) -> None:
         """Give the workers a batch to load, unless it may be skipped."""
@@ -112,6 +126,8 @@ class Jump:
 
     def __init__(self, iterator: Any, folder: str, take: Callable[[Any], Any]) -> None:
         self.is_on = True
+        self.lock = threading.RLock()
+        """A script may read its loader in a thread."""
         # Without a circle: an iterator that is dropped ends its workers at once.
         self._weak, self._folder, self._take = weakref.ref(iterator), folder, take
         self._first: Any = None
@@ -148,20 +164,26 @@ class Jump:
             self._first = with_tensors(batch, Placeholder.of)
         except TypeError:
             has_drawn = True
-        if has_drawn:
+        if has_drawn or _has_length(batch, getattr(self._iterator._index_sampler, "batch_size", 0)):
             self._go_on_from(1, [])
         return batch
 
     def load(self) -> None:
         """Load what the script still holds; from then on the loader loads all."""
+        with self.lock:
+            self._load()
+
+    def _load(self) -> None:
         if not self.is_on or self._iterator is None:
             return
+        if vars(self._iterator).get(_JUMP) is not self:
+            raise NotTheSameError("the epoch of a skipped batch is over")
         self._forget()
         live, first = dict(self._skipped), min(self._oldest, self._given)
         self._go_on_from(first, [self._indices[each] for each in range(first, self._given)])
         for number in range(first, self._given):
             batch, has_drawn = self._load_next()
-            if has_drawn or form_of(batch) != form_of(self._first):
+            if (has_drawn and first > 1) or form_of(batch) != form_of(self._first):
                 raise NotTheSameError("the batches of this loader cannot be skipped")
             if number in live:
                 live[number].take(batch)
@@ -191,8 +213,9 @@ class Jump:
         iterator = self._iterator
         if iterator._num_workers > 0:
             batch = self._take(iterator)
-            pids = [each.pid for each in iterator._workers]
-            return batch, any(read_cell(self._folder, pid, DREW) for pid in pids)
+            found = [read_cell(self._folder, each.pid, DREW) for each in iterator._workers]
+            # Below 0 says that loading drew nothing, and 0 that nothing was noted.
+            return batch, max(found) > 0 or min(found) >= 0
         fetcher = iterator._dataset_fetcher
         watch = DrawWatch((fetcher.dataset, fetcher.collate_fn))
         fetcher.fetch = watch.watched(fetcher.fetch)
@@ -200,6 +223,15 @@ class Jump:
             return self._take(iterator), watch.has_drawn
         finally:
             del fetcher.fetch
+
+
+def _has_length(batch: Any, length: int | None) -> bool:
+    """Tell a list with an element for each sample, whose length differs from batch to batch."""
+    if isinstance(batch, dict):
+        return any(_has_length(each, length) for each in batch.values())
+    if type(batch) not in (list, tuple):
+        return False
+    return len(batch) == length or any(_has_length(each, length) for each in batch)
 
 
 class _Skipped:

@@ -62,11 +62,15 @@ def _has_tensor(args: Any, kwargs: Any) -> bool:
 
 
 def _moved(source: Placeholder, move: Callable[[torch.Tensor], torch.Tensor]) -> Placeholder:
+    is_inference, grad = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
     def read() -> torch.Tensor:
         tensor = _real(source)
-        result = move(tensor)
-        # One that is there already. Two objects cannot become one.
-        return result.detach() if result is tensor else result
+        # As at the call, whatever the look stands in.
+        with torch.inference_mode(is_inference), torch.set_grad_enabled(grad):
+            result = move(tensor)
+            # One that is there already. Two objects cannot become one.
+            return result.detach() if result is tensor else result
 
     return Placeholder(source.form, read)
 
@@ -90,7 +94,7 @@ def real(arguments: Any) -> Any:
 
 def with_tensors(batch: Any, replace: Callable[[torch.Tensor], Any]) -> Any:
     """Make a batch of the same form. Raises TypeError where it holds anything but tensors."""
-    if isinstance(batch, torch.Tensor):
+    if type(batch) in (torch.Tensor, Placeholder):
         return replace(batch)
     kind: Any = type(batch)
     if kind in (list, tuple):

@@ -193,8 +193,8 @@ def _install_workers(meter: Meter) -> None:
                 return load(self, index)
             finally:
                 meter.end_fetch(began)
-                if watch is not None and watch.has_drawn and meter.values is not None:
-                    meter.values[DREW] = 1.0
+                if watch is not None and meter.values is not None and meter.values[DREW] <= 0.0:
+                    meter.values[DREW] = 1.0 if watch.has_drawn else -1.0
 
         meter.replace(fetcher, "fetch", fetch)
 

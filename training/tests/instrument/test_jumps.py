@@ -18,7 +18,9 @@ WHOLE, REST = 15, 5
 """Batches of the script's epoch; those after the skipped ones, and the epoch's first."""
 
 
-def run(folder: Path, case: str, script: str = "skips.py") -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, case: str, script: str = "skips.py", **more: str
+) -> subprocess.CompletedProcess[str]:
     for name in ("cells", "ended", "checkpoints"):
         (folder / name).mkdir()
     (folder / "checkpoints" / "state").write_text("11")
@@ -27,8 +29,10 @@ def run(folder: Path, case: str, script: str = "skips.py") -> subprocess.Complet
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(HOOKS),
         "TIDEWHEEL_INSTRUMENT_DIR": str(folder / "cells"),
+        "TIDEWHEEL_SKIP_UNREAD": "1",
         "TIDEWHEEL_ENDED_DIR": str(folder / "ended"),
         "TIDEWHEEL_CHECKPOINT_DIR": str(folder / "checkpoints"),
+        **more,
     }
     return warm_torch().run(str(SCRIPTS / script), case, cwd=folder, env=environment)
 
@@ -87,3 +91,12 @@ def test_a_late_draw_is_an_error_of_the_hooks(tmp_path: Path) -> None:
 def test_a_compiled_model_stays_whole(tmp_path: Path, kind: str) -> None:
     done = run(tmp_path, kind, "compiled_skips.py")
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "more", [{"TIDEWHEEL_SKIP_UNREAD": ""}, {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}]
+)
+def test_undeclared_or_on_several_hosts_all_is_loaded(tmp_path: Path, more: dict[str, str]) -> None:
+    done = run(tmp_path, "all", **more)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {loaded for name, _, loaded in rows if name in ("continue", "islice", "next")} == {WHOLE}

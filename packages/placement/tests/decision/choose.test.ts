@@ -224,6 +224,15 @@ describe('without slack', () => {
     expect(place({ now: hoursLater(16.5), market: market({ scores: [] }) }).pool.purchaseOption).toBe('spot');
   });
 
+  it('counts the way back to Spot in each zone', () => {
+    const gone = market({ scores: ZONES.map((zoneId) => ({ zoneId, score: 1 })) });
+    const { considered } = place({ now: hoursLater(16.5), market: gone });
+    const rows = considered.filter(({ pool }) => pool.purchaseOption === 'on-demand');
+    expect(rows).toHaveLength(2 * ZONES.length);
+    const costs = new Set(rows.map(({ pool, expectedCostUsd }) => `${pool.instanceType} ${expectedCostUsd}`));
+    expect(costs.size).toBe(2);
+  });
+
   it('keeps alternatives when On-Demand itself is refused', () => {
     // At the latest safe moment Spot is passed over with a quarter of an hour in hand, of which a refusal takes a part.
     const first = place({ now: hoursLater(17.7) });

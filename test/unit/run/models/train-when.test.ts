@@ -128,7 +128,7 @@ it('a scoring that failed or hangs has it train', async () => {
   await dropped(2);
   await judged();
   await scored(undefined);
-  const failed = `trains, because ${PROBE} has failed and left no scores`;
+  const failed = `trains, because ${PROBE} has failed and left no scores of accuracy that can be read (a line for each sample, 100,000 and 16 MiB at most)`;
   expect(await judged()).toEqual({ kind: 'place', reason: failed });
   await dropped(3);
   const next = { runId: runIdOf(NAME, 3) };
