@@ -30,7 +30,7 @@ export interface Round {
   readonly interruptionSeconds: number;
   /** From kill -9 of the next job's host to the first new step. */
   readonly killSeconds: number;
-  /** Of these, until the job had ended, was requested elsewhere, and had its host. */
+  /** Seconds of these until the job had ended, was requested elsewhere, and had its host. */
   readonly noticedSeconds: number;
   readonly placedSeconds: number;
   readonly hostSeconds: number;

@@ -23,7 +23,7 @@ export interface ResumeBench {
   readonly work: string;
   /** It has their packages. */
   readonly python: string;
-  /** Of each kind, of which the quickest counts. */
+  /** How many of each kind; the quickest counts. */
   readonly starts: number;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;

@@ -47,7 +47,7 @@ const parametersIn = (inside: string): string[] =>
 const PARAMETER =
   /^(?<name>\w+)\s*(?::\s*(?<type>[^=]+?))?\s*(?:=\s*(?:(?<typer>typer\.\w+)\(\s*(?<first>.*)\)|(?<value>.+)))?$/s;
 
-/** Of `name: type = value`. */
+/** Reads `name: type = value`. */
 function parameterOf(text: string) {
   const { name = '', type = '', typer, first, value } = PARAMETER.exec(text)?.groups ?? {};
   const given = first ?? value ?? '...';

@@ -233,7 +233,7 @@ function byEndings(paths: readonly string[]): FoundJoin | undefined {
 const LEAST_CASES = 3;
 const MOST_COLUMNS = 20;
 const LONGEST_COLUMN = 40;
-/** Of the folders, how many have the files that most have. */
+/** How many of the folders have the files that most have. */
 const ALIKE_SHARE = 0.8;
 
 /** Folders that hold the same files by name, each of which says what it is: a folder is a sample. */

@@ -8,9 +8,9 @@ export interface NeedAsked {
   readonly mode: Mode;
   readonly worseBy: Margin;
   readonly orSamples?: number | undefined;
-  /** Of the model in use, on what arrived. */
+  /** Mean of the model in use, on what arrived. */
   readonly arrived: ScoreTable;
-  /** Of the same model, on the samples by which it was judged when it was new. */
+  /** Mean of the same model, on the samples by which it was judged when it was new. */
   readonly known: ScoreTable;
   /** Samples that came since the last training, with these. */
   readonly since: number;

@@ -24,7 +24,7 @@ export class SplitLists {
   /** Ends of listed paths, for lists of a machine whose folder of the data lies deeper. */
   readonly #ends = new Map<string, SplitName | 'several'>();
   readonly keys: readonly string[];
-  /** Of a sample that no list names. */
+  /** The split of a sample that no list names. */
   #rest: SplitName | undefined;
   /** Tells versions of the files apart. */
   version = '';
