@@ -12,7 +12,7 @@ const UNSEEN = 2_000;
 /** A training reads so many drops, one sample in five of them held out. */
 const WINDOW = 4;
 const RULE = { worseBy: { points: 0.01 }, orSamples: 8 * SAMPLES } as const;
-/** Dollars of one training; scoring 500 samples takes a small CPU host three minutes, training on 2,000 a GPU host twenty. */
+/** In trainings: scoring 500 samples takes a small CPU host three minutes, training on 2,000 a GPU host twenty. */
 const SCORING_COST = (3 * 0.115) / (20 * 1.408);
 
 const KINDS = ['still', 'sudden', 'slow', 'and back'] as const;
