@@ -21,7 +21,10 @@ export function restartText(parts: Readonly<Record<string, number | undefined>>)
   const texts = long.map(
     ({ name, seconds }) => `${name === 'firstStep' ? 'first step' : name} ${durationText(seconds)}`,
   );
-  return [durationText(all), ...(texts.length > 0 ? [texts.join(', ')] : [])].join(': ');
+  // Hooks measure what the script does until its first step, and not in a short run.
+  const measured =
+    parts['firstStep'] === undefined ? `${durationText(all)} up to the script` : durationText(all);
+  return [measured, ...(texts.length > 0 ? [texts.join(', ')] : [])].join(': ');
 }
 
 const PRECISE_BELOW = 0.01;

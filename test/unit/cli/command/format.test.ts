@@ -22,9 +22,10 @@ it('durations have at most two units', () => {
 
 it('a restart names its long parts', () => {
   expect(restartText({ detect: 2, place: 0.4, capacity: 82, firstStep: undefined })).toBe(
-    '1 m 24 s: detect 2 s, capacity 1 m 22 s',
+    '1 m 24 s up to the script: detect 2 s, capacity 1 m 22 s',
   );
-  expect(restartText({ place: 0.2 })).toBe('0 s');
+  expect(restartText({ place: 0.2, firstStep: 5 })).toBe('5 s: first step 5 s');
+  expect(restartText({ place: 0.2 })).toBe('0 s up to the script');
 });
 
 it('small sums keep their digits', () => {
