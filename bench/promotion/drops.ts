@@ -9,7 +9,7 @@ import { pythonTools } from '../../test/support/python-tools.ts';
 /** With the number of seeds, whose mean counts: one held-out sample of a table is 0.6 points, and of text none. */
 const TASKS = [
   ['table', 20],
-  ['digits', 4],
+  ['digits', 8],
   ['language', 1],
 ] as const;
 

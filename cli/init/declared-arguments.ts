@@ -87,6 +87,8 @@ const UNREADABLE: readonly (readonly [how: string, RegExp])[] = [
   ],
 ];
 
-/** What a script takes its settings from, where nothing here reads them. @param known arguments that were read */
+/** What a script takes its settings from, where nothing here or the service sets them. @param known arguments that were read */
 export const unreadableArguments = (text: string, known: number): string | undefined =>
-  known > 0 ? undefined : UNREADABLE.find(([, pattern]) => pattern.test(text))?.[0];
+  known > 0 || /\bSM_[A-Z]/.test(text)
+    ? undefined
+    : UNREADABLE.find(([, pattern]) => pattern.test(text))?.[0];

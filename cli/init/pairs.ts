@@ -236,8 +236,8 @@ const LONGEST_COLUMN = 40;
 /** How many of the folders have the files that most have. */
 const ALIKE_SHARE = 0.8;
 
-/** Folders that hold the same files by name, each of which says what it is: a folder is a sample. */
-function byCases(paths: readonly string[]): FoundJoin | undefined {
+/** The files of each folder, by their names without that of the folder, with their suffixes. */
+function filesByFolder(paths: readonly string[]): readonly ReadonlyMap<string, string>[] {
   const folders = new Map<string, Map<string, string>>();
   for (const path of paths) {
     const { stem, suffix } = splitKey(path, INNER_SUFFIXES);
@@ -249,14 +249,20 @@ function byCases(paths: readonly string[]): FoundJoin | undefined {
     const files = folders.get(folder) ?? new Map<string, string>();
     folders.set(folder, files.set(isOwn ? base.slice(own.length) : `/${base}`, suffix.toLowerCase()));
   }
-  const kinds = Map.groupBy([...folders.values()], (files) => JSON.stringify([...files.keys()].sort()));
+  return [...folders.values()];
+}
+
+/** Folders that hold the same files by name, each of which says what it is: a folder is a sample. */
+function byCases(paths: readonly string[]): FoundJoin | undefined {
+  const folders = filesByFolder(paths);
+  const kinds = Map.groupBy(folders, (files) => JSON.stringify([...files.keys()].sort()));
   const [most = []] = [...kinds.values()].toSorted((a, b) => b.length - a.length);
   const files = [...(most[0] ?? [])];
   const words = new Set(files.map(([end]) => end.replace(/[^A-Za-z]/g, '').toLowerCase()));
   const areWords = files.length > 1 && !words.has('') && words.size * 2 > files.length;
   const isTooMuch = files.length > MOST_COLUMNS || files.some(([end]) => end.length > LONGEST_COLUMN);
   // With more names than folders, the folders are classes or kinds rather than samples.
-  const least = Math.max(LEAST_CASES, files.length, ALIKE_SHARE * folders.size);
+  const least = Math.max(LEAST_CASES, files.length, ALIKE_SHARE * folders.length);
   if (!areWords || isTooMuch || most.length < least) return undefined;
   const columns = files.map(([end, suffix]) => {
     const word = columnFor(end.replace(/^[^A-Za-z0-9]+/, '').toLowerCase());

@@ -130,7 +130,7 @@ export function readScript(text: string, required = ''): ScriptFacts {
     required: args.flatMap(({ argument, what, isRequired }) =>
       isRequired && (what === undefined || what === 'resume') ? [argument] : [],
     ),
-    unreadable: SET_BY_SERVICE.test(text) ? undefined : unreadableArguments(text, args.length),
+    unreadable: unreadableArguments(text, args.length),
     namesModelFolder,
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),

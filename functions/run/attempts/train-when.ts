@@ -88,7 +88,11 @@ async function scoredNeed(deps: AloneDeps, asked: Asked) {
     await stopScoring(deps, run);
     return { ...unknown(`${runId} has scored nothing for ${Math.round(seconds)} s`), probe: runId };
   }
-  return { ...(await comparedNeed(deps, asked, probe)), probe: runId };
+  const made = await deps.runs.get(current.runId).catch(noneIfUnreadable);
+  const found = isSameOnRecord(scriptOf(made), scriptOf(probe))
+    ? await comparedNeed(deps, asked, probe)
+    : unknown(`the source or the evaluation is another one than that of ${current.runId}`);
+  return { ...found, probe: runId };
 }
 
 /** A quarter of the time to the deadline, at most. */
@@ -121,9 +125,6 @@ async function comparedNeed(
   const { when, objective } = declaration.training;
   if (when === undefined || objective === undefined) return unknown('nothing says which score counts');
   const { runId, pipeline } = probe;
-  const made = await runs.get(current.runId).catch(noneIfUnreadable);
-  if (!isSameOnRecord(scriptOf(made), scriptOf(probe)))
-    return unknown(`the source or the evaluation is another one than that of ${current.runId}`);
   const own = await readBounded(store, bucketKeys.scores(pipeline, runId), 'scores');
   const text = own?.text ?? (await scoredNow(store, probe, current));
   const arrived = await tableOf(text, objective.metric);

@@ -26,8 +26,8 @@ export async function requestRun(
   const { runId } = fresh;
   // A dry run ends at the first write.
   const open = await deps.runs.get(runId);
-  const known = open && requestToRecord(open, request).kind;
-  if (open !== undefined && (known === 'stopping' || known === 'other')) return refusedBy(known, open);
+  const refusal = open && refusalOf(open, request);
+  if (refusal !== undefined) return refusal;
   const { kind, run } =
     open === undefined && (await deps.runs.create(fresh)) === 'created'
       ? { kind: 'write' as const, run: fresh }
@@ -43,6 +43,11 @@ export async function requestRun(
     case 'other':
       return refusedBy(kind, run);
   }
+}
+
+function refusalOf(open: RunRecord, request: RunRequest): Woken | undefined {
+  const { kind } = requestToRecord(open, request);
+  return kind === 'stopping' || kind === 'other' ? refusedBy(kind, open) : undefined;
 }
 
 const refusedBy = (kind: 'stopping' | 'other', run: RunRecord): Woken => ({

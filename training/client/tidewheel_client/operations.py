@@ -637,10 +637,10 @@ class ChooseModelBody(TypedDict):
 
 class _CompareRunsAnswer(TypedDict):
     rows: list[CompareRunsAnswerRowsItem]
-    differing: list[CompareRunsAnswerDifferingItem]
 
 
 class CompareRunsAnswer(_CompareRunsAnswer, total=False):
+    differing: list[CompareRunsAnswerDifferingItem]
     metric: CompareRunsAnswerMetric
 
 

@@ -40,9 +40,11 @@ type ComparisonRow = z.output<typeof comparisonRowSchema>;
 
 export const comparisonSchema = z.object({
   rows: list(comparisonRowSchema),
-  differing: list(z.object({ field: z.string(), values: list(z.string()) })).describe(
-    'Fields of declaration, data and source that differ, with the value of each row; none of environment.',
-  ),
+  differing: list(z.object({ field: z.string(), values: list(z.string()) }))
+    .optional()
+    .describe(
+      'Fields of declaration, data and source that differ, with the value of each row; none of environment.',
+    ),
   metric: z
     .object({ name: z.string(), value: z.number() })
     .optional()
