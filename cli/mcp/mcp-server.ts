@@ -24,7 +24,14 @@ import { type Api, ApiError } from '../command/api-calls.ts';
 import { type Context, contextOf } from '../command/context.ts';
 import { inputOf, OPERATION_TOOLS, type OperationTool, type ToolArguments } from './operation-tools.ts';
 import { bounded, hiddenIn, marked, revealed, Secrets } from './untrusted.ts';
-import { type ToolVerbs, type VerbTool, verbTools, WAIT_TOOL, waitForRun } from './verb-tools.ts';
+import {
+  type SeenRun,
+  type ToolVerbs,
+  type VerbTool,
+  verbTools,
+  WAIT_TOOL,
+  waitForRun,
+} from './verb-tools.ts';
 
 const INSTRUCTIONS = `Tidewheel trains models on AWS Spot capacity. A pipeline is declared in YAML; data that arrives starts runs of it.
 Before money is spent, call planRun, and tell the person what it may cost. A tool with the argument "confirm" is a dry
@@ -139,6 +146,8 @@ class Session {
   readonly #shownRuns = new Map<string, { readonly called: string; readonly would: unknown }>();
   /** Runs whose variables are known. */
   readonly #runs = new Set<string>();
+  /** Answers of the tool that waits, by run. */
+  readonly #seen = new Map<string, SeenRun>();
   /** Calls that may cost money wait for each other, so that each sees what the one before has committed. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -171,9 +180,13 @@ class Session {
   }
 
   async #wait({ runId }: ToolArguments): Promise<Outcome> {
+    if (typeof runId !== 'string')
+      throw new UsageError(['runId is missing: name a run such as digits-000042']);
     const api = await this.#context.api();
-    if (typeof runId === 'string') await this.#learnRun(api, runId);
-    return { isWell: true, says: await waitForRun(api, runId) };
+    await this.#learnRun(api, runId);
+    const { says, seen } = await waitForRun(api, runId, this.#seen.get(runId));
+    this.#seen.set(runId, seen);
+    return { isWell: true, says };
   }
 
   async #verb(tool: VerbTool, given: ToolArguments, isDryRun: boolean): Promise<Outcome> {

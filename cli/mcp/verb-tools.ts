@@ -6,6 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import pc from 'picocolors';
+import type { AnswerOf } from '../../client/operations.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { Api } from '../command/api-calls.ts';
 import type { Surroundings } from '../command/context.ts';
@@ -147,19 +148,32 @@ export const WAIT_TOOL: ToolDefinition = {
   risk: undefined,
 };
 
-/** @returns the run without its declaration */
-export async function waitForRun(api: Api, runId: unknown, seconds = LONGEST_SECONDS): Promise<unknown> {
-  if (typeof runId !== 'string') throw new UsageError(['runId is missing: name a run such as digits-000042']);
-  const { asOf, timelineCount: known, run: first } = await api.call('getRun', { runId });
-  const until = performance.now() + seconds * 1_000;
+type RunAnswer = AnswerOf<'getRun'>;
+/** What a caller has been shown of a run. */
+export type SeenRun = Readonly<Pick<RunAnswer, 'asOf' | 'timelineCount'> & { status: string }>;
+
+const seenOf = ({ asOf, timelineCount, run: { status } }: RunAnswer): SeenRun => ({
+  asOf,
+  timelineCount,
+  status,
+});
+
+/**
+ * Waits for news since the last answer, so that nothing between two calls is missed.
+ * @returns the run without its declaration, and what has been shown of it now
+ */
+export async function waitForRun(api: Api, runId: string, last: SeenRun | undefined) {
+  const before = last ?? seenOf(await api.call('getRun', { runId }));
+  const until = performance.now() + LONGEST_SECONDS * 1_000;
   for (let isNews = false; ; ) {
-    const { run, ...now } = await api.call('getRun', { runId, since: asOf });
+    const answer = await api.call('getRun', { runId, since: before.asOf });
+    const { run, ...now } = answer;
     if (isFinished(run) || isNews || performance.now() >= until) {
       const { declaration: _, ...shown } = run;
-      return { run: shown, ...now };
+      return { says: { run: shown, ...now }, seen: seenOf(answer) };
     }
     // The status of a run follows its timeline, so one more look is taken.
-    isNews = now.timelineCount !== known || run.status !== first.status;
+    isNews = now.timelineCount !== before.timelineCount || run.status !== before.status;
     await sleep(PAUSE_MILLISECONDS);
   }
 }

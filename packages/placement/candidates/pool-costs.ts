@@ -88,7 +88,7 @@ function scoreOf(
 // The file systems that a pipeline's channels read: what an hour of them costs, and whose price is not known.
 
 export interface FileSystems {
-  /** Of all whose price is known. */
+  /** Sums those whose price is known. */
   readonly hourlyUsd: number;
   /** A sentence for each file system. */
   readonly notes: readonly string[];

@@ -89,7 +89,7 @@ function transferRate(
 export interface TransferQuestion {
   readonly home: string;
   readonly region: string;
-  /** Of all shards that the run trains on; undefined where no manifest says. */
+  /** Sums all shards that the run trains on; undefined where no manifest says. */
   readonly datasetBytes?: number | undefined;
   readonly checkpointBytes?: number | undefined;
   readonly attempts: readonly PlacedAttempt[];

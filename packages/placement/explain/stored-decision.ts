@@ -20,7 +20,7 @@ import {
 
 export interface DecisionToReplay {
   readonly run: PlacedRun;
-  /** Of the run, oldest first. */
+  /** Lists those of the run, oldest first. */
   readonly attempts: readonly PlacedAttempt[];
   /** The number of the attempt that was decided on. */
   readonly attempt: number;

@@ -105,7 +105,7 @@ interface CompletedMarket {
 
 interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
-  /** Of all shards, instead of what is on record. */
+  /** Sums all shards, and replaces what is on record. */
   readonly datasetBytes?: number | undefined;
 }
 

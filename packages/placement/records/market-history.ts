@@ -110,7 +110,7 @@ export interface PlacementScore {
   readonly zoneId: string;
   /** 1 to 10, for the whole gang; 10 means likely, not promised. */
   readonly score: number;
-  /** Size of the gang in the request; absent: any size. */
+  /** How many hosts the request asked for; absent: the score holds for any number. */
   readonly nodes?: number | undefined;
   /** Absent: of this moment. */
   readonly ageSeconds?: number | undefined;

@@ -158,6 +158,11 @@ it('waits until something happens to a run', async () => {
   }
   await waited;
   expect(text).toContain('a save');
+  // An entry between two calls is news for the next one.
+  const between = { id: 'between', at: at.clock.now().toISOString(), kind: 'Noted', text: 'a loss' };
+  await at.timeline.add(RUN, between);
+  at.clock.advance(60);
+  expect((await call('waitForRun', { runId: RUN })).text).toContain('a loss');
   expect(await call('waitForRun', {})).toMatchObject({
     isError: true,
     text: expect.stringContaining('runId is missing'),
