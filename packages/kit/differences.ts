@@ -26,3 +26,19 @@ function fieldsOf(value: unknown, path = ''): Map<string, string> {
     ]),
   );
 }
+
+interface ComparedRun {
+  readonly declaration?: object | undefined;
+  readonly generations?: readonly string[] | undefined;
+  readonly source?: string | undefined;
+}
+
+/** Fields of the declarations, the data and the source that are not the same in all runs. */
+export const differingInRuns = (runs: readonly ComparedRun[]): readonly Difference[] =>
+  differingFields(
+    runs.map(({ declaration, generations, source }) => ({
+      ...declaration,
+      generations: generations?.join(', '),
+      source: source?.slice(0, 12),
+    })),
+  );

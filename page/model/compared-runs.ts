@@ -1,20 +1,8 @@
-/** Runs beside each other: what was declared differently, and their curves over a common axis. */
-import { type Difference, differingFields } from '@tidewheel/kit/differences.ts';
+/** Curves of runs beside each other, over a common axis. */
 import type { Operations } from '../../client/operations.ts';
 import { type AxisName, axisOf, finite, type SeriesView } from './curve.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
-type Run = Pick<RunAnswer['run'], 'declaration' | 'generations' | 'source'>;
-
-/** Fields of the declarations, the data and the source that are not the same in all runs. */
-export const differences = (runs: readonly Run[]): readonly Difference[] =>
-  differingFields(
-    runs.map(({ declaration, generations, source }) => ({
-      ...declaration,
-      generations: generations?.join(', '),
-      source: source?.slice(0, 12),
-    })),
-  );
 
 /** Points as x and y. Hours count from the first arrival, waiting included. */
 export function pointsOf(

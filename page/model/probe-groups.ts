@@ -1,7 +1,7 @@
 /** Probes as they may be compared: those that trained on the same version of the data, named by what differs. */
 import * as doctor from '@tidewheel/doctor/probe.ts';
+import { differingInRuns } from '@tidewheel/kit/differences.ts';
 import type { Operations } from '../../client/operations.ts';
-import { differences } from './compared-runs.ts';
 
 export type Probe = Operations['listProbes']['answer']['probes'][number];
 
@@ -35,7 +35,7 @@ const UNITS = { samples: 1e6, steps: 1e3 } as const;
 const HOUR_SECONDS = 3_600;
 
 function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
-  const varied = differences(group);
+  const varied = differingInRuns(group);
   const named = group.map((probe, place) => {
     const settings = settingsOf(varied, place);
     return { probe, settings, cell: cellOf(probe, settings) };
@@ -52,7 +52,7 @@ const cellOf = ({ speed, usdPerHour }: Probe, name: string): doctor.ProbedCell |
   speed === undefined || usdPerHour === undefined ? undefined : { name, speed, usdPerHour };
 
 /** Limits are those of the command, such as what was left of its budget. */
-const settingsOf = (varied: ReturnType<typeof differences>, place: number): string =>
+const settingsOf = (varied: ReturnType<typeof differingInRuns>, place: number): string =>
   varied
     .filter(({ field }) => !/^(tuning\.)?limits\./.test(field))
     .map(({ field, values }) => `${field.replace('training.hyperparameters.', '')}=${values[place] ?? ''}`)

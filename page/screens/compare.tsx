@@ -1,10 +1,11 @@
 /** The screen "Compare": curves of two to six runs over each other, their figures, and what differs between them. */
 import { useSignal } from '@preact/signals';
+import { differingInRuns } from '@tidewheel/kit/differences.ts';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { durationText } from '../../client/amounts.ts';
 import { Chart, Swatch } from '../charts/chart.tsx';
 import { joined } from '../charts/plot.tsx';
-import { differences, pointsOf } from '../model/compared-runs.ts';
+import { pointsOf } from '../model/compared-runs.ts';
 import * as curve from '../model/curve.ts';
 import { dollarText, shortName, shortNumber } from '../model/format.ts';
 import { leadingName } from '../model/leading.ts';
@@ -123,7 +124,7 @@ function Compared({ runs, by }: RunsProps & Readonly<{ by: curve.AxisName }>) {
   const ordered = runs.flatMap(({ view, series }) => curve.leadingFirst(series, leadingName(view, series)));
   const names = [...new Set(ordered.map(({ name }) => name))];
   const wanted = address.value.query.get('series') ?? names[0];
-  const differing = differences(runs.map(({ view }) => view.run));
+  const differing = differingInRuns(runs.map(({ view }) => view.run));
   // A run has the colour of its curve.
   const columns = runs.map(({ view: { run } }, place) => {
     const head = (

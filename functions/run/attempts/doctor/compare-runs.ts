@@ -1,7 +1,7 @@
 /** Runs side by side: how fast they trained, how busy they were, and what they paid, also until the same metric. */
 
 import type { StepSpeed } from '@tidewheel/doctor/probe.ts';
-import { type Difference, differingFields } from '@tidewheel/kit/differences.ts';
+import { type Difference, differingInRuns } from '@tidewheel/kit/differences.ts';
 import { list, usd } from '@tidewheel/kit/fields.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
@@ -65,13 +65,7 @@ export function compareMeasuredRuns(runs: readonly ComparedRun[], metric?: strin
 
 /** Values of variables may be secret. */
 const differencesOf = (runs: readonly ComparedRun[]): Difference[] =>
-  differingFields(
-    runs.map(({ run: { declaration, generations, source } }) => ({
-      ...declaration,
-      generations: generations?.join(', '),
-      source: source?.slice(0, 12),
-    })),
-  ).map(({ field, values }) => ({
+  differingInRuns(runs.map(({ run }) => run)).map(({ field, values }) => ({
     field,
     values: field.startsWith('training.environment.') ? values.map(() => '(hidden)') : [...values],
   }));

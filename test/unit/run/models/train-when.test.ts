@@ -138,6 +138,29 @@ it('a scoring that failed or hangs has it train', async () => {
     kind: 'place',
     reason: expect.stringContaining('has scored nothing for 4501 s'),
   });
+  expect((await at.runs.get(probeIdOf(NAME, 2)))?.stop).toMatchObject({
+    mode: 'now',
+    requestedBy: runIdOf(NAME, 3),
+  });
+});
+
+it('a stop of the waiting run ends its scoring', async () => {
+  await dropped(2);
+  await judged();
+  await at.runs.requestStop(RUN, { mode: 'now', requestedBy: 'ada', at: at.clock.now().toISOString() });
+  expect(await judged()).toMatchObject({ kind: 'stopped' });
+  expect((await at.runs.get(PROBE))?.stop).toMatchObject({ requestedBy: RUN });
+});
+
+it('scores of another source are not compared', async () => {
+  await dropped(2);
+  await judged();
+  await at.runs.update(PROBE, { source: 'f'.repeat(64), updatedAt: at.clock.now().toISOString() });
+  await scored(90);
+  expect(await judged()).toEqual({
+    kind: 'place',
+    reason: `trains, because the source or the evaluation is another one than that of ${runIdOf(NAME, 1)}`,
+  });
 });
 
 it.each([
