@@ -50,6 +50,21 @@ it.each([
   [{ evaluation: `{ entryPoint: e.py, arguments: [${'x'.repeat(900)}] }` }, 'the limit is 800'],
   [{ training: `${OBJECTIVE}, inputMode: Pipe` }, 'gives each sample once'],
   [{ training: `${OBJECTIVE}, channels: { model: { s3: m/ } }` }, 'by which evaluation gets a model'],
+  [{ training: `${OBJECTIVE}, when: { worseBy: ten }` }, 'training.when.worseBy: is "ten", write a number'],
+  [
+    {
+      training: `${OBJECTIVE}, when: { worseBy: 1 % }`,
+      rest: `packing: { balance: over, label: parentFolder, split: { train: 0.9, validation: 0.1 } }\npromote: always`,
+    },
+    'leave packing.balance out, or training.when',
+  ],
+  [
+    {
+      training: `${OBJECTIVE}, when: { worseBy: 1 % }, channels: { hard: { s3: hard/ } }`,
+      evaluation: '{ entryPoint: e.py, on: [hard] }',
+    },
+    'name one of validation and test',
+  ],
   [{ training: `${OBJECTIVE}, channels: { tidewheel_current: { s3: m/ } }` }, 'holds the model in use'],
 ])('%o is refused', (declared, message) => {
   expect(problemsOf(declared).join('\n')).toContain(message);
