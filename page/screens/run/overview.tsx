@@ -58,7 +58,7 @@ function progressOf(view: View) {
   // What the newest attempt does before its script starts.
   const { preparing, outcome } = attempts.at(-1) ?? {};
   const note = report ? interruptionsText(report) : outcome === undefined && preparing?.text;
-  if (totalSteps <= 0) return { label, figure: step > 0 ? `${unit} ${step}` : 'nothing', note };
+  if (totalSteps <= 0) return { label, figure: step > 0 ? `${unit} ${step}` : withoutSave(run), note };
   return {
     label,
     figure: format.percentText(step / totalSteps),
@@ -67,6 +67,9 @@ function progressOf(view: View) {
     note,
   };
 }
+
+/** A script that ends without a checkpoint has trained all the same. */
+const withoutSave = ({ status }: View['run']): string => (status === 'succeeded' ? 'to its end' : 'nothing');
 
 const interruptionsText = ({ interruptions, lostSeconds }: Report): string =>
   `${interruptions} interruption${interruptions === 1 ? '' : 's'}${lostSeconds > 0 ? `, ${durationText(lostSeconds)} lost` : ''}`;
