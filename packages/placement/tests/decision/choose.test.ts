@@ -71,6 +71,41 @@ describe('with slack', () => {
     }
   });
 
+  it('leaves lost capacity although other types seem slower', () => {
+    const types = ['c5.2xlarge', 'm5.2xlarge', 'c5.4xlarge'];
+    const usd = { 'c5.2xlarge': 0.4, 'm5.2xlarge': 0.46, 'c5.4xlarge': 0.82 };
+    const { vpc: _vpc, ...compute } = base.compute;
+    const lost = attempt(
+      1,
+      poolOf('c5.4xlarge', ''),
+      { kind: 'recalled', trainingSeconds: 40 },
+      {
+        placement: {
+          ...place(),
+          pool: { instanceType: 'c5.4xlarge', launcher: 'sagemaker', purchaseOption: 'spot' },
+          topology: { nodes: 1, acceleratorsPerNode: 0 },
+        },
+        progressAfter: { ...progress(1, 10), totalSteps: 0 },
+      },
+    );
+    const next = place({
+      compute: { ...compute, nodes: 1, instanceTypes: types },
+      training: { ...base.training, strategy: 'single' },
+      market: market({
+        scores: ZONES.map((zoneId) => ({ zoneId, score: 10 })),
+        onDemandPrices: Object.entries(usd).map(([type, price]) => onDemand(type, price)),
+        spotPrices: Object.entries(usd).flatMap(([type, price]) =>
+          ZONES.map((zoneId) => spot(type, zoneId, 0.4 * price)),
+        ),
+      }),
+      expectedSeconds: undefined,
+      attempts: [{ ...lost, createdAt: hoursLater(0.95) }],
+      progress: { ...progress(1, 10), totalSteps: 0 },
+    });
+    expect(next.pool.instanceType).not.toBe('c5.4xlarge');
+    expect(next.considered.map(({ verdict }) => verdict).join()).not.toMatch(/too slow|be late/);
+  });
+
   it('names the single subnet of the chosen zone', () => {
     const chosen = place();
     expect(chosen.subnetId).toBe(`subnet-${chosen.pool.zoneId?.replaceAll('-', '')}`);
