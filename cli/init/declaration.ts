@@ -517,7 +517,7 @@ function savingOfScript(project: Project): string[] {
         ]),
     ...(leavesModel(project) ? [] : [`  model: none   # they stay in ${name}/runs/RUN/checkpoints/`]),
     ...resumeOf(facts),
-    ...(facts.fills.some(({ what }) => what === 'checkpoints') || !facts.saves
+    ...(facts.namesCheckpoints || facts.fills.some(({ what }) => what === 'checkpoints') || !facts.saves
       ? []
       : [
           '  # To survive an interruption it has to save now and then to ${checkpoints}: tidewheel try shows what is lost.',

@@ -4,7 +4,7 @@ import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { type DataFacts, dataIn, withLayout } from './data.ts';
 import { areBeside, isOfData } from './layout.ts';
 import { localTables } from './layout-notes.ts';
-import { namesFolder } from './script.ts';
+import { namesFolder, withoutDefaults } from './script.ts';
 
 interface Wanted {
   readonly wanted: string | undefined;
@@ -62,7 +62,8 @@ function noneAt(wanted: string | undefined): undefined {
 
 /** The folder, or else what of it or beside it the script names, in the script's order. */
 function namedIn(text: string, folder: readonly string[], others: readonly string[]): readonly string[] {
-  const isNamed = (one: string): boolean => namesFolder(text, one);
+  const read = withoutDefaults(text);
+  const isNamed = (one: string): boolean => namesFolder(read, one);
   return folder.some(isNamed)
     ? folder
     : [...new Set(others)].filter(isNamed).toSorted((a, b) => text.indexOf(a) - text.indexOf(b));

@@ -23,6 +23,8 @@ export interface ScriptFacts {
   readonly saves: boolean;
   /** It saves where SageMaker says. */
   readonly namesModelFolder: boolean;
+  /** It saves where a later attempt finds it. */
+  readonly namesCheckpoints: boolean;
   /** Those of the variables SM_CHANNEL_… that it names, in lower case. */
   readonly channels: readonly string[];
   /** It reads packed shards, not files. */
@@ -132,6 +134,7 @@ export function readScript(text: string, required = ''): ScriptFacts {
     ),
     unreadable: unreadableArguments(text, args.length),
     namesModelFolder,
+    namesCheckpoints: /\bTIDEWHEEL_CHECKPOINT_DIR\b|\/opt\/ml\/checkpoints\b/.test(text),
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
     numbersLabels: /WebDataset\b[^]*\.decode\((?![^)]*handle_extension)|load_dataset\(\s*["']webdataset/.test(
@@ -259,6 +262,13 @@ export function namesFolder(text: string, folder: string): boolean {
   const before = /\.\w+$/.test(folder) ? String.raw`([^"'\n]*/)?` : String.raw`(\.{1,2}/)*`;
   return new RegExp(`["']${before}${escaped}(/[^"'\n]*)?["']`).test(text);
 }
+
+/** Without the places that count only where SageMaker's variable is not set. */
+export const withoutDefaults = (text: string): string =>
+  text.replaceAll(
+    /(\bSM_\w+["'])\s*(?:,|\]\s*if\b[^"'\n]*["']SM_\w+["'][^"'\n]*\belse\b|\)\s*or\b)\s*["'][^"'\n]*["']/g,
+    '$1',
+  );
 
 function strategyOf(text: string): ScriptFacts['strategy'] {
   if (/^\s*(import|from)\s+ray\b/m.test(text)) return 'ray';

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { dataIn } from '../../../../cli/init/data.ts';
 import { declarationText, type Project, toDo } from '../../../../cli/init/declaration.ts';
 import { evaluationIn, readEvaluation } from '../../../../cli/init/find-evaluation.ts';
-import { namesFolder, readScript } from '../../../../cli/init/script.ts';
+import { namesFolder, readScript, withoutDefaults } from '../../../../cli/init/script.ts';
 
 const SCRIPT = `
 import torch
@@ -51,6 +51,24 @@ describe('a script', () => {
   ])('that says %j is known by it', (text, facts) => {
     expect(readScript(text)).toMatchObject(facts);
   });
+});
+
+it.each([
+  "os.environ.get('SM_CHANNEL_TRAIN', 'data')",
+  'os.getenv("SM_CHANNEL_TRAIN") or "data"',
+  "os.environ['SM_CHANNEL_TRAIN'] if 'SM_CHANNEL_TRAIN' in os.environ else 'data'",
+])('a script with %j reads its channel alone', (text) => {
+  expect([text, withoutDefaults(text)].map((one) => namesFolder(one, 'data'))).toEqual([true, false]);
+});
+
+it.each([
+  ["os.environ.get('SM_CHECKPOINT_DIR', '/opt/ml/checkpoints')", false],
+  ["os.environ['TIDEWHEEL_CHECKPOINT_DIR']", false],
+  ["'checkpoints'", true],
+])('a script that saves below %s is reminded: %s', (folder, isReminded) => {
+  const facts = readScript(`torch.save(weights, os.path.join(${folder}, 'last.pt'))`);
+  const reminded = declarationText(project({ facts })).includes('To survive an interruption');
+  expect(reminded).toBe(isReminded);
 });
 
 const FOLDER = "os.environ['SM_MODEL_DIR']";
