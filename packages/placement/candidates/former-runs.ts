@@ -2,7 +2,13 @@
 
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { assumed } from '../model/assumed.ts';
-import type { FormerRuns, PlacedAttempt, PlacedRun } from '../records/attempts.ts';
+import {
+  type FormerRuns,
+  type PlacedAttempt,
+  type PlacedRun,
+  type Start,
+  startsOf,
+} from '../records/attempts.ts';
 import { type Widths, widthsOf } from '../records/placement-records.ts';
 import type { TrainedTopology } from './throughput.ts';
 import { type MeasuredThroughput, measuredThroughputs } from './throughput-estimate.ts';
@@ -11,6 +17,7 @@ import { type MeasuredThroughput, measuredThroughputs } from './throughput-estim
 const FORMER_RUNS = 5;
 /** The promises of this many count: older ones were made of other beliefs. */
 const PROMISED_RUNS = 20;
+const FORMER_STARTS = 20;
 /** How many runs are searched: a schedule may have started dozens since that found no new data. */
 const LOOKED_THROUGH = 100;
 
@@ -20,6 +27,8 @@ export interface Expectations {
   readonly expectedSeconds?: number | undefined;
   /** The seconds of each of them. */
   readonly formerSeconds?: readonly number[] | undefined;
+  /** What starts took: the newest of those runs. */
+  readonly formerStarts?: readonly Start[] | undefined;
   /** Factors on the promised intervals, by what former runs were promised, and how they ended. */
   readonly widths?: Widths | undefined;
   /** Seconds that On-Demand starts of any of them waited for their hosts. */
@@ -31,6 +40,7 @@ export interface Expectations {
 
 interface FormerRun extends Expectations {
   readonly expectedSeconds: number;
+  readonly formerStarts: readonly Start[];
   readonly onDemandWaits: readonly number[];
   /** Of its newest checkpoint. */
   readonly checkpointBytes?: number | undefined;
@@ -58,6 +68,7 @@ export async function formerRunOf(
     longest && {
       ...longest,
       formerSeconds: took.map(({ expectedSeconds }) => expectedSeconds),
+      formerStarts: took.flatMap((each) => each.formerStarts).slice(0, FORMER_STARTS),
       widths: widthsOf(misses),
       onDemandWaits: took.flatMap((each) => each.onDemandWaits),
     }
@@ -95,6 +106,7 @@ function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
   return {
     expectedSeconds: seconds,
     expectedOn: { instanceType: pool.instanceType, nodes: topology.nodes },
+    formerStarts: startsOf(attempts),
     formerThroughputs: measuredThroughputs(attempts),
     onDemandWaits: onDemandWaitsOf(attempts),
     checkpointBytes: proven?.checkpointBytes,

@@ -95,6 +95,7 @@ export const storedPart = (input: PlacementInput): StoredQuestion => ({
   ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
   expectedSeconds: input.expectedSeconds,
   formerSeconds: input.formerSeconds,
+  formerStarts: input.formerStarts,
   widths: input.widths,
   onDemandWaits: input.onDemandWaits,
   expectedOn: input.expectedOn,
@@ -156,6 +157,7 @@ export function situationOf(input: PlacementInput): Situation {
   const startRatio = startRatioOf(input.attempts, downloadSeconds);
   const estimated = estimateWork({
     attempts: input.attempts,
+    formerStarts: input.formerStarts,
     launchers: launchersOf(input.compute),
     progress: input.progress,
     downloadSeconds: (placement) => startRatio * downloadSeconds(placement),

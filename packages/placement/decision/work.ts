@@ -5,7 +5,14 @@ import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/laun
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { assumed } from '../model/assumed.ts';
-import { type AttemptOutcome, attemptCost, type PlacedAttempt, type Progress } from '../records/attempts.ts';
+import {
+  type AttemptOutcome,
+  attemptCost,
+  type PlacedAttempt,
+  type Progress,
+  type Start,
+  startsOf,
+} from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
 import type { MetIn } from './met.ts';
 
@@ -118,6 +125,8 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
 
 interface WorkInput {
   readonly attempts: readonly PlacedAttempt[];
+  /** Of former runs; they count until an attempt of this one has shown what a start takes. */
+  readonly formerStarts?: readonly Start[] | undefined;
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
@@ -198,16 +207,18 @@ function remainingFrom(
 
 function restartCosts({
   attempts,
+  formerStarts = [],
   launchers = [DEFAULT_LAUNCHER],
   downloadSeconds = () => 0,
   startRatio = 1,
 }: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
   const costs = launchers.map((name) => {
-    const own = attempts.filter((each) => each.launcher === name);
-    const measured = restartCost(own, downloadSeconds);
-    return measured === undefined
-      ? { name, seconds: launcherFacts[name].restartSeconds * Math.max(1, startRatio), provisioning: 0 }
-      : { name, seconds: measured, provisioning: provisioningSecondsOf(own) };
+    for (const all of [startsOf(attempts), formerStarts]) {
+      const starts = all.filter((each) => each.launcher === name);
+      const seconds = restartCost(starts, downloadSeconds);
+      if (seconds !== undefined) return { name, seconds, provisioning: provisioningSecondsOf(starts) };
+    }
+    return { name, seconds: launcherFacts[name].restartSeconds * Math.max(1, startRatio), provisioning: 0 };
   });
   return {
     restartSeconds: Math.max(...costs.map(({ seconds }) => seconds)),
@@ -220,13 +231,12 @@ function restartCosts({
  * The median over the attempts that got their capacity before patience ended. It is not billed, but a deadline must
  * include it.
  */
-function provisioningSecondsOf(attempts: readonly PlacedAttempt[]): number {
-  const waits = attempts.flatMap(({ createdAt, outcome }) => {
-    const seconds = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
-    return seconds >= 0 && seconds <= assumed.patienceSeconds ? [seconds] : [];
-  });
-  return lowerMedian(waits) ?? 0;
-}
+const provisioningSecondsOf = (starts: readonly Start[]): number =>
+  lowerMedian(
+    starts.flatMap(({ provisioningSeconds: seconds = -1 }) =>
+      seconds >= 0 && seconds <= assumed.patienceSeconds ? [seconds] : [],
+    ),
+  ) ?? 0;
 
 /** Waits of On-Demand starts, the shortest first; none while none was seen. */
 export const waitsWithPrior = (waits: readonly number[]): readonly number[] =>
@@ -247,22 +257,14 @@ export function longWaitOf(sorted: readonly number[]): number {
  * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
  * work. Where some of them resumed, over those: a script may skip data for long when it resumes.
  */
-function restartCost(
-  attempts: readonly PlacedAttempt[],
-  downloadSeconds: DownloadSeconds,
-): number | undefined {
-  const resumed = attempts.filter(({ progressBefore }) => progressBefore !== undefined);
-  return lowerMedian(lossesOf(resumed, downloadSeconds)) ?? lowerMedian(lossesOf(attempts, downloadSeconds));
-}
-
-function lossesOf(attempts: readonly PlacedAttempt[], downloadSeconds: DownloadSeconds): readonly number[] {
-  return attempts.flatMap((attempt) => {
-    const spent = attempt.outcome?.trainingSeconds ?? 0;
-    const before = attempt.progressBefore?.trainingSeconds ?? 0;
-    const after = attempt.progressAfter?.trainingSeconds ?? before;
-    const seconds = spent - (after - before) - downloadSeconds(attempt.placement);
-    return spent > 0 && after > before ? [Math.max(0, seconds)] : [];
-  });
+function restartCost(starts: readonly Start[], downloadSeconds: DownloadSeconds): number | undefined {
+  const costs = starts.flatMap(({ placement, isResumed, unprovenSeconds }) =>
+    unprovenSeconds === undefined
+      ? []
+      : [{ isResumed, seconds: Math.max(0, unprovenSeconds - downloadSeconds(placement)) }],
+  );
+  const resumed = costs.filter(({ isResumed }) => isResumed);
+  return lowerMedian((resumed.length > 0 ? resumed : costs).map(({ seconds }) => seconds));
 }
 
 /** Price of one node in the chosen pool. */

@@ -182,3 +182,28 @@ export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
   savedUsd: onDemandUsd - costUsd,
   savedPercent: onDemandUsd > 0 ? Math.round((1 - costUsd / onDemandUsd) * 1_000) / 10 : 0,
 });
+
+/** What an attempt's start took. */
+export interface Start extends Pick<PlacedAttempt, 'launcher'> {
+  readonly placement: Pick<Placement, 'pool' | 'topology'>;
+  readonly isResumed: boolean;
+  /** Of its training, what no checkpoint proves, with the download; absent where it proved no new work. */
+  readonly unprovenSeconds?: number | undefined;
+  /** From the request to the start of billing. */
+  readonly provisioningSeconds?: number | undefined;
+}
+
+export const startsOf = (attempts: readonly PlacedAttempt[]): readonly Start[] =>
+  attempts.map(({ launcher, placement: { pool, topology }, progressBefore, progressAfter, ...each }) => {
+    const spent = each.outcome?.trainingSeconds ?? 0;
+    const before = progressBefore?.trainingSeconds ?? 0;
+    const after = progressAfter?.trainingSeconds ?? before;
+    const waited = (Date.parse(each.outcome?.startedAt ?? '') - Date.parse(each.createdAt)) / 1_000;
+    return {
+      launcher,
+      placement: { pool, topology },
+      isResumed: progressBefore !== undefined,
+      ...(spent > 0 && after > before && { unprovenSeconds: spent - (after - before) }),
+      ...(waited >= 0 && { provisioningSeconds: waited }),
+    };
+  });

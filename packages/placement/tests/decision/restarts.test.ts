@@ -12,7 +12,7 @@ import { choosePlacement } from '../../decision/choose.ts';
 import { secondsUntilUnsafe } from '../../decision/rules.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import { situationOf } from '../../decision/situation.ts';
-import type { AttemptOutcome } from '../../records/attempts.ts';
+import { type AttemptOutcome, startsOf } from '../../records/attempts.ts';
 
 const HOUR = 3_600;
 /** Of the hour that it was billed for, 60 s brought no progress. */
@@ -58,6 +58,17 @@ describe('of a start', () => {
     );
     const { work } = situationOf({ ...input, attempts: [...input.attempts, resumed], now: hoursLater(6) });
     expect(work.restartSeconds).toBe(2 * HOUR - 1_200);
+  });
+
+  it('former runs say it until an attempt does', () => {
+    const [unknown, known] = [{ formerStarts: [] }, { formerStarts: startsOf(lostOnce(240).attempts) }].map(
+      (change) => situationOf(question(change)),
+    );
+    expect([unknown, known].map((each) => each?.work.restartSeconds)).toEqual([300, BILLED_START_SECONDS]);
+    expect(known?.marginSeconds).toBe(900 + 240);
+    const longer = startsOf(lostOnce(0).attempts).map((each) => ({ ...each, unprovenSeconds: 1_000 }));
+    const own = lostOnce(0, { formerStarts: longer });
+    expect(situationOf(own).work.restartSeconds).toBe(BILLED_START_SECONDS);
   });
 
   it('a wait for capacity is no provisioning', () => {

@@ -284,6 +284,7 @@ describe('what other runs met', () => {
     expect(await formerRunOf(deps, next(2))).toMatchObject({
       expectedSeconds: 1_000,
       expectedOn: { nodes: 2 },
+      formerStarts: [{ unprovenSeconds: 200 }, { unprovenSeconds: 200 }],
     });
     expect(await formerRunOf(deps, next(8))).toBeUndefined();
     // A schedule that found no new data hides none of them.
