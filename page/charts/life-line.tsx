@@ -1,5 +1,5 @@
 /** The life line of a run, as SVG: what it did when. */
-import { clockText, elapsedText, whenText } from '../model/format.ts';
+import { clockText, elapsedText, spanText, whenText } from '../model/format.ts';
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
@@ -135,7 +135,7 @@ function Fan({ line: { fan, spans }, x }: Placed) {
 }
 
 const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string =>
-  `done ${whenText(expected)}, between ${whenText(low)} and ${whenText(high)}`;
+  `done ${whenText(expected)}, ${spanText(low, high)}`;
 
 function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
   const dueAt = Math.min(width - 2, x(deadline ?? Number.MAX_VALUE));

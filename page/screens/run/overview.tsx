@@ -87,12 +87,11 @@ function doneBy({ money: { expected, deadlineAt } }: View, now: number) {
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
     basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
-  const late = lateChance > 0.05 ? `, late with ${Math.round(lateChance * 100)} %` : '';
-  const between = `${format.whenText(finishAt.low)} to ${format.whenText(finishAt.high)}`;
+  const late = lateChance > 0.05 ? `; ${Math.round(lateChance * 100)} % chance of being late` : '';
   return {
     label,
     figure: format.whenText(finish),
-    beside: <Basis of={`90 % between, from ${source}`}>{between}</Basis>,
+    beside: <Basis of={`90 % between, from ${source}`}>{format.spanText(finishAt.low, finishAt.high)}</Basis>,
     note: deadlineAt ? `${leftText((Date.parse(deadlineAt) - finish) / 1000)}${late}` : due,
   };
 }
@@ -159,11 +158,11 @@ export function Failure({ view: { run }, onChange }: ChangeProps) {
   );
 }
 
-const ModelState = ({ model }: Readonly<{ model: ModelView | undefined }>) => (
+const ModelState = ({ model }: Readonly<{ model: ModelView }>) => (
   <>
-    <Pill status={model?.state ?? 'unrecorded'} />
-    {model?.judged && <strong>{judgedText(model.judged)}</strong>}
-    {model && <Decided model={model} />}
+    <Pill status={model.state} />
+    {model.judged && <strong>{judgedText(model.judged)}</strong>}
+    <Decided model={model} />
   </>
 );
 
@@ -178,7 +177,7 @@ export function Model({ view: { run, report } }: ViewProps) {
     <section class="card pad stack" aria-label="model">
       <div class="head">
         <h2>Model</h2>
-        {body && <ModelState model={model} />}
+        {model && <ModelState model={model} />}
         <span class="tools">
           {report && <ReportButton runId={runId} />}
           <a class="button" href={modelsHref(pipeline, runId)}>

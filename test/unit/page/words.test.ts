@@ -8,7 +8,7 @@ import {
   type SeriesView,
   smoothed,
 } from '../../../page/model/curve.ts';
-import { causeOf, shortName, shortNumber, whenText, wordsOf } from '../../../page/model/format.ts';
+import { causeOf, shortName, shortNumber, spanText, whenText, wordsOf } from '../../../page/model/format.ts';
 import { leadingOf } from '../../../page/model/leading.ts';
 import { needsOf } from '../../../page/model/needs.ts';
 import { AT, attemptOf, modelOf, outcomeOf, runOf, secondsAfter } from '../../support/builders/records.ts';
@@ -162,4 +162,10 @@ it('says the day only where it is another', () => {
   const at = (day: number) => whenText(new Date(2026, 10, day, 9, 5).getTime(), now);
   expect([at(29), at(28), at(30)]).toEqual(['09:05', 'yesterday 09:05', 'tomorrow 09:05']);
   expect(at(3)).toContain('3');
+});
+
+it('times within a minute are that near', () => {
+  const at = (second: number) => new Date(2026, 10, 29, 9, 5, second).getTime();
+  expect(spanText(at(2), at(28))).toBe('within 26 s');
+  expect(spanText(at(2), at(70))).toMatch(/09:05 to .*09:06$/);
 });
