@@ -146,7 +146,7 @@ function trainingLines(plan: AnswerOf<'planRun'>): readonly string[] {
   if (training === undefined) return boundLines(plan);
   const { usd, onDemandUsd, finishAt, lateChance = 0 } = training;
   const moment = (at: string): string => momentText(new Date(at), new Date(asOf));
-  const late = lateChance < WORTH_SAYING ? '' : ` (missed with ${Math.round(lateChance * 100)} %)`;
+  const late = lateChance < WORTH_SAYING ? '' : ` (${Math.round(lateChance * 100)} % chance of missing it)`;
   const deadline = deadlineAt === undefined ? '' : `, deadline ${moment(deadlineAt)}${late}`;
   return [
     `cost      USD ${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}), On-Demand ${usdText(onDemandUsd)}`,

@@ -56,13 +56,12 @@ export class News {
     const at = positionOf(view, series);
     if (at === undefined || !this.#isProgress(at)) return [];
     const metric = shownMetric(view, series);
-    const finish = view.money.expected?.finishAt.expected;
     const now = new Date();
     return [
       [
         `${now.toISOString().slice(0, 19)}Z ${at.unit} ${at.step}${at.total === undefined ? '' : ` of ${at.total}`}`,
         ...(metric === undefined ? [] : [`${safe(metric.name)} ${Number(metric.value.toPrecision(4))}`]),
-        ...(finish === undefined ? [] : [`done about ${momentText(new Date(finish), now)}`]),
+        ...endTexts(view.money.expected, now),
       ].join(', '),
     ];
   }
@@ -91,4 +90,12 @@ export function summary(watched: Watched): string[] {
       .map((line) => line.replaceAll(/ {4,}/g, '   ')),
     ...(code === undefined ? [] : [`code ${safe(code)}`]),
   ];
+}
+
+function endTexts(expected: Watched['view']['money']['expected'], now: Date): readonly string[] {
+  if (expected === undefined) return [];
+  const { finishAt, lateChance = 0 } = expected;
+  const at = (time: string): string => momentText(new Date(time), now);
+  const done = `done about ${at(finishAt.expected)} (${at(finishAt.low)} to ${at(finishAt.high)})`;
+  return lateChance > 0.05 ? [done, `${Math.round(lateChance * 100)} % chance of being late`] : [done];
 }

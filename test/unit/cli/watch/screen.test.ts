@@ -170,6 +170,17 @@ describe('the screen of a run', () => {
     expect(news.of(watched)).not.toContain(line);
   });
 
+  it('says in each line of progress when it ends', () => {
+    const { expected } = view.money;
+    if (expected === undefined) throw new Error('no end is expected');
+    const lineAt = (lateChance: number) => {
+      const money = { ...view.money, expected: { ...expected, lateChance } };
+      return new News().of({ view: { ...view, money }, series }).at(-1);
+    };
+    expect(lineAt(0.04)).toMatch(/, done about [\w :]+ \([\w :]+ to [\w :]+\)$/);
+    expect(lineAt(0.73)).toMatch(/ to [\w :]+\), 73 % chance of being late$/);
+  });
+
   it('has no loss of values that are none', () => {
     const nothing = series.map((each) => ({
       ...each,
