@@ -3,6 +3,7 @@
  * UTC, durations are seconds, and money is USD.
  */
 
+import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { progressUnit, savedCheckpoint } from '@tidewheel/contract/progress.ts';
 import type { LauncherName } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
@@ -194,16 +195,31 @@ export interface Start extends Pick<PlacedAttempt, 'launcher'> {
 }
 
 export const startsOf = (attempts: readonly PlacedAttempt[]): readonly Start[] =>
-  attempts.map(({ launcher, placement: { pool, topology }, progressBefore, progressAfter, ...each }) => {
-    const spent = each.outcome?.trainingSeconds ?? 0;
-    const before = progressBefore?.trainingSeconds ?? 0;
-    const after = progressAfter?.trainingSeconds ?? before;
-    const waited = (Date.parse(each.outcome?.startedAt ?? '') - Date.parse(each.createdAt)) / 1_000;
+  attempts.map((attempt) => {
+    const { launcher, placement, progressBefore, createdAt, outcome } = attempt;
+    const waited = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
     return {
       launcher,
-      placement: { pool, topology },
+      placement: { pool: placement.pool, topology: placement.topology },
       isResumed: progressBefore !== undefined,
-      ...(spent > 0 && after > before && { unprovenSeconds: spent - (after - before) }),
+      unprovenSeconds: unprovenSeconds(attempt),
       ...(waited >= 0 && { provisioningSeconds: waited }),
     };
   });
+
+/** After its last checkpoint a completed attempt trained to the end: this is no part of a start. */
+function unprovenSeconds({
+  launcher,
+  progressBefore,
+  progressAfter,
+  outcome,
+}: PlacedAttempt): number | undefined {
+  const spent = outcome?.trainingSeconds ?? 0;
+  const before = progressBefore?.trainingSeconds ?? 0;
+  const after = progressAfter?.trainingSeconds ?? before;
+  if (spent <= 0 || after <= before) return undefined;
+  const unproven = spent - (after - before);
+  if (outcome?.kind !== 'completed') return unproven;
+  const start = (Date.parse(outcome.scriptStartedAt ?? '') - Date.parse(outcome.startedAt ?? '')) / 1_000;
+  return start >= 0 ? Math.min(unproven, Math.max(start, launcherFacts[launcher].restartSeconds)) : undefined;
+}

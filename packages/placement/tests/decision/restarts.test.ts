@@ -71,6 +71,21 @@ describe('of a start', () => {
     expect(situationOf(own).work.restartSeconds).toBe(BILLED_START_SECONDS);
   });
 
+  it('the end of a completed attempt is no part', () => {
+    const [lost] = lostOnce(0).attempts;
+    const after = (outcome: Partial<AttemptOutcome>) =>
+      startsOf([
+        {
+          ...lost!,
+          outcome: { ...lost!.outcome!, kind: 'completed', trainingSeconds: 2 * HOUR, ...outcome },
+        },
+      ])[0]?.unprovenSeconds;
+    expect(after({ scriptStartedAt: hoursLater(1.01) })).toBe(300);
+    expect(after({ scriptStartedAt: hoursLater(1.2) })).toBe(0.2 * HOUR);
+    expect(after({ trainingSeconds: HOUR, scriptStartedAt: hoursLater(1.01) })).toBe(BILLED_START_SECONDS);
+    expect(after({})).toBeUndefined();
+  });
+
   it('a wait for capacity is no provisioning', () => {
     expect(situationOf(lostOnce(1_200)).marginSeconds).toBe(900);
   });

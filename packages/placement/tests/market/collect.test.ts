@@ -272,7 +272,11 @@ describe('what other runs met', () => {
       await deps.runs.create(run);
       await deps.attempts.create(
         attemptOf(run.runId, 1, {
-          outcome: outcomeOf('completed', { trainingSeconds: seconds + 200 }),
+          outcome: outcomeOf('completed', {
+            trainingSeconds: seconds + 200,
+            startedAt: AT,
+            scriptStartedAt: secondsAfter(90),
+          }),
           progressAfter: progressOf(100, { trainingSeconds: seconds }),
         }),
       );
