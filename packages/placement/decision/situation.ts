@@ -156,14 +156,11 @@ export function situationOf(input: PlacementInput): Situation {
   };
   const startRatio = startRatioOf(input.attempts, downloadSeconds);
   const estimated = estimateWork({
-    attempts: input.attempts,
-    formerStarts: input.formerStarts,
+    ...input,
     launchers: launchersOf(input.compute),
-    progress: input.progress,
     downloadSeconds: (placement) => startRatio * downloadSeconds(placement),
     startRatio,
     throughputs: paces,
-    expectedSeconds: input.expectedSeconds,
     maximumRunSeconds: input.limits.maximumRunSeconds,
     campaignSeconds,
   });

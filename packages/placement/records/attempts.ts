@@ -208,18 +208,17 @@ export const startsOf = (attempts: readonly PlacedAttempt[]): readonly Start[] =
   });
 
 /** After its last checkpoint a completed attempt trained to the end: this is no part of a start. */
-function unprovenSeconds({
-  launcher,
-  progressBefore,
-  progressAfter,
-  outcome,
-}: PlacedAttempt): number | undefined {
-  const spent = outcome?.trainingSeconds ?? 0;
-  const before = progressBefore?.trainingSeconds ?? 0;
-  const after = progressAfter?.trainingSeconds ?? before;
-  if (spent <= 0 || after <= before) return undefined;
-  const unproven = spent - (after - before);
-  if (outcome?.kind !== 'completed') return unproven;
+function unprovenSeconds(attempt: PlacedAttempt): number | undefined {
+  const { launcher, outcome } = attempt;
+  const proven = provenSeconds(attempt);
+  if (outcome === undefined || outcome.trainingSeconds <= 0 || proven <= 0) return undefined;
+  const unproven = outcome.trainingSeconds - proven;
+  if (outcome.kind !== 'completed') return unproven;
   const start = (Date.parse(outcome.scriptStartedAt ?? '') - Date.parse(outcome.startedAt ?? '')) / 1_000;
   return start >= 0 ? Math.min(unproven, Math.max(start, launcherFacts[launcher].restartSeconds)) : undefined;
+}
+
+function provenSeconds({ progressBefore, progressAfter }: PlacedAttempt): number {
+  const before = progressBefore?.trainingSeconds ?? 0;
+  return (progressAfter?.trainingSeconds ?? before) - before;
 }
