@@ -3,10 +3,10 @@
 import { noneIfUnreadable } from '@tidewheel/kit/errors.ts';
 import { assumed } from '../model/assumed.ts';
 import {
+  type AttemptStart,
   type FormerRuns,
   type PlacedAttempt,
   type PlacedRun,
-  type Start,
   startsOf,
 } from '../records/attempts.ts';
 import { type Widths, widthsOf } from '../records/placement-records.ts';
@@ -28,7 +28,7 @@ export interface Expectations {
   /** The seconds of each of them. */
   readonly formerSeconds?: readonly number[] | undefined;
   /** What starts took: the newest of those runs. */
-  readonly formerStarts?: readonly Start[] | undefined;
+  readonly formerStarts?: readonly AttemptStart[] | undefined;
   /** Factors on the promised intervals, by what former runs were promised, and how they ended. */
   readonly widths?: Widths | undefined;
   /** Seconds that On-Demand starts of any of them waited for their hosts. */
@@ -40,7 +40,7 @@ export interface Expectations {
 
 interface FormerRun extends Expectations {
   readonly expectedSeconds: number;
-  readonly formerStarts: readonly Start[];
+  readonly formerStarts: readonly AttemptStart[];
   readonly onDemandWaits: readonly number[];
   /** Of its newest checkpoint. */
   readonly checkpointBytes?: number | undefined;

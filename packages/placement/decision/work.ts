@@ -7,10 +7,10 @@ import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-
 import { assumed } from '../model/assumed.ts';
 import {
   type AttemptOutcome,
+  type AttemptStart,
   attemptCost,
   type PlacedAttempt,
   type Progress,
-  type Start,
   startsOf,
 } from '../records/attempts.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
@@ -126,7 +126,7 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
 interface WorkInput {
   readonly attempts: readonly PlacedAttempt[];
   /** Of former runs; they count until an attempt of this one has shown what a start takes. */
-  readonly formerStarts?: readonly Start[] | undefined;
+  readonly formerStarts?: readonly AttemptStart[] | undefined;
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
@@ -231,7 +231,7 @@ function restartCosts({
  * The median over the attempts that got their capacity before patience ended. It is not billed, but a deadline must
  * include it.
  */
-const provisioningSecondsOf = (starts: readonly Start[]): number =>
+const provisioningSecondsOf = (starts: readonly AttemptStart[]): number =>
   lowerMedian(
     starts.flatMap(({ provisioningSeconds: seconds = -1 }) =>
       seconds >= 0 && seconds <= assumed.patienceSeconds ? [seconds] : [],
@@ -257,7 +257,7 @@ export function longWaitOf(sorted: readonly number[]): number {
  * Seconds of training that no checkpoint proves, without the download: the median over the attempts that proved new
  * work. Where some of them resumed, over those: a script may skip data for long when it resumes.
  */
-function restartCost(starts: readonly Start[], downloadSeconds: DownloadSeconds): number | undefined {
+function restartCost(starts: readonly AttemptStart[], downloadSeconds: DownloadSeconds): number | undefined {
   const costs = starts.flatMap(({ placement, isResumed, unprovenSeconds }) =>
     unprovenSeconds === undefined
       ? []

@@ -185,7 +185,7 @@ export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
 });
 
 /** What an attempt's start took. */
-export interface Start extends Pick<PlacedAttempt, 'launcher'> {
+export interface AttemptStart extends Pick<PlacedAttempt, 'launcher'> {
   readonly placement: Pick<Placement, 'pool' | 'topology'>;
   readonly isResumed: boolean;
   /** Of its training, what no checkpoint proves, with the download; absent where it proved no new work. */
@@ -194,7 +194,7 @@ export interface Start extends Pick<PlacedAttempt, 'launcher'> {
   readonly provisioningSeconds?: number | undefined;
 }
 
-export const startsOf = (attempts: readonly PlacedAttempt[]): readonly Start[] =>
+export const startsOf = (attempts: readonly PlacedAttempt[]): readonly AttemptStart[] =>
   attempts.map((attempt) => {
     const { launcher, placement, progressBefore, createdAt, outcome } = attempt;
     const waited = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
