@@ -1,8 +1,8 @@
 /** Opens our data path to the made-up S3, which takes any key. */
 import { type OpenOptions, type OpenStore, openBlobStore } from '../functions/aws/s3/open-store.ts';
 
-export const BENCH_REGION = 'us-east-1';
-export const BENCH_KEY = { accessKeyId: 'bench', secretAccessKey: 'bench' } as const;
+const BENCH_REGION = 'us-east-1';
+const BENCH_KEY = { accessKeyId: 'bench', secretAccessKey: 'bench' } as const;
 
 /** By default the bucket `bench` at the server that the environment names. */
 export const openBenchStore = (options: Partial<OpenOptions> = {}): Promise<OpenStore> =>

@@ -3,7 +3,6 @@
  * Prints what its longest invocation took, as JSON.
  */
 
-import { S3Client } from '@aws-sdk/client-s3';
 import { runIdOf } from '@tidewheel/contract/bucket-keys.ts';
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
 import { planShards } from '@tidewheel/packing/plan.ts';
@@ -14,14 +13,14 @@ import { type IncomingLook, settleRun } from '../../functions/run/ingest/settle-
 import { wakeRun } from '../../functions/run/ingest/wake.ts';
 import { STAMP } from '../../test/support/memory-s3/listing.ts';
 import { ground } from '../../test/support/world/ground.ts';
-import { BENCH_KEY, BENCH_REGION, openBenchStore } from '../bench-store.ts';
+import { openBenchStore } from '../bench-store.ts';
 import { BUCKET, PIPELINE, type Spent } from './case.ts';
 
 const HOUR_MILLISECONDS = 3_600_000;
 const [name, endpoint = ''] = process.argv.slice(2);
 await using opened = await openBenchStore({ bucket: BUCKET, endpoint });
-const s3 = new S3Client({ endpoint, region: BENCH_REGION, credentials: BENCH_KEY, forcePathStyle: true });
-const store = withParallelLists(s3ObjectStore(s3, BUCKET), () => Promise.resolve(opened.store));
+const open = () => Promise.resolve(opened.store);
+const store = withParallelLists(s3ObjectStore(open, BUCKET), open);
 const at = { ...ground(), store };
 const runId = runIdOf(PIPELINE, 1);
 const longest = { seconds: 0, cpuSeconds: 0 };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accountView, testObjectIn } from '../../functions/aws/account/account-view.ts';
 import { look } from '../../functions/aws/account/look.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { openObjectStore } from '../../functions/aws/s3/open-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
 import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
@@ -42,7 +42,7 @@ export async function openDeployment({
     stateMachineArn,
     viewIn,
     ...deployment,
-    ...(await readDeclarations(s3ObjectStore(s3(), bucket), deployment)),
+    ...(await readDeclarations(openObjectStore({ bucket }), deployment)),
     recorded: await look('dynamodb:Query', async () => (await pipelines.list()).map(({ name }) => name)),
     testObject: {
       testObjects,

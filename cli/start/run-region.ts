@@ -11,7 +11,7 @@ import { printable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import pc from 'picocolors';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
-import { s3ObjectStore } from '../../functions/aws/s3/object-store.ts';
+import { openObjectStore } from '../../functions/aws/s3/open-store.ts';
 import { documentClient } from '../../functions/aws/shared/clients.ts';
 import { placeOfState } from '../command/typed.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
@@ -170,11 +170,16 @@ async function showHeldUp(
 }
 
 /** The table and the bucket of a local region. */
-function openStores({ clients, credentials, endpoints, stack }: Region): Pick<Session, 'stores' | 'store'> {
-  const dynamo = new DynamoDBClient({ region: REGION, credentials, endpoint: endpoints.aws });
+function openStores({ credentials, endpoints, stack }: Region): Pick<Session, 'stores' | 'store'> {
+  const place = { region: REGION, endpoint: endpoints.aws };
+  const dynamo = new DynamoDBClient({ ...place, credentials });
   return {
     stores: dynamoStores(documentClient(dynamo), stack.table),
-    store: s3ObjectStore(clients.s3, stack.bucket),
+    store: openObjectStore({
+      ...place,
+      bucket: stack.bucket,
+      credentials: () => Promise.resolve(credentials),
+    }),
   };
 }
 

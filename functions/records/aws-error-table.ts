@@ -8,7 +8,7 @@
  * immediately" in EC2's user guide
  * common: the page "Common Error Types" of each service's API reference
  * models: the error shapes of botocore 1.43.106 (SageMaker, IAM, DynamoDB, Lambda, Step Functions)
- * sdk: the names of the AWS SDK for JavaScript and of Node
+ * sdk: the names of the AWS SDK for JavaScript, of Node and of S3's data path (`aws/s3/errors.ts`)
  */
 
 export type AwsErrorClass =
@@ -85,7 +85,12 @@ const NAMES: readonly ErrorRule[] = [
     ],
     source: 'models',
   },
-  { kind: 'transient', names: ['AbortError', 'NetworkingError', 'TimeoutError'], source: 'sdk' },
+  {
+    kind: 'transient',
+    names: ['AbortError', 'NetworkingError', 'S3Transient', 'TimeoutError'],
+    source: 'sdk',
+  },
+  { kind: 'throttle', names: ['S3Throttled'], source: 'sdk' },
   { kind: 'transient', names: ['RetryableError', 'ServerInternal'], source: 'page' },
   // A host that AWS retires.
   { kind: 'transient', names: ['ScheduledStop'], source: 'ends' },
@@ -163,7 +168,11 @@ const NAMES: readonly ErrorRule[] = [
     names: ['DeclarativePoliciesNotEnabledException', 'LogDestinationPermissionIssue'],
     source: 'page',
   },
-  { kind: 'credentials', names: ['CredentialsProviderError', 'TokenProviderError'], source: 'sdk' },
+  {
+    kind: 'credentials',
+    names: ['CredentialsProviderError', 'S3SignatureStale', 'TokenProviderError'],
+    source: 'sdk',
+  },
   {
     kind: 'credentials',
     names: [

@@ -3,9 +3,8 @@
 import { makeFleetFollower, makeFleetService } from '../aws/ec2/ec2-fleet-service.ts';
 import { hostProfiles, trainingRoles } from '../aws/iam/pipeline-roles.ts';
 import { agentPublisher } from '../aws/lambda/agent.ts';
-import { makeRegion } from '../aws/s3/region-buckets.ts';
+import { makeRegion, regionPaths } from '../aws/s3/region-buckets.ts';
 import { makeTrainingService } from '../aws/sagemaker/training-service.ts';
-import * as clients from '../aws/shared/clients.ts';
 import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { makeEc2Launcher, makeEc2Starter } from '../launch/ec2/ec2-launcher.ts';
@@ -44,8 +43,7 @@ export const attemptServices = () => ({
   clock,
 });
 export const publishAgent = () => agentPublisher(store(), config.codeFolder());
-export const region = (name: string) =>
-  makeRegion(name, { dataBucket: config.bucket(), home: clients.s3(), there: clients.s3In(name) });
+export const region = (name: string) => makeRegion(name, regionPaths(name));
 /** Another region, and the agent's files for its bucket. */
 export const otherRegion = (name: string) => {
   const found = region(name);

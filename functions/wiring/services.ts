@@ -1,11 +1,11 @@
 /** The handlers' ports with their AWS adapters, each created on demand. */
 
 import type { Clock } from '@tidewheel/kit/clock.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { dynamoStores } from '../aws/dynamodb/stores.ts';
 import { eventBridgeNotifier, eventBridgeSchedules } from '../aws/events/event-bridge.ts';
-import { s3ObjectStore } from '../aws/s3/object-store.ts';
-import { dataPath } from '../aws/s3/open-store.ts';
+import { dataPath, openObjectStore } from '../aws/s3/open-store.ts';
 import * as clients from '../aws/shared/clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { stepFunctionsExecutions } from '../aws/stepfunctions/executions.ts';
@@ -13,7 +13,7 @@ import { stepFunctionsExecutions } from '../aws/stepfunctions/executions.ts';
 // Functions instead of one object, so that a bundle contains only the adapters that its handler names.
 export const clock: Clock = { now: () => new Date() };
 export const tableStores = () => dynamoStores(clients.dynamo(), config.table());
-export const store = () => s3ObjectStore(clients.s3(), config.bucket());
+export const store = /* @__PURE__ */ once(() => openObjectStore({ bucket: config.bucket() }));
 export const executions = () => stepFunctionsExecutions(clients.stepFunctions(), config.stateMachineArn());
 export const notifier = () => eventBridgeNotifier(clients.eventBridge(), config.eventBus());
 const blobs = async (): Promise<BlobStore> => (await dataPath()).store;

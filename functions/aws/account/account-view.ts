@@ -18,6 +18,7 @@ import { type TrainingClients, trainingView } from './training-view.ts';
 
 export interface AccountClients extends TrainingClients {
   readonly lambda: LambdaClient;
+  readonly s3: S3Client;
   readonly sqs: SQSClient;
 }
 

@@ -21,7 +21,6 @@ import {
   type IAMClient,
   SimulatePrincipalPolicyCommand,
 } from '@aws-sdk/client-iam';
-import { HeadBucketCommand, type S3Client } from '@aws-sdk/client-s3';
 import { DescribeSecretCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
   paginateListAWSDefaultServiceQuotas,
@@ -43,9 +42,9 @@ import type {
   Subnet,
   TrainingView,
 } from '../../check/account-view.ts';
+import { regionOfBucket } from '../s3/open-store.ts';
 import { ecrIn, secretsManagerIn, serviceQuotasIn, ssmIn } from '../shared/account-clients.ts';
 import { unlessMissing } from '../shared/aws-errors.ts';
-import { s3In } from '../shared/clients.ts';
 import { ec2In, iam } from '../shared/compute-clients.ts';
 import { look } from './look.ts';
 
@@ -54,14 +53,13 @@ export interface TrainingClients {
   readonly ec2: EC2Client;
   readonly ecr: ECRClient;
   readonly iam: IAMClient;
-  readonly s3: S3Client;
   readonly secrets: SecretsManagerClient;
   readonly quotas: ServiceQuotasClient;
   readonly ssm: SSMClient;
 }
 
 export function trainingView(clients: TrainingClients): TrainingView {
-  const { ec2, ecr, iam, s3, secrets } = clients;
+  const { ec2, ecr, iam, secrets } = clients;
   const exists = (action: string, call: () => Promise<unknown>) =>
     look(action, async () => (await unlessMissing(call)) !== undefined);
   return {
@@ -81,7 +79,8 @@ export function trainingView(clients: TrainingClients): TrainingView {
       exists('secretsmanager:DescribeSecret', () =>
         secrets.send(new DescribeSecretCommand({ SecretId: arn })),
       ),
-    hasBucket: (name) => exists('s3:ListBucket', () => s3.send(new HeadBucketCommand({ Bucket: name }))),
+    hasBucket: (name) =>
+      exists('s3:ListBucket', async () => (await regionOfBucket(name, clients.region)) ?? clients.region),
     decisions: (question) =>
       look('iam:SimulatePrincipalPolicy', () => unlessMissing(() => decisions(iam, question))),
   };
@@ -190,7 +189,6 @@ export const trainingViewIn = (region: string): TrainingView =>
     ec2: ec2In(region),
     ecr: ecrIn(region),
     iam: iam(),
-    s3: s3In(region),
     secrets: secretsManagerIn(region),
     quotas: serviceQuotasIn(region),
     ssm: ssmIn(region),

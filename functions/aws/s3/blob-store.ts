@@ -1,5 +1,6 @@
 /** The packing port over S3: see packages/packing/documents/blob-store.ts for what each call promises. */
 
+import type { StoredBytes } from '@tidewheel/kit/object-store.ts';
 import {
   type BlobStore,
   type CopiedPart,
@@ -7,6 +8,7 @@ import {
   type GetResult,
   type HeadResult,
   hasSum,
+  joinChunks,
   type KeyFailure,
   type ListOptions,
   type ListPage,
@@ -73,6 +75,12 @@ function conditionOf(options: PutOptions): string[] {
   return headers;
 }
 
+/** An object that is gone has no ETag; for a new one, 404 says that the bucket is. */
+function acceptedBy({ only }: PutOptions): readonly number[] {
+  if (only === undefined) return [200];
+  return only === 'absent' ? [200, 412] : [200, 404, 412];
+}
+
 function unlessRefused(error: unknown): undefined {
   if (error instanceof S3Refused) return undefined;
   throw error;
@@ -95,6 +103,31 @@ function otherRange({
     const given = answer.status === 206 ? headerOf(answer, 'content-range') : '';
     return given === '' || given.startsWith(asked) ? undefined : 'OtherRange';
   };
+}
+
+/** Request for an object. */
+function reading(key: string, { ifMatch, range, size, into }: GetOptions): S3Request {
+  const headers: string[] = [];
+  if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
+  if (range !== undefined) headers.push('range', `bytes=${range.offset}-${range.offset + range.length - 1}`);
+  const whole = range === undefined;
+  return {
+    operation: 'GetObject',
+    method: 'GET',
+    key,
+    headers,
+    amzHeaders: whole ? WITH_CHECKSUM : NO_HEADERS,
+    accept: whole ? WHOLE_ANSWERS : RANGE_ANSWERS,
+    verify: whole,
+    size: range?.length ?? size,
+    damage: range && otherRange(range),
+    into,
+  };
+}
+
+function unlessTooLong(error: unknown): undefined {
+  if (error instanceof S3Refused && error.failure.code === 'BodyTooLong') return undefined;
+  throw error;
 }
 
 type PartHead = Parameters<BlobStore['uploadPart']>[1];
@@ -130,29 +163,22 @@ export class S3BlobStore implements BlobStore {
   }
 
   get(key: string, options: GetOptions = {}): Promise<GetResult> {
-    const { ifMatch, range, size, into } = options;
-    const headers: string[] = [];
-    if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
-    if (range !== undefined)
-      headers.push('range', `bytes=${range.offset}-${range.offset + range.length - 1}`);
-    const whole = range === undefined;
-    const request: S3Request = {
-      operation: 'GetObject',
-      method: 'GET',
-      key,
-      headers,
-      amzHeaders: whole ? WITH_CHECKSUM : NO_HEADERS,
-      accept: whole ? WHOLE_ANSWERS : RANGE_ANSWERS,
-      verify: whole,
-      size: range?.length ?? size,
-      damage: range && otherRange(range),
-      into,
-    };
     return this.#requester
-      .send(request, (answer) => this.#found(key, answer))
+      .send(reading(key, options), (answer) => this.#found(key, answer))
       .catch((error: unknown) => {
         throw ofObject(error);
       });
+  }
+
+  /** Undefined if there is no such version of the object, or it is longer than `mostBytes`. */
+  async read(
+    key: string,
+    { mostBytes, ...options }: GetOptions & { readonly mostBytes?: number | undefined } = {},
+  ): Promise<StoredBytes | undefined> {
+    const answer = await this.#requester.send({ ...reading(key, options), mostBytes }).catch(unlessTooLong);
+    if (answer === undefined || this.#found(key, answer).kind !== 'found') return undefined;
+    const lastModified = new Date(headerOf(answer, 'last-modified') || 0);
+    return { bytes: joinChunks(answer.chunks), etag: etagOf(answer), lastModified };
   }
 
   #found(key: string, answer: Answer): GetResult {
@@ -205,7 +231,6 @@ export class S3BlobStore implements BlobStore {
   }
 
   async put(key: string, body: Uint8Array, options: PutOptions = {}): Promise<PutResult> {
-    const conditional = options.only !== undefined;
     const answer = await this.#requester.send({
       operation: 'PutObject',
       method: 'PUT',
@@ -213,7 +238,7 @@ export class S3BlobStore implements BlobStore {
       body,
       headers: conditionOf(options),
       amzHeaders: [['x-amz-checksum-crc32', crc32Of(body)]],
-      accept: conditional ? [200, 404, 412] : [200],
+      accept: acceptedBy(options),
     });
     return answer.status === 200 ? { kind: 'written', etag: etagOf(answer) } : { kind: 'refused' };
   }
@@ -323,6 +348,34 @@ export class S3BlobStore implements BlobStore {
     return { etag: etagOf(answer), [upload.sum]: part.sum };
   }
 
+  /** All of an object of another bucket, of at most 5 GB. S3 may answer 200 and still say in the body that it failed. */
+  async copyFrom(bucket: string, { key, etag }: Pick<PartSource, 'key' | 'etag'>): Promise<void> {
+    await this.#requester.send({
+      operation: 'CopyObject',
+      method: 'PUT',
+      key,
+      amzHeaders: [
+        ['x-amz-copy-source', `/${bucket}/${encodeKey(key)}`],
+        ['x-amz-copy-source-if-match', `"${etag}"`],
+        // Copying tags would need further permissions, and no object here has any.
+        ['x-amz-tagging-directive', 'REPLACE'],
+      ],
+      accept: [200],
+      damage: damageOf,
+    });
+  }
+
+  /** The region of the bucket, where S3 names it. Rejects if there is no such bucket or it may not be used. */
+  async region(): Promise<string | undefined> {
+    const answer = await this.#requester.send({
+      operation: 'HeadBucket',
+      method: 'HEAD',
+      key: '',
+      accept: [200],
+    });
+    return headerOf(answer, 'x-amz-bucket-region') || undefined;
+  }
+
   /**
    * S3 sends the checksum of the part when the upload was created with one; it may answer 200 and still say in the body
    * that it failed. https://docs.aws.amazon.com/AmazonS3/latest/API/API_UploadPartCopy.html
@@ -330,9 +383,9 @@ export class S3BlobStore implements BlobStore {
   async copyPart(
     upload: OpenUpload,
     part: { readonly number: number },
-    source: PartSource,
+    source: PartSource & { readonly bucket?: string },
   ): Promise<CopiedPart> {
-    const { key, etag, offset, length } = source;
+    const { key, etag, offset, length, bucket = this.bucket } = source;
     const request: S3Request = {
       operation: 'UploadPartCopy',
       method: 'PUT',
@@ -342,7 +395,7 @@ export class S3BlobStore implements BlobStore {
         ['uploadId', upload.id],
       ],
       amzHeaders: [
-        ['x-amz-copy-source', `/${this.bucket}/${encodeKey(key)}`],
+        ['x-amz-copy-source', `/${bucket}/${encodeKey(key)}`],
         ['x-amz-copy-source-if-match', `"${etag}"`],
         ['x-amz-copy-source-range', `bytes=${offset}-${offset + length - 1}`],
       ],

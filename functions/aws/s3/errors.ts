@@ -21,10 +21,15 @@ const sentence = (failure: S3Failure, advice: string): string =>
 export class S3Error extends Error {
   override readonly name: string = 'S3Error';
   readonly failure: S3Failure;
+  /** As the SDK's errors have them. */
+  readonly code: string;
+  readonly $metadata: { readonly httpStatusCode: number | undefined };
 
   constructor(failure: S3Failure, advice: string, options?: ErrorOptions) {
     super(sentence(failure, advice), options);
     this.failure = failure;
+    this.code = failure.code;
+    this.$metadata = { httpStatusCode: failure.status || undefined };
   }
 }
 
@@ -84,8 +89,8 @@ const TRANSIENT = new Set([
   'XAmzContentChecksumMismatch',
 ]);
 
-/** Found before the request was sent, so another try cannot help. */
-const PERMANENT = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS']);
+/** Found before the request was sent, or of the object's length, so another try cannot help. */
+const PERMANENT = new Set(['BodyTooLong', 'ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS']);
 
 /** A server that is not AWS's may lack a request, and lacks it at the next try too. */
 const NOT_IMPLEMENTED = 501;

@@ -31,6 +31,8 @@ export interface Exchange {
   readonly body?: Uint8Array | undefined;
   /** Memory for a body of exactly this length. Until the answer is there, only the transport may use it. */
   readonly into?: Uint8Array | undefined;
+  /** An object that is longer is not read. */
+  readonly mostBytes?: number | undefined;
   /** Lets the sender drop the exchange. One AbortSignal a request would cost more. */
   cancellation?: Cancellation | undefined;
 }
@@ -87,6 +89,9 @@ class TransportError extends Error {
 
 const silence = (milliseconds: number): TransportError =>
   new TransportError('SilenceTimeout', `nothing was heard for ${milliseconds} ms`);
+
+const tooLong = (bytes: number): TransportError =>
+  new TransportError('BodyTooLong', `the answer has more than ${bytes} bytes`);
 
 /** The length is in the head, since a body without one would be sent in chunks, which S3 refuses. */
 function headersOf({ method, headers, body }: Exchange): readonly string[] {
@@ -170,14 +175,16 @@ class Call {
   }
 
   #receive(response: http.IncomingMessage): void {
-    const body = new Body(response, this.#exchange.into);
+    const { into, mostBytes = Number.POSITIVE_INFINITY } = this.#exchange;
+    const isLonger = Number(response.headers['content-length']) > mostBytes;
+    if (isLonger && response.statusCode === 200) return this.fail(tooLong(mostBytes));
+    const body = new Body(response, into);
     this.#seen = Date.now();
     response.on('data', (chunk: Buffer) => {
       // The memory belongs to its owner again.
       if (this.#isOver) return;
       this.#seen = Date.now();
-      if (!body.add(chunk))
-        this.fail(new TransportError('BodyTooLong', `the answer has more than ${LARGEST_BODY_BYTES} bytes`));
+      if (!body.add(chunk)) this.fail(tooLong(LARGEST_BODY_BYTES));
     });
     response.on('end', () => this.#complete(body));
     response.on('error', (error) => this.fail(error));

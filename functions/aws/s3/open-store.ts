@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { loadConfig, NODE_REGION_CONFIG_FILE_OPTIONS, NODE_REGION_CONFIG_OPTIONS } from '@smithy/core/config';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { once } from '@tidewheel/kit/once.ts';
 import { config } from '../shared/config.ts';
 import { S3BlobStore } from './blob-store.ts';
 import { bucketAddress, proxyProblem } from './endpoint.ts';
 import { HedgedTransport } from './hedge.ts';
 import { HttpTransport } from './http-transport.ts';
+import { s3ObjectStore } from './object-store.ts';
 import { Pacer } from './pacer.ts';
 import { Requester, type RetryPolicy, type World } from './requester.ts';
 import type { S3Credentials } from './sigv4.ts';
@@ -44,7 +46,7 @@ interface Surroundings {
   readonly credentials: (refresh: boolean) => Promise<S3Credentials>;
 }
 
-/** Without the SDK's S3 client: loading that costs 0.3 s and 60 MB. */
+/** Without the SDK's S3 client: it costs 0.3 s, 60 MB and 100 KB of each bundle. */
 async function surroundingsOf({ region, credentials }: OpenOptions): Promise<Surroundings> {
   const chain = defaultProvider();
   return {
@@ -89,3 +91,19 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
 
 /** That of the deployment's bucket, one a process: sockets and credentials outlive an invocation. */
 export const dataPath = /* @__PURE__ */ once(() => openBlobStore({ bucket: config.bucket() }));
+
+/** As the SDK's clients of the control plane: a caller waits, whom ten tries would keep for half a minute. */
+export const CONTROL_RETRY: RetryPolicy = { attempts: 4, baseMilliseconds: 100, maximumMilliseconds: 20_000 };
+
+/** The small objects of the bucket. */
+export const openObjectStore = (options: OpenOptions): ObjectStore =>
+  s3ObjectStore(
+    once(async () => (await openBlobStore({ retry: CONTROL_RETRY, ...options })).store),
+    options.bucket,
+  );
+
+/** The region of any bucket, where S3 names it. Rejects if there is no such bucket or it may not be used. */
+export async function regionOfBucket(bucket: string, region: string): Promise<string | undefined> {
+  await using opened = await openBlobStore({ bucket, region, retry: CONTROL_RETRY });
+  return await opened.store.region();
+}

@@ -64,6 +64,8 @@ export interface S3Request {
   readonly size?: number | undefined;
   /** Where a body of exactly this length may be put. */
   readonly into?: Uint8Array | undefined;
+  /** A longer object is a refusal, BodyTooLong, and is not read. */
+  readonly mostBytes?: number | undefined;
 }
 
 const networkCode = (error: unknown): string =>
@@ -175,7 +177,7 @@ export class Requester {
 
   #exchange(request: S3Request, secret: S3Credentials, signedAt: number): Exchange {
     const { address } = this.#options;
-    const { method, amzHeaders = NOTHING, body, into } = request;
+    const { method, amzHeaders = NOTHING, body, into, mostBytes } = request;
     const path = `${address.basePath}/${encodeKey(request.key)}`;
     const query = request.query === undefined ? '' : queryText(request.query);
     const headers = this.#signer.sign(
@@ -184,7 +186,7 @@ export class Requester {
       signedAt,
     );
     if (request.headers !== undefined) headers.push(...request.headers);
-    return { method, path: query === '' ? path : `${path}?${query}`, headers, body, into };
+    return { method, path: query === '' ? path : `${path}?${query}`, headers, body, into, mostBytes };
   }
 
   #judge(request: S3Request, answer: Answer, signedAt: number): Answer {

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
-import { whyClosed } from '../../aws/s3/region-buckets.ts';
-import * as clients from '../../aws/shared/clients.ts';
+import { regionPaths, whyClosed } from '../../aws/s3/region-buckets.ts';
 import { config } from '../../aws/shared/config.ts';
 import { place } from '../../run/attempts/place.ts';
 import { marketOf } from '../../wiring/markets.ts';
@@ -10,8 +9,7 @@ import { clock, store, tableStores } from '../../wiring/services.ts';
 export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
   const regions = {
     market: marketOf,
-    whyClosed: (region: string) =>
-      whyClosed(region, { dataBucket: config.bucket(), there: clients.s3In(region) }),
+    whyClosed: (region: string) => whyClosed(region, regionPaths(region)),
   };
   const deps = {
     ...tableStores(),

@@ -3,8 +3,7 @@ import { httpEvent, requestIn, resultOf } from '../../api/http-event.ts';
 import { answerPlan } from '../../api/plan/answer-plan.ts';
 import { trainingViewIn } from '../../aws/account/training-view.ts';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
-import { whyClosed } from '../../aws/s3/region-buckets.ts';
-import * as clients from '../../aws/shared/clients.ts';
+import { regionPaths, whyClosed } from '../../aws/s3/region-buckets.ts';
 import { config } from '../../aws/shared/config.ts';
 import { marketOf } from '../../wiring/markets.ts';
 import { clock, objects, tableStores } from '../../wiring/services.ts';
@@ -26,7 +25,7 @@ export const handler = lambdaHandler('plan', httpEvent, async (event) => {
     market: marketOf(config.region()),
     regions: {
       market: marketOf,
-      whyClosed: (region: string) => whyClosed(region, { dataBucket: bucket, there: clients.s3In(region) }),
+      whyClosed: (region: string) => whyClosed(region, regionPaths(region)),
     },
     viewIn: trainingViewIn,
     tooLate: () => sleep(LONGEST_LOOK_MILLISECONDS),

@@ -93,22 +93,19 @@ async function copyAll(
   to: ObjectStore,
 ): Promise<void> {
   let left = objects.length;
-  await eachLimited(objects, CONCURRENT_COPIES, async ({ key, size }) => {
+  await eachLimited(objects, CONCURRENT_COPIES, async (object) => {
     if (isOutOfTime())
       throw new TransientError(
         `${left} of ${objects.length} objects are still to be copied to ${to.bucket}: the next try continues`,
       );
     left -= 1;
-    await region.copy({ key, size }, from, to);
+    await region.copy(object, from, to);
   });
 }
 
 // The port to another region's bucket. The adapter is functions/aws/s3/region-buckets.ts.
 
-export interface ObjectToCopy {
-  readonly key: string;
-  readonly size: number;
-}
+export type ObjectToCopy = Omit<ListedObject, 'lastModified'>;
 
 export interface RegionBucket {
   readonly name: string;

@@ -12,16 +12,16 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { eventBridgeSchedules } from '../../../functions/aws/events/event-bridge.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { stepFunctionsExecutions } from '../../../functions/aws/stepfunctions/executions.ts';
 import type { ExecutionsGround } from '../../support/contracts/executions.ts';
 import type { SchedulesGround } from '../../support/contracts/schedules.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 export async function makeObjectStore(url: string, bucket: string): Promise<ObjectStore> {
   const s3 = new S3Client({ ...clientConfiguration(url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: bucket }));
-  return s3ObjectStore(s3, bucket);
+  return objectStoreOf(s3, bucket);
 }
 
 const GROUP = 'tidewheel-test';

@@ -4,8 +4,7 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
-import { makeRegion, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
+import { makeRegion, type RegionPaths, whyClosed } from '../../../functions/aws/s3/region-buckets.ts';
 import {
   copyInputsToRegion,
   copyResultsBack,
@@ -15,6 +14,7 @@ import {
 import { readProgress } from '../../../functions/records/progress.ts';
 import { progressOf } from '../../support/builders/records.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { objectStoreOf, pathOf } from '../../support/test-bucket.ts';
 
 const RUN = 'digits-000001';
 const shard = `${bucketKeys.shards('digits', RUN)}ä shard+0.tar`;
@@ -22,19 +22,19 @@ const shard = `${bucketKeys.shards('digits', RUN)}ä shard+0.tar`;
 let emulator: TestEmulator | undefined;
 let home: ObjectStore;
 let region: RegionBucket;
-let clients: { dataBucket: string; home: S3Client; there: S3Client };
+let paths: RegionPaths;
+let there: S3Client;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
   const configuration = { ...clientConfiguration(emulator.url), forcePathStyle: true };
-  clients = {
-    dataBucket: 'data',
-    home: new S3Client(configuration),
-    there: new S3Client({ ...configuration, region: 'us-west-2' }),
-  };
-  await clients.home.send(new CreateBucketCommand({ Bucket: 'data' }));
-  home = s3ObjectStore(clients.home, 'data');
-  region = makeRegion('us-west-2', clients);
+  const client = new S3Client(configuration);
+  there = new S3Client({ ...configuration, region: 'us-west-2' });
+  await client.send(new CreateBucketCommand({ Bucket: 'data' }));
+  home = objectStoreOf(client, 'data');
+  const bucket = 'data-us-west-2';
+  paths = { dataBucket: 'data', bucket, home: pathOf(client, 'data'), there: pathOf(there, bucket) };
+  region = makeRegion('us-west-2', paths);
 }, 60_000);
 
 afterAll(async () => {
@@ -51,14 +51,14 @@ const regionCopy = (): RegionCopy => ({
 
 describe('another region', () => {
   it('is closed without a bucket, which its reason names', async () => {
-    expect(await whyClosed('us-west-2', clients)).toContain('the bucket data-us-west-2 is not there');
-    await clients.there.send(
+    expect(await whyClosed('us-west-2', paths)).toContain('the bucket data-us-west-2 is not there');
+    await there.send(
       new CreateBucketCommand({
         Bucket: 'data-us-west-2',
         CreateBucketConfiguration: { LocationConstraint: 'us-west-2' },
       }),
     );
-    expect(await whyClosed('us-west-2', clients)).toBeUndefined();
+    expect(await whyClosed('us-west-2', paths)).toBeUndefined();
   });
 
   it('gets shards of any name and returns saved files', async () => {

@@ -12,7 +12,6 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import { readProgress } from '../../../functions/records/progress.ts';
 import { judgeRun } from '../../../functions/run/attempts/judge-run.ts';
@@ -29,6 +28,7 @@ import { memoryNotifier } from '../../support/fakes/notifier.ts';
 import { memoryStores } from '../../support/fakes/stores.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
 import { marketSource, viewOf } from '../../support/market/source.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 import { type Machines, startMachines } from './ground.ts';
 
 const RUN = 'digits-000001';
@@ -83,7 +83,7 @@ const market = marketSource(() =>
 async function makeDeps() {
   const clock = { now: () => new Date() };
   const ec2 = new EC2Client(clientConfiguration(emulator.url));
-  const store = s3ObjectStore(sageMaker.s3, sageMaker.bucket);
+  const store = objectStoreOf(sageMaker.s3, sageMaker.bucket);
   const stores = memoryStores();
   const deps = {
     store,

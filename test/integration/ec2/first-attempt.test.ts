@@ -9,10 +9,10 @@ import { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { hostProfiles } from '../../../functions/aws/iam/pipeline-roles.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeEc2Launcher, makeEc2Starter } from '../../../functions/launch/ec2/ec2-launcher.ts';
 import { fleetInput } from '../../support/builders/fleet.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 const BUCKET = 'tw-data';
 let emulator: TestEmulator;
@@ -46,7 +46,7 @@ async function firstAttempt() {
   const PolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement });
   const { Policy } = await iam.send(new CreatePolicyCommand({ PolicyName: 'hosts', PolicyDocument }));
   const clock = { now: () => new Date(time.now()) };
-  const fleets = makeFleetService({ ec2, store: s3ObjectStore(s3, BUCKET), clock });
+  const fleets = makeFleetService({ ec2, store: objectStoreOf(s3, BUCKET), clock });
   const kind = { policyArn: Policy?.Arn ?? '', path: '/tidewheel/test/us-east-1/hosts/' };
   const starter = makeEc2Starter(fleets, { role: hostProfiles({ iam, clock, kind }) });
   const prepared = starter.prepare(fleetInput({ instanceType: 'c5.xlarge', nodes: 2 }));

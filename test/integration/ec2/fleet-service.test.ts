@@ -11,7 +11,6 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import type { FleetPlan } from '../../../functions/launch/ec2/fleet.ts';
 import { STOP_GRACE_SECONDS } from '../../../functions/launch/ec2/fleet-view.ts';
 import { hostRequests } from '../../../functions/launch/ec2/host-requests.ts';
@@ -20,6 +19,7 @@ import { outcomeOf } from '../../../functions/launch/job/outcome.ts';
 import { planOf } from '../../support/builders/fleet.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 const BUCKET = 'tw-data';
 const emulator = emulatorOfSuite();
@@ -31,7 +31,7 @@ beforeAll(async () => {
   ec2 = new EC2Client(clientConfiguration(emulator.url));
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  store = s3ObjectStore(s3, BUCKET);
+  store = objectStoreOf(s3, BUCKET);
 });
 
 const service = () => makeFleetService({ ec2, store, clock: { now: () => now } });

@@ -10,9 +10,9 @@ import { startControlServer } from '@tidewheel/emulators/region/control-server.t
 import { makeInterruptions } from '@tidewheel/emulators/region/interruptions.ts';
 import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { clientConfiguration, TEST_KEY } from '../../support/emulator.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
@@ -58,7 +58,7 @@ async function launch(kind: string) {
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   if (attempt === 0) await s3.send(new CreateBucketCommand({ Bucket: 'tw-data' }));
   attempt += 1;
-  const store = s3ObjectStore(s3, 'tw-data');
+  const store = objectStoreOf(s3, 'tw-data');
   const plan = { kind, instanceType: 'c5.xlarge', attempt, nodes: 2 };
   const { jobName, instanceIds } = await launchStandIn({ ec2, store }, plan);
   for (const id of instanceIds)

@@ -9,9 +9,9 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { clientConfiguration } from '../../support/emulator.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 import { type Machines, startMachines, until } from './ground.ts';
 import { launchStandIn } from './stand-in.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   ec2 = new EC2Client(clientConfiguration(emulator.url));
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: 'tw-data' }));
-  store = s3ObjectStore(s3, 'tw-data');
+  store = objectStoreOf(s3, 'tw-data');
   machines = await startMachines(emulator.url, path.join(folder, 'ec2'), {
     bootSeconds: (type) => (type === SLOW.instanceType ? SLOW.bootSeconds : 0),
     downloadBytesPerSecond: (type) => (type === FAR.instanceType ? FAR.bytesPerSecond : undefined),

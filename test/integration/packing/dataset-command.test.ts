@@ -14,7 +14,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { endingOf } from '../../../cli/command/exit.ts';
 import { terminalOf } from '../../../cli/command/terminal.ts';
 import { verb } from '../../../cli/verbs/data.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { type OpenStore, openBlobStore } from '../../../functions/aws/s3/open-store.ts';
 import { datasetOf } from '../../../functions/records/run-dataset.ts';
 import { zipFile } from '../../support/builders/archives.ts';
@@ -27,6 +26,7 @@ import {
   TEST_KEY,
   type TestEmulator,
 } from '../../support/emulator.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 const BUCKET = 'dataset-commands';
 const PIPELINE = 'digits';
@@ -265,7 +265,7 @@ describe('tidewheel data', () => {
 
   it('deletes nothing that a run reads', async () => {
     await drop(5, false);
-    const control = s3ObjectStore(client, BUCKET);
+    const control = objectStoreOf(client, BUCKET);
     const { generations } = await datasetOf(control, recordOf(PIPELINE, 5));
     expect(generations).toHaveLength(2);
     const refused = await dataset('prune', ADDRESS, runOf(5));

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AGENT_FILES, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import {
   makeSageMakerLauncher,
@@ -17,6 +16,7 @@ import { knownRole, TRAINING_ROLE } from '../../support/builders/launchers.ts';
 import { type LauncherGround, launcherContract } from '../../support/contracts/launcher.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 const RUN = 'digits-000001';
 /** Trains until a stop request, or until a file of its job's name appears. */
@@ -39,7 +39,7 @@ let agentPrefix: string;
 beforeAll(async () => {
   ground = await layGround(emulator.url);
   finished = await mkdtemp(path.join(os.tmpdir(), 'tidewheel-finished-'));
-  const store = s3ObjectStore(ground.s3, ground.bucket);
+  const store = objectStoreOf(ground.s3, ground.bucket);
   agentPrefix = await agentPublisher(store, path.join(import.meta.dirname, '../../..'))(AGENT_FILES);
   await ground.put(`${bucketKeys.source('digits')}train.py`, SCRIPT);
   await ground.put(`${bucketKeys.shards('digits', RUN)}0.tar`, 'a shard');

@@ -9,12 +9,12 @@ import { CreateTrainingJobCommand } from '@aws-sdk/client-sagemaker';
 import { AGENT_FILES, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { declaration, launch, placement, requestOf } from '../../support/builders/launch.ts';
 import { projectPython } from '../../support/emulator.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { folderOfSuite } from '../../support/folders.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 
 const run = promisify(execFile);
 /** Adds a version of two packages to the index: one a wheel, the other to be built, by itself. */
@@ -84,7 +84,7 @@ beforeAll(async () => {
       PYTHONPATH: await imagesPip(),
     },
   });
-  const store = s3ObjectStore(ground.s3, ground.bucket);
+  const store = objectStoreOf(ground.s3, ground.bucket);
   agentPrefix = await agentPublisher(store, path.join(import.meta.dirname, '../../..'))(AGENT_FILES);
   await ground.put(`${bucketKeys.source('digits')}train.py`, SCRIPT);
   await ground.put(`${bucketKeys.source('digits')}requirements.txt`, 'fetched\nbuilt\n');

@@ -1,7 +1,6 @@
 /** What a module exports is the wrapped handler: it refuses a wrong event by name, and AWS's passing troubles leave as one class. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { GetObjectCommand, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
 import {
   DescribeExecutionCommand,
   ExecutionAlreadyExists,
@@ -16,7 +15,8 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type MemoryS3, startMemoryS3 } from '../../support/memory-s3/memory-s3.ts';
 import { created } from '../../support/world/ground.ts';
 import { context } from './context.ts';
 
@@ -56,11 +56,17 @@ const EVENTS: Readonly<Record<string, unknown>> = {
 };
 
 const dynamo = mockClient(DynamoDBDocumentClient);
-const s3 = mockClient(S3Client);
 const sfn = mockClient(SFNClient);
+let emptyBucket: MemoryS3;
+
+beforeAll(async () => {
+  emptyBucket = await startMemoryS3();
+});
+afterAll(() => emptyBucket.stop());
 
 beforeEach(() => {
-  for (const each of [dynamo, s3, sfn]) each.reset();
+  for (const each of [dynamo, sfn]) each.reset();
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', emptyBucket.url);
   vi.stubEnv('AWS_REGION', 'us-east-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'test');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'test');
@@ -198,7 +204,6 @@ describe('on-arrival', () => {
 
   it('has nothing to return for an undeclared pipeline', async () => {
     dynamo.on(GetCommand).resolves({});
-    s3.on(GetObjectCommand).rejects(new NoSuchKey({ message: 'no', $metadata: {} }));
     const handler = await load('on-arrival');
     const event = records(created('digits/incoming/x', '2026-11-20T00:00:00Z'));
     expect(await handler(event, contextOf('on-arrival'))).toEqual({ batchItemFailures: [] });

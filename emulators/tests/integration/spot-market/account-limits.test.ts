@@ -12,11 +12,11 @@ import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { makeFleetService } from '../../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { ec2Market } from '../../../../functions/aws/market/ec2-market.ts';
-import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
 import { retry } from '../../../../functions/aws/shared/clients.ts';
 import { planOf } from '../../../../test/support/builders/fleet.ts';
 import { clientConfiguration, TEST_KEY } from '../../../../test/support/emulator.ts';
 import { emulatorOfSuite } from '../../../../test/support/emulator-of-suite.ts';
+import { objectStoreOf } from '../../../../test/support/test-bucket.ts';
 import { limitsOf } from '../../../limits/profiles.ts';
 import { marketLimits } from '../../../region/account-limits.ts';
 import { type LocalMarket, startLocalMarket } from '../../../spot-market/spot-market.ts';
@@ -34,7 +34,7 @@ let nowMs = 0;
 beforeAll(async () => {
   const s3 = new S3Client({ ...clientConfiguration(emulator.url), forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  store = s3ObjectStore(s3, BUCKET);
+  store = objectStoreOf(s3, BUCKET);
 });
 
 afterEach(async () => {

@@ -1,6 +1,7 @@
 import { UnreadableBlobError } from '@tidewheel/packing/store.ts';
 import { expect, it } from 'vitest';
 import { classify, ofObject } from '../../../../functions/aws/s3/errors.ts';
+import { awsErrorClass } from '../../../../functions/records/aws-error-class.ts';
 
 const refusal = (status: number, code: string) =>
   classify({ operation: 'GetObject', key: 'k', status, code });
@@ -24,4 +25,18 @@ it.each([
 ])('status %d %s is of the caller', (status, code) => {
   const error = refusal(status, code);
   expect(ofObject(error)).toBe(error);
+});
+
+it.each([
+  [503, 'SlowDown', 'throttle'],
+  [0, 'ECONNRESET', 'transient'],
+  [409, 'ConditionalRequestConflict', 'transient'],
+  [0, 'ChecksumMismatch', 'transient'],
+  [400, 'ExpiredToken', 'credentials'],
+  [403, 'AccessDenied', 'access'],
+  [403, 'HTTP403', 'access'],
+  [404, 'NoSuchBucket', 'notFound'],
+  [404, 'HTTP404', 'notFound'],
+])('status %d %s is of class %s', (status, code, kind) => {
+  expect(awsErrorClass(refusal(status, code))).toBe(kind);
 });

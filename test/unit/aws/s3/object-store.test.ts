@@ -1,44 +1,65 @@
-/** Listings that S3, or a server that speaks its protocol, cuts short. */
-import { ListObjectsV2Command, type ListObjectsV2CommandOutput, S3Client } from '@aws-sdk/client-s3';
+/** Small objects of a server in this process. What every ObjectStore does is run on the emulator's S3. */
+import { createHash } from 'node:crypto';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import { mockClient } from 'aws-sdk-client-mock';
-import { expect, it } from 'vitest';
-import { s3ObjectStore } from '../../../../functions/aws/s3/object-store.ts';
+import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { S3Error } from '../../../../functions/aws/s3/errors.ts';
+import { openObjectStore } from '../../../../functions/aws/s3/open-store.ts';
+import { clientConfiguration } from '../../../support/emulator.ts';
+import { type Fault, type MemoryS3, startMemoryS3 } from '../../../support/memory-s3/memory-s3.ts';
 
-const Contents = [{ Key: 'a/1', Size: 1, ETag: '"e"' }];
-const CommonPrefixes = [{ Prefix: 'a/b/' }];
+/** Less than two of the ranges that a digest reads. */
+const LONG = Buffer.alloc(31_500_000, 'tide');
+let server: MemoryS3;
+let store: ObjectStore;
+let decide: (method: string) => Fault | undefined = () => undefined;
 
-function storeOf(...pages: readonly Partial<ListObjectsV2CommandOutput>[]) {
-  const s3 = mockClient(S3Client);
-  const command = s3.on(ListObjectsV2Command);
-  for (const page of pages) command.resolvesOnce(page);
-  return s3ObjectStore(new S3Client({ region: 'eu-north-1' }), 'bucket');
-}
-
-async function keysIn(...pages: readonly Partial<ListObjectsV2CommandOutput>[]): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const { key } of storeOf(...pages).list('a/')) keys.push(key);
-  return keys;
-}
-
-it.each([
-  ['lacks a key', { KeyCount: 2, Contents }],
-  ['lacks all keys', { KeyCount: 1 }],
-  ['goes on but not where', { KeyCount: 1, Contents, IsTruncated: true }],
-])('a page that %s is no listing', async (_fault, page) => {
-  await expect(keysIn(page)).rejects.toThrow(TransientError);
-  await expect(storeOf(page).listFolders('a/')).rejects.toThrow('a listing of s3://bucket/a/ lacks keys');
+beforeAll(async () => {
+  server = await startMemoryS3({ faults: { decide: ({ method }) => decide(method) } });
+  const { endpoint, region, credentials } = clientConfiguration(server.url);
+  store = openObjectStore({
+    bucket: 'data',
+    endpoint,
+    region,
+    credentials: () => Promise.resolve(credentials),
+    retry: { attempts: 2, baseMilliseconds: 0, maximumMilliseconds: 0 },
+  });
+});
+afterAll(() => server.stop());
+beforeEach(() => {
+  decide = () => undefined;
+  server.clear();
 });
 
-it('takes a server that counts in any way', async () => {
-  for (const KeyCount of [2, 1, undefined]) {
-    const page = { ...(KeyCount !== undefined && { KeyCount }), Contents, CommonPrefixes };
-    expect(await keysIn(page)).toEqual(['a/1']);
-    expect(await storeOf(page).listFolders('a/')).toEqual(['b']);
-  }
+it('digests an object that takes several requests', async () => {
+  await store.createBytes('model.tar.gz', LONG);
+  expect(await store.digestOf('model.tar.gz')).toBe(createHash('sha256').update(LONG).digest('hex'));
 });
 
-it('follows an empty page that says it goes on', async () => {
-  const first = { KeyCount: 0, IsTruncated: true, NextContinuationToken: 'more' };
-  expect(await keysIn(first, { KeyCount: 1, Contents, IsTruncated: false })).toEqual(['a/1']);
+it('gives no digest of two versions mixed', async () => {
+  await store.createBytes('model.tar.gz', LONG);
+  let reads = 0;
+  decide = (method) => {
+    const whole = server.objects.get('model.tar.gz');
+    if (method === 'GET' && whole !== undefined) reads += 1;
+    if (reads === 2 && whole !== undefined) server.objects.set('model.tar.gz', { ...whole, etag: 'other' });
+    return undefined;
+  };
+  await expect(store.digestOf('model.tar.gz')).rejects.toThrow(TransientError);
+});
+
+it('asks once for an object that is too long', async () => {
+  await store.writeText('note.json', 'x'.repeat(100));
+  let asked = 0;
+  decide = () => {
+    asked += 1;
+    return undefined;
+  };
+  expect(await store.readText('note.json', 99)).toBeUndefined();
+  expect(asked).toBe(1);
+});
+
+it('reports a throttle that outlasts its tries', async () => {
+  decide = () => 'slowDown';
+  await expect(store.readText('note.json')).rejects.toThrow(S3Error);
 });
