@@ -1,6 +1,6 @@
 /**
- * What a cold start pays before the handler runs: size of each function's bundle, and CPU to load it, in a Node.js of its
- * own. Lambda gives 512 MB a third of a CPU: 200 ms of CPU take 0.6 s there.
+ * What a cold start pays before the handler runs: size of each function's bundle, and CPU of a process that loads it,
+ * beside a bare Node in the same run. Lambda gives 512 MB a third of a CPU: 200 ms of CPU take 0.6 s there.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -8,31 +8,26 @@ import path from 'node:path';
 import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
+import { costsBesideNode } from '../whole-processes.ts';
 import { inWorkFolder } from '../work-folder.ts';
 
 const USAGE = `npm run bench:bundles -- [OPTIONS]
 
 Measures size and load time of every function's bundle.
 
-  --rounds N   7: loads each bundle so many times and prints the least`;
+  --rounds N   7: loads each bundle so many times and prints the medians`;
 
 const schema = z.object({ rounds: wholeNumber(1).default(7) });
 
-const LOAD = `
-const before = process.cpuUsage();
-await import(process.argv[1]);
-const { user, system } = process.cpuUsage(before);
-console.log((user + system) / 1000);
-process.exit();`;
-
-function loadMilliseconds(file: string, rounds: number): number {
-  const all = Array.from({ length: rounds }, () =>
-    Number(
-      execFileSync(process.execPath, ['--input-type=module', '--eval', LOAD, file], { encoding: 'utf8' }),
-    ),
-  );
-  return Math.min(...all);
-}
+/** Loads a bundle and ends. Lambda has NODE_OPTIONS from serverless.yml, and with it source maps. */
+const loading = (file: string, ...options: readonly string[]): readonly string[] => [
+  process.execPath,
+  ...options,
+  '--input-type=module',
+  '--eval',
+  'await import(process.argv[1]); process.exit();',
+  file,
+];
 
 function packageInto(folder: string): void {
   execFileSync(path.join('node_modules', '.bin', 'osls'), ['package', '--package', folder], {
@@ -46,26 +41,39 @@ function packageInto(folder: string): void {
   });
 }
 
-function measureBundle(folder: string, name: string, rounds: number) {
+function unpacked(folder: string, name: string): string {
   const into = path.join(folder, name);
   execFileSync('python3', ['-m', 'zipfile', '-e', `${into}.zip`, into]);
-  const bundle = path.join(into, 'functions', 'handlers', name, 'handler.mjs');
-  return {
-    function: name,
-    kilobytes: Math.round(statSync(bundle).size / 1_000),
-    loadMilliseconds: Math.round(loadMilliseconds(bundle, rounds)),
-  };
+  return path.join(into, 'functions', 'handlers', name, 'handler.mjs');
 }
 
 await runCommand(USAGE, async (args) => {
   const { rounds } = readCommandLine(args, { schema }).values;
   await inWorkFolder('bundles', async (folder) => {
     packageInto(folder);
-    console.table(
-      readdirSync(folder)
-        .filter((file) => file.endsWith('.zip'))
-        .map((file) => measureBundle(folder, path.basename(file, '.zip'), rounds)),
+    const names = readdirSync(folder).flatMap((file) =>
+      file.endsWith('.zip') ? path.basename(file, '.zip') : [],
     );
+    const files = new Map(names.map((name) => [name, unpacked(folder, name)]));
+    const commands = [...files].flatMap(([name, file]) => [
+      [name, loading(file, '--enable-source-maps')],
+      [`${name}, no source maps`, loading(file)],
+    ]);
+    const costs = await costsBesideNode(Object.fromEntries(commands), rounds, process.env);
+    console.table({
+      'bare Node': { cpuMilliseconds: costs.get('bare Node')?.cpuMilliseconds },
+      ...Object.fromEntries(
+        Array.from(files, ([name, file]) => [
+          name,
+          {
+            kilobytes: Math.round(statSync(file).size / 1_000),
+            cpuMilliseconds: costs.get(name)?.cpuMilliseconds,
+            timesBareNode: costs.get(name)?.timesBareNode,
+            withoutSourceMaps: costs.get(`${name}, no source maps`)?.timesBareNode,
+          },
+        ]),
+      ),
+    });
   });
   return 0;
 });

@@ -11,7 +11,7 @@ export const getOpenApi = defineOperation(
     answer: z.record(z.string(), z.unknown()),
   },
   async () => {
-    // A bundle cannot write JSON Schema (serverless/smaller-bundles.cjs), and other calls do not parse the document.
+    // A bundle cannot write JSON Schema, so the document lies beside it (serverless/smaller-bundles.cjs).
     const { default: document } = await import('../../../docs/openapi.json', { with: { type: 'json' } });
     return ok(document);
   },

@@ -48,4 +48,5 @@ export const api: FunctionDescription = {
     ...allow.setSchedules,
   ],
   events: API_ROUTES.map(route),
+  files: ['docs/openapi.json'],
 };

@@ -1,5 +1,5 @@
 /** Operations, template and page say the same of the API. The types of the client compare its routes. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -71,7 +71,9 @@ it('the bundled function answers with the document', async () => {
     rmSync(folder, { recursive: true });
     vi.unstubAllEnvs();
   });
-  const file = path.join(folder, 'api.mjs');
+  const file = path.join(folder, 'functions/handlers/api/handler.mjs');
+  cpSync('docs/openapi.json', path.join(folder, 'docs/openapi.json'));
+  mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, await bundledFunction('api'));
   const bundle: { handler: (event: object, context: object) => Promise<unknown> } = await import(file);
   const answer = response.parse(
