@@ -273,20 +273,22 @@ const LETTERS = [
   'SpotWarningsDeadLetters',
   'HostStatesDeadLetters',
   'NoticeDeliveriesDeadLetters',
+  'NoticesDeadLetters',
 ];
 
-const widgets = [
+/** @param registries the names of queues where registries are, or nothing */
+const widgets = (registries: { readonly queues: readonly string[]; readonly letters: readonly string[] }) => [
   widget(0, 'Executions of runs', executionMetrics, 'Sum'),
   widget(
     1,
     'Messages in dead-letter queues',
-    LETTERS.map((id) => queueMetric(id, 'ApproximateNumberOfMessagesVisible')),
+    [...LETTERS, ...registries.letters].map((id) => queueMetric(id, 'ApproximateNumberOfMessagesVisible')),
     'Maximum',
   ),
   widget(
     2,
     'Age of the oldest message (s)',
-    QUEUES.map((id) => queueMetric(id, 'ApproximateAgeOfOldestMessage')),
+    [...QUEUES, ...registries.queues].map((id) => queueMetric(id, 'ApproximateAgeOfOldestMessage')),
     'Maximum',
   ),
   widget(3, 'Errors of functions', functionMetrics('Errors'), 'Sum'),
@@ -294,10 +296,22 @@ const widgets = [
   widget(5, 'Longest duration (ms)', functionMetrics('Duration'), 'Maximum'),
 ];
 
+const body = (...registries: Parameters<typeof widgets>): Value =>
+  sub(JSON.stringify({ widgets: widgets(...registries) }));
+
 /** Up to fifty metrics: CloudWatch gives three such dashboards free of charge. */
 const dashboard: Value = {
   Type: 'AWS::CloudWatch::Dashboard',
-  Properties: { DashboardName: STACK, DashboardBody: sub(JSON.stringify({ widgets })) },
+  Properties: {
+    DashboardName: STACK,
+    DashboardBody: {
+      'Fn::If': [
+        CONDITIONS.registries,
+        body({ queues: ['RegistriesQueue'], letters: ['RegistriesDeadLetters'] }),
+        body({ queues: [], letters: [] }),
+      ],
+    },
+  },
 };
 
 export const alarmsDocument: Value = {

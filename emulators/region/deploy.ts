@@ -35,7 +35,7 @@ export async function deploy(
   options: DeployOptions,
 ): Promise<{ readonly stack: DeployedStack; readonly deployed: boolean }> {
   const stamp = join(options.stateDirectory, 'deployed');
-  const wanted = await digest(options.projectFolder);
+  const wanted = await packageDigest(options.projectFolder);
   const last = await readFile(stamp, 'utf8').catch(() => '');
   const present = await findStack(options.clients.cloudFormation);
   if (present !== undefined) ensureSamePort(present, options.endpoints);
@@ -105,7 +105,7 @@ async function resourcesDone({ cloudFormation: client }: LocalClients): Promise<
 }
 
 /** Content of every file that a deployment depends on. */
-async function digest(projectFolder: string): Promise<string> {
+export async function packageDigest(projectFolder: string): Promise<string> {
   const hash = createHash('sha256');
   for (const ingredient of INGREDIENTS) {
     for (const path of await filesOf(join(projectFolder, ingredient))) {

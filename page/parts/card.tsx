@@ -28,7 +28,7 @@ export const Frame = <T,>({ title, pipeline, tools, leftOut, of, command, childr
       <p key={each} class="problem">{`left out: ${each}`}</p>
     ))}
     <Read of={of}>{children}</Read>
-    <Command text={`npx tidewheel ${command}`} />
+    <Command text={`npx --no-install tidewheel ${command}`} />
   </>
 );
 

@@ -58,7 +58,7 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
           )
         }
       </Frame>
-      {chosen !== undefined && <Command text={`npx tidewheel data pin ${pipeline} ${chosen}`} />}
+      {chosen !== undefined && <Command text={`npx --no-install tidewheel data pin ${pipeline} ${chosen}`} />}
     </>
   );
 }

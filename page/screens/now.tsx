@@ -95,7 +95,7 @@ const NeedsYou = ({ needs, onDone }: NeedsProps) =>
             text={run ? `failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}` : text}
             more={more}
           >
-            {kind === 'declaration' && <Command text="npx tidewheel check" />}
+            {kind === 'declaration' && <Command text="npx --no-install tidewheel check" />}
             {kind === 'model' && button('Decide…', ['pipelines', pipeline, 'models'])}
             {run && button('Log', ['runs', run.runId, 'log'])}
             {run && button('Look', ['runs', run.runId])}
@@ -234,8 +234,8 @@ function Sparks({ name, runs }: Runs & Readonly<{ name: string }>) {
 const NoPipeline = () => (
   <div class="card empty">
     <p>There is no pipeline yet. Let one be written for a folder with a script and data, then declare it:</p>
-    <Command text="npx tidewheel init" />
-    <Command text="npx tidewheel apply" />
+    <Command text="npx --no-install tidewheel init" />
+    <Command text="npx --no-install tidewheel apply" />
     <p>Or write the declaration yourself (docs/pipeline.md), and copy it into the bucket:</p>
     <Command text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
   </div>

@@ -45,7 +45,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
         ) : where === '' ? (
           <Empty>
             <p>No run yet: data that arrives below its incoming/ starts one.</p>
-            <Command text={`npx tidewheel drop DIR ${pipeline ?? 'PIPELINE'}`} />
+            <Command text={`npx --no-install tidewheel drop DIR ${pipeline ?? 'PIPELINE'}`} />
           </Empty>
         ) : (
           <Empty>No run is like that.</Empty>

@@ -29,7 +29,7 @@ const USUAL_WAIT_SECONDS = 5;
 export let access: Access = {
   send: ({ method, path, headers, body }) =>
     fetch(`/api${path}`, { method, headers, ...(body !== undefined && { body }) }),
-  lost: 'The page has lost its server: start npm start or npx tidewheel page again, and open what it prints.',
+  lost: 'The page has lost its server: start npm start or npx --no-install tidewheel page again, and open what it prints.',
   remedy: (status, message) =>
     status === 403
       ? `The API refuses your credentials (403: ${message}). They need execute-api:Invoke: renew them, then start the command again.`

@@ -93,18 +93,38 @@ describe('the alarms', () => {
 
 const dashboardBody = z.object({ 'Fn::Sub': z.string() });
 const dashboardSchema = z.object({
-  widgets: z.array(z.object({ properties: z.object({ metrics: z.array(z.unknown()) }) })),
+  widgets: z.array(z.object({ properties: z.object({ metrics: z.array(z.array(z.unknown())) }) })),
 });
 
 describe('the dashboard', () => {
-  it('reads fifty metrics at most', () => {
+  /** With registries, and without. */
+  const bodies = () => {
     const [[, found] = []] = ofType(made.template, 'AWS::CloudWatch::Dashboard');
-    const body = dashboardBody.parse(found?.Properties['DashboardBody']);
-    const { widgets } = dashboardSchema.parse(JSON.parse(body['Fn::Sub']));
-    const metrics = widgets.flatMap(({ properties }) => properties.metrics);
-    expect(metrics.length).toBeGreaterThan(0);
-    // A dashboard with more is not among the three that are free of charge.
-    expect(metrics.length).toBeLessThanOrEqual(50);
+    const either = z.object({ 'Fn::If': z.tuple([z.string(), dashboardBody, dashboardBody]) });
+    return either
+      .parse(found?.Properties['DashboardBody'])
+      ['Fn::If'].slice(1)
+      .map((each) => {
+        const { widgets } = dashboardSchema.parse(JSON.parse(dashboardBody.parse(each)['Fn::Sub']));
+        return widgets.flatMap(({ properties }) => properties.metrics);
+      });
+  };
+
+  it('reads fifty metrics at most', () => {
+    for (const metrics of bodies()) {
+      expect(metrics.length).toBeGreaterThan(0);
+      // A dashboard with more is not among the three that are free of charge.
+      expect(metrics.length).toBeLessThanOrEqual(50);
+    }
+  });
+
+  it('shows every queue that is there', () => {
+    const queues = ofType(made.template, 'AWS::SQS::Queue');
+    const always = queues.filter(([, { Condition }]) => Condition === undefined);
+    const shown = bodies().map((metrics) =>
+      metrics.flatMap(([, , , name]) => /^\$\{(\w+)\.QueueName\}$/.exec(String(name))?.[1] ?? []).sort(),
+    );
+    expect(shown).toEqual([queues, always].map((each) => each.map(([id]) => id).sort()));
   });
 });
 

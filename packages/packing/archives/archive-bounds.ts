@@ -24,7 +24,7 @@ export const ARCHIVE_BOUNDS: ArchiveBounds = {
 
 export const UNPACKED_KINDS = 'only .zip, .tar, .tar.gz and .tgz are unpacked';
 
-const SEND_THE_FILES = 'unpack it, and send the files with npx tidewheel drop DIR --bundle';
+const SEND_THE_FILES = 'unpack it, and send the files with npx --no-install tidewheel drop DIR --bundle';
 
 /** By what is wrong. */
 const REMEDIES = {

@@ -78,7 +78,7 @@ function Changes({ runId, judgement, ...archived }: Shown & Readonly<{ runId: st
       )}
       <div class="card pad stack">
         <Archive {...archived} />
-        <Command text={`npx tidewheel model get ${runId}`} />
+        <Command text={`npx --no-install tidewheel model get ${runId}`} />
       </div>
     </>
   );

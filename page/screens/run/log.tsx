@@ -55,7 +55,7 @@ export function Log({ runId }: { readonly runId: string }) {
           row={row}
         />
       )}
-      <Command text={`npx tidewheel logs ${runId} --follow`} />
+      <Command text={`npx --no-install tidewheel logs ${runId} --follow`} />
     </Section>
   );
 }

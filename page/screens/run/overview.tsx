@@ -187,8 +187,8 @@ export function Model({ view: { run, report } }: ViewProps) {
       </div>
       <code>{modelUri}</code>
       <div class="tools">
-        <Command text={`npx tidewheel model get ${runId}`} />
-        <Command text={`npx tidewheel ${next[model?.state === 'candidate' ? 'decide' : 'again']}`} />
+        <Command text={`npx --no-install tidewheel model get ${runId}`} />
+        <Command text={`npx --no-install tidewheel ${next[model?.state === 'candidate' ? 'decide' : 'again']}`} />
       </div>
     </section>
   );

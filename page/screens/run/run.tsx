@@ -116,7 +116,7 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
       <Details view={view} onChange={onChange} />
       <div class="tools">
         {['watch', 'logs', 'doctor'].map((verb) => (
-          <Command key={verb} text={`npx tidewheel ${verb} ${runId}`} />
+          <Command key={verb} text={`npx --no-install tidewheel ${verb} ${runId}`} />
         ))}
       </div>
     </>
@@ -133,7 +133,7 @@ const Declaration = ({ run: { declaration, pipeline } }: Pick<View, 'run'>) => (
         {JSON.stringify(declaration, undefined, 2)}
       </pre>
     )}
-    <Command text="npx tidewheel check" />
+    <Command text="npx --no-install tidewheel check" />
   </>
 );
 
@@ -154,7 +154,7 @@ function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) 
         <DialogButton text="What if…" title="What if…" isWide>
           {() => <Question runId={runId} attempt={attempt ?? ''} />}
         </DialogButton>
-        <Command text={`npx tidewheel why ${runId} --attempt ${attempt ?? 1}`} />
+        <Command text={`npx --no-install tidewheel why ${runId} --attempt ${attempt ?? 1}`} />
       </div>
     </Section>
   );

@@ -452,7 +452,7 @@ describe('the page', () => {
   it('names the next command where there is no pipeline', async () => {
     await page.goto(served.address);
     await page.getByText('There is no pipeline yet').waitFor();
-    expect(await page.locator('code').allTextContents()).toContain('npx tidewheel init');
+    expect(await page.locator('code').allTextContents()).toContain('npx --no-install tidewheel init');
   });
 
   it('says that its server has ended', async () => {
