@@ -173,9 +173,9 @@ class Session {
     if ('run' in tool) return this.#orDryRun(tool, given, ask, (dry) => this.#verb(tool, given, dry));
     const { api, written } = await this.#prepared(tool, given);
     return this.#orDryRun(tool, given, ask, async (isDryRun) => {
-      if (isDryRun) await this.#check(tool, written);
-      const says = isDryRun ? await dryRunOf(api, tool, written) : await this.#done(api, tool, written);
-      return { isWell: true, says };
+      if (!isDryRun) return { isWell: true, says: await this.#done(api, tool, written) };
+      const answered = await this.#check(tool, written);
+      return { isWell: true, says: { answered, ...(await dryRunOf(api, tool, written)) } };
     });
   }
 
@@ -231,8 +231,11 @@ class Session {
     return variables;
   }
 
-  /** @throws ApiError with the refusal that the call would get */
-  async #check({ id }: OperationTool, given: ToolArguments): Promise<void> {
+  /**
+   * @returns what the API says of the change; undefined where the call changes nothing
+   * @throws ApiError with the refusal that the call would get
+   */
+  async #check({ id }: OperationTool, given: ToolArguments): Promise<string | undefined> {
     const api = await this.#fresh({ 'tidewheel-dry-run': 'true' }).api();
     // An older deployment would do it.
     this.#knowsDryRuns ||= JSON.stringify(await api.call('getOpenApi', {})).includes('"tidewheel-dry-run"');
@@ -240,9 +243,13 @@ class Session {
       throw new UsageError([
         'this deployment is of a release without dry runs: deploy this one, or use the command line',
       ]);
-    await api.call(id, inputOf(given)).catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.status === NOTHING_AGAINST_IT)) throw error;
-    });
+    try {
+      await api.call(id, inputOf(given));
+      return undefined;
+    } catch (error: unknown) {
+      if (error instanceof ApiError && error.status === NOTHING_AGAINST_IT) return error.message;
+      throw error;
+    }
   }
 
   async #done(api: Api, { id, takesToken }: OperationTool, given: ToolArguments): Promise<unknown> {
@@ -317,7 +324,7 @@ class Session {
 }
 
 /** What the API says of the same, without doing it. */
-async function dryRunOf(api: Api, { risk }: OperationTool, given: ToolArguments): Promise<unknown> {
+async function dryRunOf(api: Api, { risk }: OperationTool, given: ToolArguments): Promise<object> {
   const { name, runId, yaml, body } = given;
   if (typeof runId === 'string') return dryRunOfRun(api, { runId, risk, body });
   if (typeof name !== 'string') return { body };
@@ -333,7 +340,7 @@ interface OfRun {
   readonly body: unknown;
 }
 
-async function dryRunOfRun(api: Api, { runId, risk, body }: OfRun): Promise<unknown> {
+async function dryRunOfRun(api: Api, { runId, risk, body }: OfRun): Promise<object> {
   const { run, attempts, progress, money } = await api.call('getRun', { runId });
   const { pipeline, status, declaration } = run;
   const known = {

@@ -79,6 +79,7 @@ async function versionProblems(
 async function begin(deps: ApiDeps, run: RunRecord, change: RetryChange) {
   const why = await whyNoRetry(deps, run);
   if (why !== undefined) return problem(409, why);
+  deps.preview?.(await restText(deps, run));
   const { runId } = run;
   const again = await retry(deps, run, change);
   return again === undefined
@@ -87,6 +88,13 @@ async function begin(deps: ApiDeps, run: RunRecord, change: RetryChange) {
         `${runId} has changed meanwhile: look at it (GET /runs/${runId}), then make the call again`,
       )
     : opened(deps, again);
+}
+
+async function restText({ store }: ApiDeps, { pipeline, runId }: RunRecord): Promise<string> {
+  const { step, totalSteps } = (await readProgress(store, pipeline, runId)) ?? {};
+  if (step === undefined) return 'It has no checkpoint, and trains from the start';
+  const left = totalSteps === undefined ? '' : ` of ${totalSteps}: ${Math.max(0, totalSteps - step)} are left`;
+  return `It goes on from step ${step}${left}`;
 }
 
 /** The same call again finishes what the first one began. Another one is refused, so that no change is lost silently. */

@@ -9,7 +9,7 @@ import {
   stopSchema,
 } from '../../records/run-records.ts';
 import { requestStop as stop } from '../../run/attempts/stop-run.ts';
-import { unsavedWork } from '../../run/attempts/unsaved.ts';
+import { type UnsavedWork, unsavedWork } from '../../run/attempts/unsaved.ts';
 import { accepted, problem } from '../shared/answers.ts';
 import { type ApiDeps, CHANGES, defineRunOperation, jsonBodyOf } from '../shared/operation.ts';
 
@@ -45,12 +45,18 @@ export const stopRun = defineRunOperation(
     const asked = jsonBodyOf(stopBody, body);
     if (!asked.ok) return problem(400, 'the stop is not valid', asked.problems);
     if (FINISHED.includes(known.status) && known.stop === undefined) return ended(known);
+    deps.preview?.(lossText(await unsavedOf(deps, known)));
     const run = await stop(deps, { runId, mode: asked.value.mode, requestedBy: caller });
     if (run.stop === undefined) return ended(run);
     const unsaved = FINISHED.includes(run.status) ? undefined : await unsavedOf(deps, run);
     return accepted({ runId, status: run.status, stop: run.stop, unsaved });
   },
 );
+
+const lossText = (unsaved: UnsavedWork | undefined): string =>
+  unsaved === undefined
+    ? 'Nothing trains now'
+    : `A script that saves nothing at the stop loses ${unsaved.seconds} s ($${unsaved.usd.toFixed(2)}), ${unsaved.step === undefined ? 'all that it trained' : `since step ${unsaved.step}`}`;
 
 const ended = ({ runId, status }: RunRecord) =>
   problem(409, `${runId} has ended (${status}): there is nothing to stop`);

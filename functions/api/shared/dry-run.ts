@@ -25,11 +25,12 @@ export async function orDryRun(
   const asked = check(DRY_RUN_HEADER, headers, 'shown');
   if (!asked.ok) return refused('the dry run is not valid', asked.problems);
   if (asked.value['tidewheel-dry-run'] === undefined) return respond(deps);
+  const said = ['nothing is done, as the dry run asks: nothing speaks against the call'];
+  const preview = (sentence: string) => void said.push(sentence);
   try {
-    return await respond({ ...reading(deps), blobs: async () => reading(await deps.blobs()) });
+    return await respond({ ...reading(deps), preview, blobs: async () => reading(await deps.blobs()) });
   } catch (error: unknown) {
-    if (error instanceof FirstChangeError)
-      return problem(412, 'nothing is done, as the dry run asks: nothing speaks against the call');
+    if (error instanceof FirstChangeError) return problem(412, said.join('. '));
     throw error;
   }
 }

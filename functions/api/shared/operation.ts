@@ -54,6 +54,8 @@ export interface ApiDeps
   /** Reads ranges of shards; opened when a call needs it. */
   readonly blobs: () => Promise<BlobStore>;
   readonly people: PeopleRoles;
+  /** In a dry run: takes what the change would mean, as a sentence without its point. */
+  readonly preview?: (sentence: string) => void;
 }
 
 /** Names in braces: `runId` of `GET /runs/{runId}`. */

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { answer } from '../../../functions/api/answer.ts';
 import { OPERATIONS } from '../../../functions/api/operation-table.ts';
 import { recordModel } from '../../../functions/run/models/decide-models.ts';
-import { AT, declarationOf, runOf } from '../../support/builders/records.ts';
+import { AT, attemptOf, declarationOf, progressOf, runOf } from '../../support/builders/records.ts';
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { expectAsDescribed } from '../../support/described.ts';
 import { DECLARATION, ground } from '../../support/world/ground.ts';
@@ -121,4 +121,37 @@ it('is no other word than true', async () => {
   const request = { ...SHARED, route: 'POST /pipelines/{name}/runs', parameters: ofPipeline };
   const dry = await answer(await world(), { ...request, headers: { 'tidewheel-dry-run': 'yes' } });
   expect(dry).toMatchObject({ status: 400 });
+});
+
+const save = (at: Awaited<ReturnType<typeof world>>, runId: string, updatedAt: string) => {
+  const folder = `${bucketKeys.checkpoints('digits', runId)}step-40/`;
+  at.store.put(`${folder}state.pt`, 'weights');
+  at.store.put(`${folder}COMPLETE.json`, '{"files":{"state.pt":{"bytes":7}}}');
+  at.store.put(bucketKeys.progress('digits', runId), JSON.stringify(progressOf(40, { updatedAt })));
+};
+
+const saysOf = async (at: Awaited<ReturnType<typeof world>>, call: object) => {
+  const headers = { 'tidewheel-dry-run': 'true' };
+  const { body } = await answer(at, { ...SHARED, route: '', parameters: {}, ...call, headers });
+  return (body as { readonly message: string }).message;
+};
+
+it('a stop says what no checkpoint covers', async () => {
+  const at = await world();
+  const call = { route: 'POST /runs/{runId}/stop', parameters: ofRun(2) };
+  expect(await saysOf(at, call)).toMatch(/Nothing trains now$/);
+  const { runId } = ofRun(2);
+  const startedAt = new Date(at.clock.now().getTime() - 600_000).toISOString();
+  await at.attempts.create(attemptOf(runId, 1, { status: 'running', startedAt }));
+  expect(await saysOf(at, call)).toMatch(/loses 600 s \(\$\d+\.\d\d\), all that it trained$/);
+  save(at, runId, new Date(at.clock.now().getTime() - 60_000).toISOString());
+  expect(await saysOf(at, call)).toMatch(/loses 60 s \(\$\d+\.\d\d\), since step 40$/);
+});
+
+it('a retry says from which step it goes on', async () => {
+  const at = await world();
+  const call = { route: 'POST /runs/{runId}/retry', parameters: ofRun(3) };
+  expect(await saysOf(at, call)).toMatch(/It has no checkpoint, and trains from the start$/);
+  save(at, ofRun(3).runId, AT);
+  expect(await saysOf(at, call)).toMatch(/It goes on from step 40 of 100: 60 are left$/);
 });
