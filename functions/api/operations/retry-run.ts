@@ -93,7 +93,8 @@ async function begin(deps: ApiDeps, run: RunRecord, change: RetryChange) {
 async function restText({ store }: ApiDeps, { pipeline, runId }: RunRecord): Promise<string> {
   const { step, totalSteps } = (await readProgress(store, pipeline, runId)) ?? {};
   if (step === undefined) return 'It has no checkpoint, and trains from the start';
-  const left = totalSteps === undefined ? '' : ` of ${totalSteps}: ${Math.max(0, totalSteps - step)} are left`;
+  const left =
+    totalSteps === undefined ? '' : ` of ${totalSteps}: ${Math.max(0, totalSteps - step)} are left`;
   return `It goes on from step ${step}${left}`;
 }
 

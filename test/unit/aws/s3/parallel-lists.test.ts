@@ -1,9 +1,7 @@
 /** A million keys under a prefix, as settle and the hourly sweep list them. */
 
-import { TransientError } from '@tidewheel/kit/errors.ts';
 import type { ListedBlob } from '@tidewheel/packing/store.ts';
 import { describe, expect, it } from 'vitest';
-import { classify } from '../../../../functions/aws/s3/errors.ts';
 import { withParallelLists } from '../../../../functions/aws/s3/parallel-lists.ts';
 import { lookAtIncoming } from '../../../../functions/run/ingest/settle-run.ts';
 import { fakeClock } from '../../../support/fakes/clock.ts';
@@ -89,12 +87,4 @@ describe('a list of a million keys', () => {
     // A page counts here as held while it is being looked at.
     expect(store.mostHeld).toBeLessThan(202);
   }, 60_000);
-
-  it('fails as TransientError when S3 does not answer', async () => {
-    const store = new EndlessStore();
-    const failure = { operation: 'ListObjectsV2', key: '', status: 500, code: 'InternalError' };
-    store.listPage = () => Promise.reject(classify(failure));
-    const look = lookAtIncoming(listed(store), { prefix: PREFIX, now: new Date() });
-    await expect(look).rejects.toThrow(TransientError);
-  });
 });
