@@ -32,7 +32,7 @@ const MEMBERS = /(?:\[(?:[^[\]]|\[[^\]]*\])*\]|[^,[\]]+)(?=,|$)/g;
  * members that the code writes.
  */
 const withoutUnusedMembers = (source, constants, used) =>
-  source.replace(STRUCTURES, (whole, head, names, middle, schemas, end, required = 0) => {
+  source.replace(STRUCTURES, (...[whole, head, names, middle, schemas, end, required = 0]) => {
     const all = names.split(', ');
     const each = [...schemas.matchAll(MEMBERS)].map(([schema]) => schema.trim());
     if (each.length !== all.length) throw new Error(`a description of ${all.length} members and ${each.length} schemas: ${whole}`);

@@ -104,7 +104,7 @@ export function isWholeListing(xml: string): boolean {
  * Whether a KeyCount is that of a page. S3 counts keys and common prefixes, and some servers count keys alone.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
  */
-export const isKeyCount = (count: number, keys: number, prefixes: number): boolean =>
+const isKeyCount = (count: number, keys: number, prefixes: number): boolean =>
   count === keys || count === keys + prefixes;
 
 /** Where the answer has no KeyCount, its end must do. */
