@@ -353,9 +353,8 @@ async function dryRunOfRun(api: Api, { runId, risk, body }: OfRun): Promise<obje
     body,
   };
   if (risk === 'loss' || !isFinished(run)) return known;
-  // It goes on: what is left may cost less than what the plan of a whole run says.
-  const plan = await api.call('planRun', { body: { pipeline, change: changeIn(body) } }).catch(messageOf);
-  return { ...known, planOfAWholeRun: plan };
+  const left = { pipeline, retryOf: runId, change: changeIn(body) };
+  return { ...known, plan: await api.call('planRun', { body: left }).catch(messageOf) };
 }
 
 const changed = z.looseObject({ change: z.record(z.string(), z.unknown()).optional() });

@@ -16,6 +16,10 @@ const planBody = z.strictObject({
     .record(z.string(), z.unknown())
     .optional()
     .describe('A part of a declaration: fields of training, compute, limits, retention and dataset.'),
+  retryOf: z
+    .string()
+    .optional()
+    .describe('A run that has ended: plans what is left of it, by its own declaration.'),
   data: z
     .strictObject({
       files: z.int().min(1).max(MOST_FILES),

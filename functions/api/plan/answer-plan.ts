@@ -5,6 +5,8 @@ import { pipelineNameProblem } from '@tidewheel/declaration/pipeline.ts';
 import { changeDeclaration, type Declaration } from '@tidewheel/declaration/read.ts';
 import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { TooManyArrivalsError } from '@tidewheel/packing/plan.ts';
+import type * as z from 'zod';
+import type { RunRecord } from '../../records/run-records.ts';
 import {
   type DeploymentRules,
   onlyAllowed,
@@ -12,7 +14,15 @@ import {
   readAllowedStored,
 } from '../../run/ingest/allowed.ts';
 import { planRun as operation } from '../operations/plan-run.ts';
-import { type ApiRequest, type ApiResponse, noPipeline, ok, problem } from '../shared/answers.ts';
+import {
+  type ApiRequest,
+  type ApiResponse,
+  noPipeline,
+  noRun,
+  ok,
+  problem,
+  type Refusal,
+} from '../shared/answers.ts';
 import { roleRefusal, whileAwsAnswers } from '../shared/failures.ts';
 import { answering, jsonBodyOf } from '../shared/operation.ts';
 import type { PeopleRoles } from '../shared/people.ts';
@@ -30,19 +40,18 @@ export async function answerPlan(deps: PlanDeps, request: ApiRequest): Promise<A
 const respond = answering(operation, async (deps: PlanDeps, { body }) => {
   const asked = jsonBodyOf(operation.body.schema, body);
   if (!asked.ok) return problem(400, 'the plan is not valid', asked.problems);
-  const { pipeline: name, declaration: given, change, data } = asked.value;
+  const { pipeline: name, change, data } = asked.value;
   const nameProblem = pipelineNameProblem(name);
   if (nameProblem !== undefined)
     return problem(400, `pipeline is "${name}", which cannot name a pipeline: ${nameProblem}`);
-  const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
-  if (text === undefined) return noPipeline(name);
-  const read = given === undefined ? readAllowedStored : readAllowedDeclaration;
-  const declaration = changed(deps, read(deps, name, text), change);
+  const declared = await declaredBy(deps, asked.value);
+  if ('status' in declared) return declared;
+  const declaration = changed(deps, declared.declaration, change);
   if (!declaration.valid)
     return problem(400, `the declaration of "${name}" is not valid`, declaration.problems);
   const { pipeline } = declaration;
   try {
-    return ok({ pipeline: name, ...(await planRun(deps, { pipeline, data })) });
+    return ok({ pipeline: name, ...(await planRun(deps, { pipeline, data, ended: declared.ended })) });
   } catch (error: unknown) {
     if (error instanceof TooManyArrivalsError)
       return problem(409, `${error.message}: say how many there are with data.files and data.bytes`);
@@ -51,6 +60,21 @@ const respond = answering(operation, async (deps: PlanDeps, { body }) => {
     throw error;
   }
 });
+
+async function declaredBy(
+  deps: PlanDeps,
+  { pipeline: name, declaration: given, retryOf }: z.output<typeof operation.body.schema>,
+): Promise<Refusal | { readonly declaration: Declaration; readonly ended?: RunRecord }> {
+  if (retryOf !== undefined) {
+    const ended = await deps.runs.get(retryOf);
+    if (ended?.declaration === undefined || ended.pipeline !== name) return noRun(retryOf);
+    return { declaration: { valid: true, pipeline: ended.declaration }, ended };
+  }
+  const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;
+  if (text === undefined) return noPipeline(name);
+  const read = given === undefined ? readAllowedStored : readAllowedDeclaration;
+  return { declaration: read(deps, name, text) };
+}
 
 const changed = (
   deployment: DeploymentRules,

@@ -67,32 +67,46 @@ export interface RunPlan {
 /** An API call ends after 30 seconds. Listing this many takes about five. */
 const MOST_ARRIVALS = 300_000;
 
+interface Planned {
+  readonly pipeline: Pipeline;
+  readonly data?: PlannedData | undefined;
+  /** What is left of it is planned: a retry packs nothing. */
+  readonly ended?: RunRecord | undefined;
+}
+const NO_DATA: PlannedData = { files: 0, bytes: 0 };
+
 /** @throws TooManyArrivalsError where `data` is not given */
 export async function planRun(
   deps: PlanRunDeps,
-  { pipeline, data }: { readonly pipeline: Pipeline; readonly data?: PlannedData | undefined },
+  { pipeline, ended, data = ended && NO_DATA }: Planned,
 ): Promise<RunPlan> {
   const now = deps.clock.now();
   const at = now.toISOString();
   const record = await deps.pipelines.get(pipeline.name);
-  const run = plannedRun(pipeline, { batch: record?.openBatch ?? 1, at });
+  const attempts = ended ? await deps.attempts.list(ended.runId) : [];
+  const run = ended
+    ? retriedRun(ended, { declaration: pipeline, attempts: attempts.length, at })
+    : plannedRun(pipeline, { batch: record?.openBatch ?? 1, at });
   const [packing, before, findings] = await Promise.all([
     packingOf(deps, run, { pipeline, data, notifiedSince: record && notifiedSinceOf(record) }),
     datasetBefore(deps.store, run),
     findingsOf(deps, pipeline),
   ]);
-  const refusal = typeof before === 'string' ? before : undefined;
-  const dataset = datasetAfter(pipeline, typeof before === 'string' ? undefined : before, packing);
-  const common = { asOf: at, runId: run.runId, packing, dataset, findings };
-  if (refusal !== undefined) return { ...common, notes: [`no attempt could start: ${refusal}`] };
+  const common = { asOf: at, runId: run.runId, packing, findings };
+  if (typeof before === 'string') {
+    const dataset = datasetAfter(pipeline, undefined, packing);
+    return { ...common, dataset, notes: [`no attempt could start: ${before}`] };
+  }
+  const dataset = datasetAfter(pipeline, before, packing);
   const start = await startOfTraining(deps, { pipeline, now, isPacking: packing.files > 0 });
-  const known = { run, declaration: pipeline, attempts: [], now };
+  const known = { run, declaration: pipeline, attempts, now };
   const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
   const decision = choosePlacement(input);
   const end = plannedEnd(input, decision, { seed: run.runId, packingSeconds: start.packingSeconds });
   const hours = deadlineHoursOf(pipeline.limits);
   return {
     ...common,
+    dataset,
     decision,
     bounds: end.bounds,
     ...(end.forecast && {
@@ -142,6 +156,15 @@ const plannedRun = (
   sealedAt: at,
   declaration,
 });
+
+/** As `reopenRun` would leave it. It is stored nowhere. */
+const retriedRun = (
+  ended: RunRecord,
+  { declaration, attempts, at }: { declaration: Pipeline; attempts: number; at: string },
+): RunRecord => {
+  const number = (ended.retry?.number ?? 0) + 1;
+  return { ...ended, declaration, status: 'placing', retry: { number, at, requestedBy: 'a plan', attempts } };
+};
 
 /** @returns why no run may read the dataset, such as a pin that is not there; or its size, undefined where it has none */
 async function datasetBefore(

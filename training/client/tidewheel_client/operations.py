@@ -2501,6 +2501,7 @@ class _PlanRunBody(TypedDict):
 class PlanRunBody(_PlanRunBody, total=False):
     declaration: str
     change: dict[str, Any]
+    retryOf: str
     data: PlanRunBodyData
 
 

@@ -142,6 +142,32 @@ it('expects what former runs took', async () => {
   expect(finish / 3_600_000).toBeGreaterThan(3);
 });
 
+it('plans of an ended run what is left', async () => {
+  await trainedBefore(36_000);
+  const declaration = declarationOf('digits', { compute: COMPUTE });
+  const failed = runOf('digits', 2, {
+    status: 'failed',
+    closedAt: hoursLater(-9),
+    sealedAt: hoursLater(-8),
+    declaration,
+  });
+  await at.runs.create(failed);
+  const half = {
+    progressAfter: progressOf(50, { trainingSeconds: 18_000 }),
+    outcome: outcomeOf('userError'),
+  };
+  await at.attempts.create(attemptOf(failed.runId, 1, { ...half, placement: placementOf() }));
+  const whole = await plan({ data: DATA });
+  const rest = await plan({ retryOf: failed.runId });
+  expect(rest).toMatchObject({ runId: failed.runId, packing: { files: 0 } });
+  expect(rest.training?.usd.expected).toBeLessThan(0.7 * (whole.training?.usd.expected ?? 0));
+  expect(rest.training?.usd.expected).toBeGreaterThan(0);
+});
+
+it('plans the rest of no other run', async () => {
+  expect((await ask({ retryOf: 'digits-000009' })).status).toBe(404);
+});
+
 it('a valued hour makes no bill smaller', async () => {
   await trainedBefore(36_000);
   const priced = async (limits: object) => {
