@@ -70,7 +70,7 @@ const MOST_ARRIVALS = 300_000;
 interface Planned {
   readonly pipeline: Pipeline;
   readonly data?: PlannedData | undefined;
-  /** What is left of it is planned: a retry packs nothing. */
+  /** Plans the rest of it: a retry packs nothing. */
   readonly ended?: RunRecord | undefined;
 }
 const NO_DATA: PlannedData = { files: 0, bytes: 0 };
