@@ -348,15 +348,14 @@ export class S3BlobStore implements BlobStore {
     return { etag: etagOf(answer), [upload.sum]: part.sum };
   }
 
-  /** All of an object of another bucket, of at most 5 GB. S3 may answer 200 and still say in the body that it failed. */
-  async copyFrom(bucket: string, { key, etag }: Pick<PartSource, 'key' | 'etag'>): Promise<void> {
+  /** All of an object of another bucket as it is now, of at most 5 GB. S3 may answer 200 and still say in the body that it failed. */
+  async copyFrom(bucket: string, key: string): Promise<void> {
     await this.#requester.send({
       operation: 'CopyObject',
       method: 'PUT',
       key,
       amzHeaders: [
         ['x-amz-copy-source', `/${bucket}/${encodeKey(key)}`],
-        ['x-amz-copy-source-if-match', `"${etag}"`],
         // Copying tags would need further permissions, and no object here has any.
         ['x-amz-tagging-directive', 'REPLACE'],
       ],

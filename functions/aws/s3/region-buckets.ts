@@ -51,9 +51,8 @@ export function makeRegion(name: string, { dataBucket, bucket, home, there }: Re
   };
 }
 
-async function copyObject(to: S3BlobStore, object: ObjectToCopy, from: string): Promise<void> {
-  const { key, size, etag } = object;
-  if (size <= LARGEST_COPY) return to.copyFrom(from, object);
+async function copyObject(to: S3BlobStore, { key, size, etag }: ObjectToCopy, from: string): Promise<void> {
+  if (size <= LARGEST_COPY) return to.copyFrom(from, key);
   const upload = await to.createUpload(key, 'crc64nvme');
   const parts: UploadedPart[] = [];
   for (let offset = 0; offset < size; offset += PART_BYTES) {
