@@ -118,16 +118,18 @@ function withPendingQueue(
   clock: LocalClock,
   secondsOf: (request: CapacityRequest) => number,
 ): CapacityMarket {
-  /** When the turn of each owner comes, in milliseconds since 1970. */
+  /** When the turn of each owner and type comes, in milliseconds since 1970. */
   const turns = new Map<string, number>();
+  const keyOf = ({ owner, groups }: CapacityRequest): string =>
+    [owner, ...groups.map(({ instanceType }) => instanceType)].join(' ');
   const listeners = new Set<() => void>();
   const turnOf = (request: CapacityRequest): number => {
-    const known = turns.get(request.owner);
+    const known = turns.get(keyOf(request));
     if (known !== undefined) return known;
     const seconds = request.purchaseOption === 'on-demand' ? secondsOf(request) : 0;
     const turn = clock.now() + seconds * 1_000;
     if (seconds > 0) {
-      turns.set(request.owner, turn);
+      turns.set(keyOf(request), turn);
       clock.at(turn, () => {
         for (const listener of Array.from(listeners)) listener();
       });
@@ -138,7 +140,7 @@ function withPendingQueue(
     acquire: (request) => {
       if (turnOf(request) > clock.now()) return undefined;
       const lease = market.acquire(request);
-      if (lease !== undefined) turns.delete(request.owner);
+      if (lease !== undefined) turns.delete(keyOf(request));
       return lease;
     },
     onCapacity: (listener) => {

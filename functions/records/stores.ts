@@ -169,6 +169,7 @@ type AttemptChange = Partial<
   Pick<
     AttemptRecord,
     | 'status'
+    | 'placement'
     | 'startedAt'
     | 'preparing'
     | 'taskToken'

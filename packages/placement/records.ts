@@ -24,8 +24,10 @@ export {
   stopReasonSchema,
 } from './records/attempts.ts';
 export {
+  asSelected,
   attemptTimeoutSeconds,
   missSchema,
+  namedPools,
   nameOfPool,
   type Placement,
   type PlacementDecision,

@@ -5,7 +5,8 @@ import { requestViolations } from '@tidewheel/emulators/sagemaker/api/service-mo
 import { describe, expect, it } from 'vitest';
 import type { CreateTrainingJobRequest } from '../../functions/launch/job/request.ts';
 import { requestProblems } from '../../functions/launch/sagemaker/request-problems.ts';
-import { launch, requestOf } from '../support/builders/launch.ts';
+import { withPreferences } from '../../functions/launch/sagemaker/training-job.ts';
+import { declaration, launch, placement, requestOf } from '../support/builders/launch.ts';
 import { loadModel } from './botocore.ts';
 import { CONFIGURATIONS } from './configurations.ts';
 import { broken } from './request-rules.ts';
@@ -23,6 +24,37 @@ describe('every request that a launch makes', () => {
     const request = requestOf(input);
     expect(requestViolations(sagemaker, 'CreateTrainingJob', request)).toEqual([]);
     expect(broken(request)).toEqual([]);
+  });
+});
+
+describe('a request that names several types', () => {
+  const of = (first: string, ...others: readonly string[]) =>
+    launch({
+      declaration: declaration({ compute: { instanceTypes: [first, ...others] } }),
+      placement: placement({
+        pool: { instanceType: first, launcher: 'sagemaker', purchaseOption: 'on-demand' },
+        alternatives: others.map((instanceType) => ({ instanceType, onDemandHourlyUsd: 2 })),
+        maximumWaitSeconds: undefined,
+      }),
+    });
+
+  it.each([
+    [['g5.xlarge', 'g5.2xlarge', 'g6.xlarge', 'g6e.xlarge', 'g5.4xlarge']],
+    [['m5.xlarge', 'c5.2xlarge']],
+  ])('is valid for %s', ([first = '', ...others]) => {
+    const input = of(first, ...others);
+    const several = withPreferences(input, requestOf(input));
+    expect(requestViolations(sagemaker, 'CreateTrainingJob', several)).toEqual([]);
+    expect(several && broken(several)).toEqual([]);
+    expect(several?.ResourceConfig).toMatchObject({
+      InstancePreferences: [first, ...others].map((type) => ({ InstanceType: `ml.${type}` })),
+      InstanceCount: 2,
+    });
+  });
+
+  it('leaves out a type of another disk or image', () => {
+    const input = of('g5.xlarge', 'p3.2xlarge', 'm5.xlarge');
+    expect(withPreferences(input, requestOf(input))).toBeUndefined();
   });
 });
 
@@ -60,6 +92,24 @@ describe('the rules between fields', () => {
       'groups beside a type',
       /never both/,
       { ResourceConfig: { ...good.ResourceConfig, InstanceGroups: [group('gpu')] } },
+    ],
+    [
+      'preferences on Spot',
+      /on demand/,
+      {
+        ResourceConfig: {
+          InstancePreferences: [{ InstanceType: 'ml.g5.xlarge' }, { InstanceType: 'ml.g6.xlarge' }],
+          InstanceCount: 1,
+        },
+      },
+    ],
+    [
+      'preferences beside a type',
+      /never both/,
+      {
+        EnableManagedSpotTraining: false,
+        ResourceConfig: { ...good.ResourceConfig, InstancePreferences: [{ InstanceType: 'ml.g6.xlarge' }] },
+      },
     ],
     [
       'six groups',

@@ -29,11 +29,27 @@ const RULES: readonly Rule[] = [
     holds: ({ StoppingCondition: { MaxRuntimeInSeconds: run } }) => run <= 28 * 86_400,
   },
   {
-    name: 'a job has one type and count, or groups, never both',
-    holds: ({ ResourceConfig: { InstanceType: type, InstanceCount: count, InstanceGroups: groups } }) =>
+    name: 'a job has one type or preferences and a count, or groups, never both',
+    holds: ({
+      ResourceConfig: {
+        InstanceType: type,
+        InstancePreferences: preferences,
+        InstanceCount: count,
+        InstanceGroups: groups,
+      },
+    }) =>
       groups === undefined
-        ? type !== undefined && count !== undefined
-        : type === undefined && count === undefined,
+        ? (type === undefined) !== (preferences === undefined) && count !== undefined
+        : type === undefined && preferences === undefined && count === undefined,
+  },
+  {
+    name: 'preferences are one to five different types, on demand',
+    holds: ({ ResourceConfig: { InstancePreferences: preferences }, EnableManagedSpotTraining: spot }) =>
+      preferences === undefined ||
+      (!spot &&
+        preferences.length >= 1 &&
+        preferences.length <= 5 &&
+        unique(preferences.map(({ InstanceType }) => InstanceType))),
   },
   {
     name: 'groups are at most five and have different names',
@@ -62,16 +78,22 @@ const RULES: readonly Rule[] = [
   {
     name: 'a size of disk is given exactly where SageMaker makes one',
     holds: ({
-      ResourceConfig: { InstanceType: type, InstanceGroups: groups = [], VolumeSizeInGB: size },
+      ResourceConfig: {
+        InstanceType: type,
+        InstancePreferences: preferences,
+        InstanceGroups: groups = [],
+        VolumeSizeInGB: size,
+      },
     }) => {
-      const types = type === undefined ? groups.map(({ InstanceType }) => InstanceType) : [type];
+      const several = (preferences ?? groups).map(({ InstanceType }) => InstanceType);
+      const types = type === undefined ? several : [type];
       return types.every((one) => LOCAL_STORAGE.test(one)) ? size === undefined : (size ?? 0) >= 1;
     },
   },
   {
-    name: 'no volume key is set, no warm pool kept, no list of preferred types given',
+    name: 'no volume key is set, no warm pool kept',
     holds: ({ ResourceConfig }) =>
-      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds', 'InstancePreferences', 'TrainingPlanArn'].every(
+      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds', 'TrainingPlanArn'].every(
         (name) => !(name in ResourceConfig),
       ),
   },

@@ -36,6 +36,8 @@ type ReclaimListener = (notice: { readonly graceSeconds: number }) => void;
 /** A market that a test opens, closes and reclaims from by hand. */
 export class HandMarket implements CapacityMarket {
   isOpen = true;
+  /** Types without capacity while the market is open. */
+  readonly without = new Set<string>();
   readonly requests: CapacityRequest[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #leases = new Set<{ reclaim: ReclaimListener | undefined }>();
@@ -43,7 +45,8 @@ export class HandMarket implements CapacityMarket {
 
   acquire(request: CapacityRequest): CapacityLease | undefined {
     this.requests.push(request);
-    if (!this.isOpen) return undefined;
+    if (!this.isOpen || request.groups.some(({ instanceType }) => this.without.has(instanceType)))
+      return undefined;
     const lease: { reclaim: ReclaimListener | undefined } = { reclaim: undefined };
     this.#leases.add(lease);
     return {

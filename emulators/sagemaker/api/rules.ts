@@ -68,10 +68,41 @@ function spotRules(request: CreateTrainingJobRequest): string[] {
 function resourceRules(request: CreateTrainingJobRequest): string[] {
   const config = request.ResourceConfig;
   if (!config) return ['ResourceConfig is missing: give InstanceType and InstanceCount, or InstanceGroups'];
-  if (config.InstanceGroups?.length) return instanceGroupRules(config);
+  const selected = ['SelectedInstanceType', 'SelectedInstanceCount'] as const;
+  const readOnly = selected
+    .filter((member) => config[member] !== undefined)
+    .map((member) => `${member} is read-only: remove it from ResourceConfig`);
+  if (config.InstancePreferences) return [...readOnly, ...preferenceRules(config, request)];
+  if (config.InstanceGroups?.length) return [...readOnly, ...instanceGroupRules(config)];
   return [
+    ...readOnly,
     ...(config.InstanceType ? [] : ['ResourceConfig needs InstanceType']),
     ...(config.InstanceCount ? [] : ['ResourceConfig needs an InstanceCount of 1 or more']),
+  ];
+}
+
+function preferenceRules(config: ResourceConfig, request: CreateTrainingJobRequest): string[] {
+  const preferences = config.InstancePreferences ?? [];
+  const counted = preferences.filter(({ InstanceCount }) => InstanceCount).length;
+  const areCounted = config.InstanceCount ? counted === 0 : counted === preferences.length;
+  return [
+    ...(['InstanceType', 'InstanceGroups', 'InstancePlacementConfig'] as const)
+      .filter((member) => config[member] !== undefined)
+      .map((member) => `${member} cannot be specified with InstancePreferences`),
+    ...(request.EnableManagedSpotTraining
+      ? ['EnableManagedSpotTraining cannot be set to true with InstancePreferences']
+      : []),
+    ...(areCounted
+      ? []
+      : [
+          'InstancePreferences needs an InstanceCount in ResourceConfig, or in every preference, not in both',
+        ]),
+    ...(preferences.some(({ TrainingPlanArns }) => TrainingPlanArns?.length) && config.TrainingPlanArn
+      ? ['TrainingPlanArn cannot be specified with TrainingPlanArns of a preference']
+      : []),
+    ...repeated(preferences.map(({ InstanceType }) => InstanceType ?? '')).map(
+      (type) => `InstancePreferences names '${type}' more than once`,
+    ),
   ];
 }
 
@@ -162,9 +193,6 @@ function localRules(request: CreateTrainingJobRequest): string[] {
     ...SERVERLESS.filter((member) => request[member] !== undefined).map(
       (member) => `The local SageMaker runs no serverless jobs: remove ${member}`,
     ),
-    ...(request.ResourceConfig?.InstancePreferences
-      ? ['The local SageMaker takes one type of instance: write InstanceType, not InstancePreferences']
-      : []),
     ...(request.InputDataConfig ?? []).flatMap((channel) =>
       notServed(channel).map(
         (what) => `Channel '${channel.ChannelName ?? ''}': the local SageMaker serves no ${what}`,

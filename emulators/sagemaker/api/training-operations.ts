@@ -5,7 +5,7 @@ import { MAXIMUM_HOSTS } from '../hosts/container.ts';
 import { describeJob, summariseJob } from '../jobs/describe.ts';
 import type { JobRegistry } from '../jobs/registry.ts';
 import type { LocalTrainingJob } from '../jobs/training-job.ts';
-import { groupsOf, hasEnded } from '../model/job-record.ts';
+import { groupsOf, hasEnded, withEachSelected } from '../model/job-record.ts';
 import { jobNotFound, RequestRefused, validationException } from '../model/refusals.ts';
 import { type ListInput, listJobs } from './list-jobs.ts';
 import { brokenRules } from './rules.ts';
@@ -81,7 +81,9 @@ async function createTrainingJob(
   context: OperationContext,
 ): Promise<OperationAnswer> {
   const problems = brokenRules(request);
-  const hosts = groupsOf(request).reduce((sum, group) => sum + group.count, 0);
+  const hosts = Math.max(
+    ...withEachSelected(request).map((each) => groupsOf(each).reduce((sum, group) => sum + group.count, 0)),
+  );
   if (hosts > MAXIMUM_HOSTS)
     problems.push(`The local SageMaker runs ${MAXIMUM_HOSTS} hosts a job at most, not ${hosts}`);
   if (problems.length > 0) throw validationException(problems.join('; '));

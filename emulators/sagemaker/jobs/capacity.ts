@@ -5,7 +5,7 @@ import type {
   CapacityMarket,
   CapacityRequest,
 } from '../../spot-market/model/capacity-source.ts';
-import { ec2Name, groupsOf, purchaseOptionOf } from '../model/job-record.ts';
+import { ec2Name, groupsOf, purchaseOptionOf, withEachSelected } from '../model/job-record.ts';
 
 export const NO_CAPACITY =
   'Unable to provision requested ML compute capacity. Please retry using a different ML instance type.';
@@ -16,21 +16,44 @@ const ACCELERATED = /^ml\.(p|g|trn)\d/;
 /** On-Demand jobs with accelerators wait in Pending, all others in Starting. */
 export const pendsWhenStarved = (request: CreateTrainingJobRequest): boolean =>
   purchaseOptionOf(request) === 'on-demand' &&
-  groupsOf(request).some((group) => ACCELERATED.test(group.instanceType));
+  withEachSelected(request)
+    .flatMap(groupsOf)
+    .some((group) => ACCELERATED.test(group.instanceType));
 
-export const capacityRequest = (
+interface PreferredCapacity extends CapacityRequest {
+  /** With the preference that this capacity is of. */
+  readonly request: CreateTrainingJobRequest;
+}
+
+/** One for each type that the job takes, in its order. */
+export const capacityRequests = (
   owner: string,
-  request: CreateTrainingJobRequest,
+  job: CreateTrainingJobRequest,
   zoneIds: readonly string[] | undefined,
-): CapacityRequest => ({
-  owner,
-  groups: groupsOf(request).map((group) => ({
-    instanceType: ec2Name(group.instanceType),
-    count: group.count,
-  })),
-  zoneIds,
-  purchaseOption: purchaseOptionOf(request),
-});
+): readonly PreferredCapacity[] =>
+  withEachSelected(job).map((request) => ({
+    request,
+    owner,
+    groups: groupsOf(request).map((group) => ({
+      instanceType: ec2Name(group.instanceType),
+      count: group.count,
+    })),
+    zoneIds,
+    purchaseOption: purchaseOptionOf(request),
+  }));
+
+export interface Acquired {
+  readonly lease: CapacityLease;
+  readonly request: CreateTrainingJobRequest;
+}
+
+function acquireFirst(market: CapacityMarket, requests: readonly PreferredCapacity[]): Acquired | undefined {
+  for (const { request, ...wanted } of requests) {
+    const lease = market.acquire(wanted);
+    if (lease !== undefined) return { lease, request };
+  }
+  return undefined;
+}
 
 /** What a second of the job costs as a share of an On-Demand second, by instance. */
 export function billingRate(
@@ -53,14 +76,14 @@ export function billingRate(
  */
 export function waitForCapacity(
   market: CapacityMarket,
-  request: CapacityRequest,
+  requests: readonly PreferredCapacity[],
   signal: AbortSignal,
   onStarved: () => () => void,
-): Promise<CapacityLease | undefined> {
+): Promise<Acquired | undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
-  const first = market.acquire(request);
+  const first = acquireFirst(market, requests);
   if (first) return Promise.resolve(first);
-  const { promise, resolve, reject } = Promise.withResolvers<CapacityLease | undefined>();
+  const { promise, resolve, reject } = Promise.withResolvers<Acquired | undefined>();
   let isSettled = false;
   let unsubscribe: (() => void) | undefined;
   let onEnd: (() => void) | undefined;
@@ -78,10 +101,10 @@ export function waitForCapacity(
     // A call that comes late must not take capacity that would never be released.
     if (isSettled) return;
     try {
-      const lease = market.acquire(request);
-      if (!lease) return;
+      const acquired = acquireFirst(market, requests);
+      if (!acquired) return;
       stop();
-      resolve(lease);
+      resolve(acquired);
     } catch (error) {
       stop();
       reject(error instanceof Error ? error : new Error(String(error)));

@@ -7,6 +7,7 @@ import {
   hasEnded,
   type JobRecord,
   purchaseOptionOf,
+  withEachSelected,
   withPhaseEnded,
   withStatus,
 } from '../model/job-record.ts';
@@ -126,7 +127,8 @@ export class JobRegistry {
   /** Counts instances of all jobs that have not ended, with or without capacity, as SageMaker does. */
   #requireQuota(request: CreateTrainingJobRequest): void {
     const market = purchaseOptionOf(request);
-    for (const { instanceType, count } of groupsOf(request)) {
+    // Every preference needs quota, whichever will be selected.
+    for (const { instanceType, count } of withEachSelected(request).flatMap(groupsOf)) {
       const limit = this.#services.settings.instanceQuota(ec2Name(instanceType), market);
       const used = this.records()
         .filter((record) => !hasEnded(record) && purchaseOptionOf(record.request) === market)

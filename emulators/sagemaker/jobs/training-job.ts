@@ -25,7 +25,7 @@ import {
 import { JobFailure, TRY_AGAIN } from '../model/refusals.ts';
 import {
   billingRate,
-  capacityRequest,
+  capacityRequests,
   NO_CAPACITY,
   pendsWhenStarved,
   STARVED,
@@ -163,15 +163,16 @@ export class LocalTrainingJob {
         this.#presence.work();
       };
     };
-    const wanted = capacityRequest(name, request, this.#zoneIds);
-    const lease = await waitForCapacity(
+    const wanted = capacityRequests(name, request, this.#zoneIds);
+    const acquired = await waitForCapacity(
       this.#services.settings.market,
       wanted,
       this.#endings.signal,
       onStarved,
     );
     for (const cancel of cancels) cancel();
-    return lease;
+    if (acquired) this.#state.update((record) => ({ ...record, request: acquired.request }));
+    return acquired?.lease;
   }
 
   /** What SageMaker shows of a reclaim before the download is not documented: here it launches again. */

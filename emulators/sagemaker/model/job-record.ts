@@ -105,7 +105,10 @@ export function secondsUntil(
   };
 }
 
-/** The instance groups of a request; a homogeneous job has one, with the name that SageMaker gives it. */
+/**
+ * The instance groups of a request; a homogeneous job has one, with the name that SageMaker gives it. Of preferences the
+ * selected one counts, before a selection the first.
+ */
 export function groupsOf(
   request: CreateTrainingJobRequest,
 ): readonly { readonly name: string; readonly instanceType: string; readonly count: number }[] {
@@ -120,9 +123,23 @@ export function groupsOf(
       }),
     );
   }
-  const { InstanceType, InstanceCount } = config;
-  return [{ name: 'homogeneousCluster', instanceType: InstanceType ?? '', count: InstanceCount ?? 0 }];
+  const { SelectedInstanceType, SelectedInstanceCount, InstanceCount = 0 } = config;
+  const [first] = config.InstancePreferences ?? [config];
+  const instanceType = SelectedInstanceType ?? first?.InstanceType ?? '';
+  const count = SelectedInstanceCount ?? first?.InstanceCount ?? InstanceCount;
+  return [{ name: 'homogeneousCluster', instanceType, count }];
 }
+
+/** The request with each of its preferences selected, in their order; as it is where it names one type. */
+export const withEachSelected = (request: CreateTrainingJobRequest): readonly CreateTrainingJobRequest[] =>
+  request.ResourceConfig?.InstancePreferences?.map(({ InstanceType, InstanceCount }) => ({
+    ...request,
+    ResourceConfig: {
+      ...request.ResourceConfig,
+      SelectedInstanceType: InstanceType,
+      SelectedInstanceCount: InstanceCount ?? request.ResourceConfig?.InstanceCount,
+    },
+  })) ?? [request];
 
 export const purchaseOptionOf = (request: CreateTrainingJobRequest): 'spot' | 'on-demand' =>
   request.EnableManagedSpotTraining ? 'spot' : 'on-demand';

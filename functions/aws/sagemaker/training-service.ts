@@ -105,6 +105,7 @@ function toDescription(jobName: string, job: DescribeTrainingJobResponse): Train
     SecondaryStatus: job.SecondaryStatus ?? 'unknown',
     FailureReason: job.FailureReason,
     EnableManagedSpotTraining: job.EnableManagedSpotTraining,
+    selectedType: job.ResourceConfig?.SelectedInstanceType?.replace(/^ml\./, ''),
     CreationTime: job.CreationTime ?? new Date(0),
     TrainingStartTime: job.TrainingStartTime,
     TrainingEndTime: job.TrainingEndTime,

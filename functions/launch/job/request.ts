@@ -36,9 +36,11 @@ export interface InstanceGroupRequest {
   readonly InstanceCount: number;
 }
 
-/** Either one type and a count, or groups: SageMaker refuses both together. */
+/** Either one type or several by preference, and a count, or groups: SageMaker refuses two of them together. */
 export interface ResourceConfigRequest {
   readonly InstanceType?: TrainingInstanceType;
+  /** On demand only: one to five, each once. The first with capacity is selected, and billed. */
+  readonly InstancePreferences?: { readonly InstanceType: TrainingInstanceType }[];
   readonly InstanceCount?: number;
   readonly InstanceGroups?: InstanceGroupRequest[];
   readonly VolumeSizeInGB?: number;

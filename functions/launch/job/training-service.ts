@@ -3,7 +3,8 @@ import type { AwsErrorClass } from '../../records/aws-error-class.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 
 export type CreateOutcome =
-  | { readonly kind: 'created'; readonly arn: string }
+  /** `alone`: why AWS refused the request that named further types. */
+  | { readonly kind: 'created'; readonly arn: string; readonly alone?: string }
   /** Names derive from run and attempt, so the existing job is this attempt's own. */
   | { readonly kind: 'alreadyExists' }
   /** The account's quota for this type; another type may work. */
@@ -54,6 +55,8 @@ export interface TrainingJobDescription {
   readonly SecondaryStatus: string;
   readonly FailureReason?: string | undefined;
   readonly EnableManagedSpotTraining?: boolean | undefined;
+  /** EC2's name of the type that was selected of several; absent before, and for a request of one type. */
+  readonly selectedType?: string | undefined;
   readonly CreationTime: Date;
   /** Absent before the job first has capacity. */
   readonly TrainingStartTime?: Date | undefined;

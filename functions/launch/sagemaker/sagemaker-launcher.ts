@@ -1,8 +1,9 @@
 /** The launcher on SageMaker: training jobs in the data's own region or in another that the pipeline names. */
-import type { TrainingService } from '../job/training-service.ts';
+import type { CreateTrainingJobRequest } from '../job/request.ts';
+import type { CreateOutcome, TrainingService } from '../job/training-service.ts';
 import type { Launcher, Starter } from '../launcher.ts';
 import { type PipelineRole, startUnder } from '../pipeline-role.ts';
-import { buildTrainingJob } from './training-job.ts';
+import { buildTrainingJob, withPreferences } from './training-job.ts';
 
 export interface SageMaker {
   /** In the data bucket's own region. */
@@ -30,14 +31,16 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
   prepare: (input) => {
     const { name } = input.declaration;
     const { region } = input.placement.pool;
-    const job = buildTrainingJob({
+    const jobInput = {
       ...input,
       roleArn: role.arnOf(name),
       // A key serves its own region alone.
       kmsKey: region === undefined ? kmsKey : undefined,
-    });
+    };
+    const job = buildTrainingJob(jobInput);
     if (job.kind === 'problems') return job;
     const service = serviceIn(services, region);
+    const several = withPreferences(jobInput, job.request);
     return {
       kind: 'prepared',
       objects: job.objects,
@@ -45,10 +48,24 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
       inputReason: `${job.input.mode}: ${job.input.reason}`,
       log: { group: LOG_GROUP, streamPrefix: `${job.request.TrainingJobName}/` },
       start: async () => {
-        if (service !== undefined) return startUnder(role, name, () => service.create(job.request));
+        if (service !== undefined)
+          return startUnder(role, name, () => createJob(service, job.request, several));
         const message = `region ${region} is not set up for SageMaker: remove it from compute.regions`;
         return { kind: 'invalid', message };
       },
     };
   },
 });
+
+/** @param several the same with further types; one of them without quota, or unknown to the region, has all refused */
+async function createJob(
+  service: TrainingService,
+  request: CreateTrainingJobRequest,
+  several: CreateTrainingJobRequest | undefined,
+): Promise<CreateOutcome> {
+  if (several === undefined) return service.create(request);
+  const listed = await service.create(several);
+  if (listed.kind !== 'quota' && listed.kind !== 'invalid' && listed.kind !== 'unknown') return listed;
+  const created = await service.create(request);
+  return created.kind === 'created' ? { ...created, alone: listed.message } : created;
+}

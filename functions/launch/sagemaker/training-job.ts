@@ -2,13 +2,14 @@
  * Builds the request of a training job from a run, its placement and its declaration. Pure: the same input gives the
  * same request, so a repeated launch requests the same job.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { chooseInput, type InputChoice } from '@tidewheel/catalog/data-on-hosts.ts';
 import { imageFor, imageProblem } from '@tidewheel/catalog/images.ts';
 import { knownSizes, type TrainingType, trainingType } from '@tidewheel/declaration/instance-types.ts';
 import { frameworkVersionOf, type Pipeline, TRAINING_GROUP } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import type { Placement } from '@tidewheel/placement/records.ts';
+import { asSelected, namedPools, type Placement } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion } from '../job/job-document.ts';
 import { AGENT_PATH, type JobInput, jobParts } from '../job/job-parts.ts';
@@ -77,6 +78,31 @@ export function buildTrainingJob(input: TrainingJobInput): BuiltTrainingJob {
   problems.push(...ofParts, ...requestProblems(request));
   if (problems.length > 0) return { kind: 'problems', problems };
   return { kind: 'request', request, objects, input: chosen };
+}
+
+/**
+ * The job's request with every type that the placement names and that needs the same request in all else: image, disk, input
+ * mode. https://docs.aws.amazon.com/sagemaker/latest/dg/train-instance-preferences.html
+ * @returns undefined where there is no second type
+ */
+export function withPreferences(
+  input: TrainingJobInput,
+  request: CreateTrainingJobRequest,
+): CreateTrainingJobRequest | undefined {
+  const { InstanceType: _first, ...ResourceConfig } = request.ResourceConfig;
+  const types = namedPools(input.placement).flatMap(({ instanceType }) => {
+    const built = buildTrainingJob({ ...input, placement: asSelected(input.placement, instanceType) });
+    if (built.kind === 'problems') return [];
+    const { InstanceType, ...config } = built.request.ResourceConfig;
+    const isAlike = isDeepStrictEqual(
+      { ...built.request, ResourceConfig: config },
+      { ...request, ResourceConfig },
+    );
+    return isAlike && InstanceType !== undefined ? [{ InstanceType }] : [];
+  });
+  return types.length < 2
+    ? undefined
+    : { ...request, ResourceConfig: { ...ResourceConfig, InstancePreferences: types } };
 }
 
 const NO_RESOURCES: Resources = { config: { InstanceType: 'ml.m5.large', InstanceCount: 1 }, device: 'cpu' };

@@ -7,6 +7,7 @@ import { datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { type Change, remedyOf } from '@tidewheel/doctor/verdict.ts';
 import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
+import type { Placement } from '@tidewheel/placement/records.ts';
 import type { CreateOutcome } from '../../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../../launch/launcher.ts';
 import type { Dataset } from '../../records/run-dataset.ts';
@@ -91,9 +92,16 @@ async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void
   await observeAttempt(deps, attempt);
 }
 
+function typesNamed({ pool, alternatives = [] }: Placement, created: CreateOutcome): string {
+  const alone = created.kind === 'created' ? created.alone : undefined;
+  return alone === undefined
+    ? [pool, ...alternatives].map(({ instanceType }) => instanceType).join(' or ')
+    : `${pool.instanceType} alone (${alone})`;
+}
+
 async function announce(
   deps: ObserveDeps,
-  { attempt, applied, dataset, prepared }: Creation,
+  { attempt, applied, created, dataset, prepared }: Creation,
   at = deps.clock.now(),
 ): Promise<void> {
   const { inputMode, inputReason, log } = prepared;
@@ -112,7 +120,7 @@ async function announce(
     id: `started-${attempt.attempt}`,
     at: at.toISOString(),
     kind: 'AttemptStarted',
-    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${pool.instanceType} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); data: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
+    text: `attempt ${attempt.attempt}: ${topology.nodes} x ${typesNamed(placement, created)} ${pool.purchaseOption}${pool.zoneId ? ` in ${pool.zoneId}` : ''}${pool.region ? ` (${pool.region})` : ''} on ${serviceOf(attempt)} (${jobName}); data: ${inputReason}${log === undefined ? '' : `; log: ${log.group}, streams ${log.streamPrefix}…`}`,
   });
   const [raised = [], advised = []] = [true, false].map((isRaised) =>
     applied.filter(({ kind }) => (kind === 'volume') === isRaised).map((change) => remedyOf(change).text),

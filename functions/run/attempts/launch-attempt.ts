@@ -14,7 +14,7 @@ import {
 } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { storedQuestion } from '@tidewheel/placement/choose.ts';
-import { type Placement, samePool } from '@tidewheel/placement/records.ts';
+import { namedPools, type Placement, samePool } from '@tidewheel/placement/records.ts';
 import { intervalOf } from '../../launch/job/checkpoint-interval.ts';
 import { jobNameOf, jobSaltOf } from '../../launch/job/job-name.ts';
 import { agentFilesOf, type JobInput } from '../../launch/job/job-parts.ts';
@@ -106,7 +106,7 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
   const attempts = await restoreAttempts(deps, run);
   const known = attempts.find(({ attempt }) => attempt === number);
   if (known !== undefined) return deps.attempts.update(runId, number, { taskToken, updatedAt });
-  const placement = onlyItsRow(await placementOf(deps, runId, number));
+  const placement = onlyItsRows(await placementOf(deps, runId, number));
   const raised = run.declaration ? raisedDisk(run.declaration, attempts, placement) : [];
   const applied = [...(await safeRemedies(deps, run, attempts)), ...raised];
   const fresh: AttemptRecord = {
@@ -128,9 +128,11 @@ async function recordAttempt(deps: LaunchDeps, run: RunRecord, input: LaunchInpu
 }
 
 /** Every look reads the attempts of the run. The whole table may have hundreds of rows, and lies in its own item. */
-const onlyItsRow = (placement: Placement): Placement => ({
+const onlyItsRows = (placement: Placement): Placement => ({
   ...placement,
-  considered: placement.considered.filter(({ pool }) => samePool(pool, placement.pool)),
+  considered: placement.considered.filter(({ pool }) =>
+    namedPools(placement).some((named) => samePool(pool, named)),
+  ),
 });
 
 async function placementOf(deps: LaunchDeps, runId: string, attempt: number): Promise<Placement> {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { TransientError } from '@tidewheel/kit/errors.ts';
-import type { AttemptOutcome, StopReason } from '@tidewheel/placement/records.ts';
+import { type AttemptOutcome, asSelected, type StopReason } from '@tidewheel/placement/records.ts';
 import { isTerminal, preparationOf, startUpOf } from '../../launch/job/job-state.ts';
 import { outcomeOf } from '../../launch/job/outcome.ts';
 import { waitsForCapacity } from '../../launch/job/recall.ts';
@@ -32,7 +32,8 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   const launcher = portOf(deps.launchers, known);
   const job = known.outcome === undefined ? await launcher.describe(jobOf(known)) : undefined;
   // The record is read after the job, because a recall is recorded before its stop.
-  const attempt = (await deps.attempts.get(known.runId, known.attempt)) ?? known;
+  const recorded = (await deps.attempts.get(known.runId, known.attempt)) ?? known;
+  const attempt = await recordSelected(deps, recorded, job?.selectedType);
   if (attempt.outcome !== undefined) {
     // The process that recorded the end may have died before it announced it.
     await announceEnd(deps, attempt);
@@ -42,6 +43,24 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   if (isTerminal(job))
     return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
   return observeLiving(deps, attempt, job);
+}
+
+/** Price, speed and report are those of the type that AWS selected. */
+async function recordSelected(
+  deps: ObserveDeps,
+  attempt: AttemptRecord,
+  selectedType: string | undefined,
+): Promise<AttemptRecord> {
+  const placement = asSelected(attempt.placement, selectedType);
+  if (placement === attempt.placement || attempt.outcome !== undefined) return attempt;
+  const at = deps.clock.now().toISOString();
+  await deps.timeline.add(attempt.runId, {
+    id: `selected-${attempt.attempt}`,
+    at,
+    kind: 'TypeSelected',
+    text: `attempt ${attempt.attempt} takes ${selectedType}: ${attempt.placement.pool.instanceType} had no capacity`,
+  });
+  return deps.attempts.update(attempt.runId, attempt.attempt, { placement, updatedAt: at });
 }
 
 async function observeLiving(

@@ -10,6 +10,7 @@ import {
   type Placement,
   type PlacementDecision,
   type PoolAssessment,
+  samePool,
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
@@ -17,18 +18,19 @@ import { describeAction, rowsOf } from './decision-table.ts';
 import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { gangUsd } from './work.ts';
+import { gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
   const { pruned } = situation;
   const assessed = assessPools(situation);
-  const table = (chosen?: Assessed): readonly PoolAssessment[] =>
+  const table = (chosen?: Assessed, alternatives: readonly Assessed[] = []): readonly PoolAssessment[] =>
     rowsOf({
       assessed: assessed.map((each) => (each.candidate === chosen?.candidate ? chosen : each)),
       pruned,
       situation,
       chosen,
+      alternatives,
     });
   const giveUp = giveUpReason(situation, assessed);
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
@@ -42,23 +44,78 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   // What remains after a capacity error in a pool that the run tries before the picked one.
   const expectedCostUsd = Math.min(choice.pool.expectedCostUsd, picked.expectedCostUsd);
   const chosen = { ...choice.pool, expectedCostUsd };
-  return launch(chosen, situation, table(chosen));
+  const alternatives = alternativesTo(chosen, assessed, situation);
+  return launch(chosen, alternatives, { situation, considered: table(chosen, alternatives) });
+}
+
+/** SageMaker's `InstancePreferences` has five types at most. */
+const MOST_ALTERNATIVES = 4;
+
+/**
+ * Types that the request names beside the chosen one, cheapest first, once a wait for On-Demand could make the attempt
+ * late. Nothing but the type differs: the agent's job and the shape of the world are fixed before one is selected.
+ */
+function alternativesTo(
+  { candidate, safeWorkSeconds }: Assessed,
+  assessed: readonly Assessed[],
+  situation: Situation,
+): readonly Assessed[] {
+  const { pool, topology } = candidate;
+  const { secondsLeft, work, marginSeconds } = situation;
+  const slackSeconds = secondsLeft - safeWorkSeconds - restartOf(candidate, work);
+  const isUrgent = slackSeconds < work.restartSeconds + marginSeconds;
+  // No request names groups and several types.
+  if (
+    pool.launcher !== 'sagemaker' ||
+    pool.purchaseOption === 'spot' ||
+    !isUrgent ||
+    candidate.helpersHourlyUsd > 0
+  )
+    return [];
+  const needed = Math.min(secondsLeft, longestRun(candidate, situation));
+  return assessed
+    .filter(
+      ({ candidate: other }) =>
+        other.pool.instanceType !== pool.instanceType &&
+        samePool({ ...other.pool, instanceType: pool.instanceType }, pool) &&
+        other.topology.nodes === topology.nodes &&
+        other.topology.acceleratorsPerNode === topology.acceleratorsPerNode &&
+        other.helpersHourlyUsd === 0,
+    )
+    .filter(
+      (each) =>
+        !each.isQuota &&
+        whyNotAllowed(each, situation) === undefined &&
+        longestRun(each.candidate, situation) >= needed,
+    )
+    .toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)
+    .slice(0, MOST_ALTERNATIVES);
 }
 
 function launch(
   chosen: Assessed,
-  situation: Situation,
-  considered: readonly PoolAssessment[],
+  alternatives: readonly Assessed[],
+  {
+    situation,
+    considered,
+  }: { readonly situation: Situation; readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const { candidate } = chosen;
   const { input } = situation;
-  const maximumRunSeconds = longestRun(candidate, situation);
+  const named = [chosen, ...alternatives].map((each) => each.candidate);
+  const maximumRunSeconds = Math.min(...named.map((each) => longestRun(each, situation)));
   const spot = candidate.pool.purchaseOption === 'spot';
   const placement: Placement = {
     pool: candidate.pool,
     topology: candidate.topology,
     ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
+    ...(alternatives.length > 0 && {
+      alternatives: alternatives.map(({ candidate: { pool, onDemandHourlyUsd } }) => ({
+        instanceType: pool.instanceType,
+        onDemandHourlyUsd,
+      })),
+    }),
     ...(candidate.helpersHourlyUsd === 0 ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
     ...(situation.fileSystems.hourlyUsd > 0 && { fileSystemsHourlyUsd: situation.fileSystems.hourlyUsd }),
     ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
@@ -72,7 +129,7 @@ function launch(
     secondsUntilUnsafe(situation, candidate) >= 0
       ? { spotUntil: spotUntil(situation, candidate) }
       : {}),
-    reason: describeAction(chosen, situation),
+    reason: describeAction(chosen, alternatives, situation),
     considered,
     decidedAt: input.now,
   };

@@ -23,14 +23,17 @@ interface TableInput {
   readonly pruned: readonly Pruned[];
   readonly situation: Situation;
   readonly chosen: Assessed | undefined;
+  /** What the same request names beside it. */
+  readonly alternatives: readonly Assessed[];
 }
 
-/** The chosen pool, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
+/** The chosen pool and its alternatives, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
 export function rowsOf(table: TableInput): readonly PoolAssessment[] {
-  const { assessed, pruned, chosen } = table;
+  const { assessed, pruned, chosen, alternatives } = table;
   const ordered = assessed.toSorted(
     (a, b) =>
       Number(b === chosen) - Number(a === chosen) ||
+      Number(alternatives.includes(b)) - Number(alternatives.includes(a)) ||
       Number(isOpen(b)) - Number(isOpen(a)) ||
       a.expectedCostUsd - b.expectedCostUsd,
   );
@@ -119,8 +122,9 @@ const LEAST_USD = 0.005;
 /** Costs that differ by less count as equal. */
 const SAME_COST = 0.01;
 
-function verdictOf(each: Assessed, { chosen, situation }: TableInput): string {
+function verdictOf(each: Assessed, { chosen, alternatives, situation }: TableInput): string {
   if (each === chosen) return 'chosen';
+  if (alternatives.includes(each)) return 'named in the same request, for when those before have no capacity';
   const forbidden = whyNotAllowed(each, situation);
   if (forbidden !== undefined) return forbidden;
   const coolsDown = each.coolsSeconds > 0;
@@ -153,7 +157,11 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
     : `, $${transfer.usd.toFixed(2)} of it for moving ${transfer.gigabytes.toFixed(1)} GB there and back`;
 
 /** Why this pool, in one sentence, with notes on what the market did not answer. */
-export function describeAction(chosen: Assessed, situation: Situation): string {
+export function describeAction(
+  chosen: Assessed,
+  alternatives: readonly Assessed[],
+  situation: Situation,
+): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
   const parts = [
@@ -162,6 +170,8 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
       : `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`,
   ];
   parts.push(...aboutMarket(chosen, situation));
+  if (alternatives.length > 0)
+    parts.push(`without capacity it takes ${alternatives.map(typeOf).join(', or ')}: the request names them`);
   parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
@@ -185,6 +195,8 @@ export function describeAction(chosen: Assessed, situation: Situation): string {
     parts.push('the deadline cannot be promised until a checkpoint shows the throughput');
   return [...parts, ...input.market.notes].join('; ');
 }
+
+const typeOf = ({ candidate }: Assessed): string => candidate.pool.instanceType;
 
 const known = ({ priceNote }: Transfer): string => ` (${priceNote})`;
 

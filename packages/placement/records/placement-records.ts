@@ -85,6 +85,12 @@ export type PoolAssessment = Readonly<z.output<typeof poolAssessmentSchema>>;
 
 const considered = list(poolAssessmentSchema);
 
+/** Another type of the same topology and place, On-Demand. */
+const alternativeSchema = z.object({
+  instanceType: z.string(),
+  onDemandHourlyUsd: usd.describe('On-Demand price of one node in an hour.'),
+});
+
 /** The choice of topology and pool for the next attempt, with the reasons. */
 export const placementSchema = z.object({
   pool: poolSchema,
@@ -92,6 +98,9 @@ export const placementSchema = z.object({
   subnetId: z.string().optional(),
   /** For the counterfactual. */
   onDemandHourlyUsd: usd.describe('On-Demand price of one node in an hour.'),
+  alternatives: list(alternativeSchema)
+    .optional()
+    .describe('Types that the same request names, in this order, for when those before have no capacity.'),
   helpersHourlyUsd: usd.optional().describe('On-Demand price of all helper nodes together.'),
   fileSystemsHourlyUsd: usd.optional().describe('Of the file systems that channels read, if known.'),
   /** And back; included in the attempt's cost. */
@@ -105,10 +114,29 @@ export const placementSchema = z.object({
   spotUntil: time.optional().describe('The last time for On-Demand to meet the deadline.'),
   reason: z.string(),
   decidedAt: time,
-  /** The record of an attempt keeps the row of its pool alone. */
+  /** The record of an attempt keeps the rows of the types that it names. */
   considered,
 });
 export type Placement = Readonly<z.output<typeof placementSchema>>;
+
+/** Every pool that the request names. */
+export const namedPools = ({ pool, alternatives = [] }: Placement): readonly Pool[] => [
+  pool,
+  ...alternatives.map(({ instanceType }) => ({ ...pool, instanceType })),
+];
+
+/** The placement in the type that AWS selected; as it is where that is no alternative. */
+export function asSelected(placement: Placement, instanceType: string | undefined): Placement {
+  const { alternatives = [], ...first } = placement;
+  const selected = alternatives.find((each) => each.instanceType === instanceType);
+  return selected === undefined
+    ? placement
+    : {
+        ...first,
+        pool: { ...first.pool, instanceType: selected.instanceType },
+        onDemandHourlyUsd: selected.onDemandHourlyUsd,
+      };
+}
 
 /** As the forecast saw it when it was decided; absent while nothing is known of the pace. */
 const expected = z

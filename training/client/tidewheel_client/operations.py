@@ -2271,12 +2271,18 @@ class _Placement(TypedDict):
 
 class Placement(_Placement, total=False):
     subnetId: str
+    alternatives: list[PlacementAlternativesItem]
     helpersHourlyUsd: float
     fileSystemsHourlyUsd: float
     transfer: PlacementTransfer
     expectedSeconds: float
     maximumWaitSeconds: float
     spotUntil: str
+
+
+class PlacementAlternativesItem(TypedDict):
+    instanceType: str
+    onDemandHourlyUsd: float
 
 
 class PlacementTransfer(TypedDict):
@@ -2307,12 +2313,18 @@ class _PlacementDecision0Placement(TypedDict):
 
 class PlacementDecision0Placement(_PlacementDecision0Placement, total=False):
     subnetId: str
+    alternatives: list[PlacementDecision0PlacementAlternativesItem]
     helpersHourlyUsd: float
     fileSystemsHourlyUsd: float
     transfer: PlacementDecision0PlacementTransfer
     expectedSeconds: float
     maximumWaitSeconds: float
     spotUntil: str
+
+
+class PlacementDecision0PlacementAlternativesItem(TypedDict):
+    instanceType: str
+    onDemandHourlyUsd: float
 
 
 class PlacementDecision0PlacementTransfer(TypedDict):

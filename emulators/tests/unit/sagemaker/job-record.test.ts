@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { listJobs } from '../../../sagemaker/api/list-jobs.ts';
-import { billingRate, capacityRequest } from '../../../sagemaker/jobs/capacity.ts';
+import { billingRate, capacityRequests } from '../../../sagemaker/jobs/capacity.ts';
 import { describeJob } from '../../../sagemaker/jobs/describe.ts';
 import {
   secondsUntil,
@@ -75,15 +75,18 @@ test('Describe counts whole seconds and bills at the end', () => {
 
 test('capacity is requested by EC2 names', () => {
   const request = spotRequest({ ResourceConfig: groups(1, 3) });
-  expect(capacityRequest('a-job', request, ['use1-az1'])).toEqual({
-    owner: 'a-job',
-    groups: [
-      { instanceType: 'g5.xlarge', count: 1 },
-      { instanceType: 'c5.xlarge', count: 3 },
-    ],
-    zoneIds: ['use1-az1'],
-    purchaseOption: 'spot',
-  });
+  expect(capacityRequests('a-job', request, ['use1-az1'])).toEqual([
+    {
+      owner: 'a-job',
+      groups: [
+        { instanceType: 'g5.xlarge', count: 1 },
+        { instanceType: 'c5.xlarge', count: 3 },
+      ],
+      zoneIds: ['use1-az1'],
+      purchaseOption: 'spot',
+      request,
+    },
+  ]);
   const discount = (type: string): number => (type === 'g5.xlarge' ? 0.2 : 0.6);
   expect(billingRate(request, 'use1-az1', discount)).toBeCloseTo(0.5);
   expect(billingRate(plainRequest(), 'use1-az1', discount)).toBe(1);

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
+import { describe, expect, test } from 'vitest';
 import { brokenRules } from '../../../sagemaker/api/rules.ts';
 import model from '../../../sagemaker/api/service-model.json' with { type: 'json' };
 import { JSON_BODY, requestViolations, violationMessage } from '../../../sagemaker/api/service-model.ts';
@@ -183,6 +184,45 @@ test('channels name instance groups all or not', () => {
   ]);
 });
 
+describe('instance preferences', () => {
+  const preferred = (
+    ResourceConfig: CreateTrainingJobRequest['ResourceConfig'],
+    more: Partial<CreateTrainingJobRequest> = {},
+  ) => rules(plainRequest({ ResourceConfig, ...more }));
+  const [first, second] = [{ InstanceType: 'ml.g5.xlarge' }, { InstanceType: 'ml.g6.xlarge' }] as const;
+
+  test('are counted in one place', () => {
+    const COUNT =
+      'InstancePreferences needs an InstanceCount in ResourceConfig, or in every preference, not in both';
+    const each = [first, second].map((type) => ({ ...type, InstanceCount: 2 }));
+    const some = [{ ...first, InstanceCount: 2 }, second];
+    expect(preferred({ InstancePreferences: [first, second], InstanceCount: 2 })).toEqual([]);
+    expect(preferred({ InstancePreferences: each })).toEqual([]);
+    expect(preferred({ InstancePreferences: [first, second] })).toEqual([COUNT]);
+    expect(preferred({ InstancePreferences: each, InstanceCount: 2 })).toEqual([COUNT]);
+    expect(preferred({ InstancePreferences: some })).toEqual([COUNT]);
+  });
+
+  test('exclude a type, groups, placement and Spot', () => {
+    const config = { ...groups(1), ...first, InstancePreferences: [first, second], InstanceCount: 1 };
+    const spot = spotRequest({ ResourceConfig: { ...config, InstancePlacementConfig: {} } });
+    expect(rules(spot)).toEqual([
+      'InstanceType cannot be specified with InstancePreferences',
+      'InstanceGroups cannot be specified with InstancePreferences',
+      'InstancePlacementConfig cannot be specified with InstancePreferences',
+      'EnableManagedSpotTraining cannot be set to true with InstancePreferences',
+    ]);
+  });
+
+  test('name each type once, and select none themselves', () => {
+    const config = { InstancePreferences: [first, first], InstanceCount: 1, SelectedInstanceCount: 1 };
+    expect(preferred(config)).toEqual([
+      'SelectedInstanceCount is read-only: remove it from ResourceConfig',
+      "InstancePreferences names 'ml.g5.xlarge' more than once",
+    ]);
+  });
+});
+
 test('what cannot be run here is refused', () => {
   const fileSystem = {
     FileSystemId: 'fs-0123456789abcdef0',
@@ -191,18 +231,12 @@ test('what cannot be run here is refused', () => {
     DirectoryPath: '/1234abcd',
   } as const;
   const request = plainRequest({
-    ResourceConfig: {
-      InstanceType: 'ml.c5.xlarge',
-      InstanceCount: 1,
-      InstancePreferences: [{ InstanceType: 'ml.c5.xlarge' }],
-    },
     InputDataConfig: [
       { ChannelName: 'fsx', DataSource: { FileSystemDataSource: fileSystem } },
       { ...channel('records'), InputMode: 'Pipe', CompressionType: 'Gzip', RecordWrapperType: 'RecordIO' },
     ],
   });
   expect(rules(request)).toEqual([
-    'The local SageMaker takes one type of instance: write InstanceType, not InstancePreferences',
     "Channel 'fsx': the local SageMaker serves no file systems",
     "Channel 'records': the local SageMaker serves no Gzip",
     "Channel 'records': the local SageMaker serves no RecordIO",
