@@ -5,6 +5,7 @@ import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { type AssumedName, assumed } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { seedList } from '../seeds.ts';
+import { MOST_TYPES } from './decided/decided-campaign.ts';
 import {
   type Decided,
   decidedCampaigns,
@@ -26,6 +27,7 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --seeds LIST        default 1-20
   --on-demand-waits LEAST-MOST
                       minutes that On-Demand starts wait for their hosts, as in 28-58; default none
+  --types N           that a run may use on demand, whose waits are independent: 1 to ${MOST_TYPES}; default 1
   --former N          earlier runs that waited as long; default 5
   --assumed NAMES     of the figures of packages/placement/model/assumed.ts, or all: what the campaigns cost with half and
                       with twice of each, over what they cost with it
@@ -62,6 +64,7 @@ const schema = z.object({
       return [least, most];
     })
     .optional(),
+  types: wholeNumber(1, MOST_TYPES).default(1),
   former: wholeNumber(0, 20).default(5),
   assumed: z
     .string()
@@ -102,6 +105,7 @@ await runCommand(USAGE, async (args) => {
     seeds,
     each,
     former,
+    types,
     assumed: figures,
     'on-demand-waits': minutes,
   } = readCommandLine(args, { schema }).values;
@@ -109,6 +113,7 @@ await runCommand(USAGE, async (args) => {
     decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },
       seeds,
+      types,
       wait: minutes && { minutes, formerRuns: former },
       ...(onEnd && { onEnd }),
     });

@@ -1,10 +1,12 @@
-"""EC2's idempotency of launches by client token, and the seconds until EC2 sees a new instance
-profile. MiniStack ignores tokens, and launches with a profile that does not exist.
+"""EC2's idempotency of launches by client token, the seconds until EC2 sees a new instance profile,
+and gangs of one type. MiniStack ignores tokens, launches with a profile that does not exist, and
+deals the hosts of a fleet round its types.
 
 https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
 https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html#troubleshoot_general_eventual-consistency
 """
 
+import re
 import time
 from datetime import datetime
 from typing import Any
@@ -19,7 +21,8 @@ _INVALID = (
 
 
 def install() -> None:
-    ec2._ACTION_MAP["CreateFleet"] = _refuse_new_profiles(ec2._ACTION_MAP["CreateFleet"])
+    create_fleet = _of_one_type(ec2._ACTION_MAP["CreateFleet"])
+    ec2._ACTION_MAP["CreateFleet"] = _refuse_new_profiles(create_fleet)
     for action in ("CreateFleet", "CreateLaunchTemplate"):
         ec2._ACTION_MAP[action] = _once_a_token(ec2._ACTION_MAP[action])
 
@@ -40,6 +43,23 @@ def _once_a_token(perform: Any) -> Any:
         return answer
 
     return perform_once
+
+
+_FURTHER_TYPES = re.compile(r"LaunchTemplateConfigs\.\d+\.Overrides\.(?!1\.)")
+
+
+def _of_one_type(create_fleet: Any) -> Any:
+    """The first type, by priority as Tidewheel sends them, always has On-Demand capacity here."""
+
+    def create(parameters: dict[str, Any]) -> Any:
+        if ec2._p(parameters, "OnDemandOptions.SingleInstanceType") != "true":
+            return create_fleet(parameters)
+        first = {
+            name: value for name, value in parameters.items() if not _FURTHER_TYPES.match(name)
+        }
+        return create_fleet(first)
+
+    return create
 
 
 def _refuse_new_profiles(create_fleet: Any) -> Any:

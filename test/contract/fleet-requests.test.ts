@@ -44,8 +44,22 @@ const named: [string, Choice][] = IMAGES.map((image) => [
   },
 ]);
 
+const several: [string, Choice] = [
+  'several types',
+  {
+    instanceType: 'g5.xlarge',
+    purchaseOption: 'on-demand',
+    placed: {
+      alternatives: ['g5.2xlarge', 'g6.xlarge', 'g6.2xlarge', 'g5.4xlarge'].map((instanceType) => ({
+        instanceType,
+        onDemandHourlyUsd: 3,
+      })),
+    },
+  },
+];
+
 describe('every request for a fleet', () => {
-  it.each([...CHOICES, ...named])('is valid for %s', (_, choice) => {
+  it.each([...CHOICES, ...named, several])('is valid for %s', (_, choice) => {
     const plan = planOf(choice);
     expect(requestViolations(ec2, 'CreateFleet', plan.fleet)).toEqual([]);
     expect(requestViolations(ec2, 'CreateLaunchTemplate', plan.launchTemplate)).toEqual([]);

@@ -1,12 +1,18 @@
 /**
  * A campaign that `place`, `whyStop` and `reviseAttempt` themselves decide, attempt by attempt, in the simulated market:
- * one type in one or more zones.
+ * Spot of one type in one or more zones, and further types on demand.
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { type MarketSampleStore, type MarketSource, questionKey } from '@tidewheel/placement/market.ts';
-import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
+import { hourlyUsdOf } from '@tidewheel/placement/estimate.ts';
+import {
+  type MarketSampleStore,
+  type MarketSource,
+  type MarketView,
+  questionKey,
+} from '@tidewheel/placement/market.ts';
+import { type AttemptOutcome, asSelected, namedPools, type Placement } from '@tidewheel/placement/records.ts';
 import type {
   TrainingJobDescription,
   TrainingService,
@@ -36,7 +42,16 @@ import { isDone, type Job, newJob, runTick, type Setting, start } from '../../..
 import { marketSource, type PricedZone, viewOf } from '../../../test/support/market/source.ts';
 import type { Trace } from '../../../test/support/market/traces.ts';
 
-const TYPE = 'p3.2xlarge';
+/** With one A10G each, and EC2's prices over the first one's. */
+const TYPES = {
+  'g5.xlarge': 1,
+  'g5.2xlarge': 1.2,
+  'g5.4xlarge': 1.61,
+  'g5.8xlarge': 2.43,
+  'g5.16xlarge': 4.07,
+};
+export const MOST_TYPES = Object.keys(TYPES).length;
+const TYPE = 'g5.xlarge';
 export const ZONE_IDS = ['use1-az1', 'use1-az2', 'use1-az3', 'use1-az4'];
 
 /** The score of a zone in a tick, or nothing. */
@@ -56,7 +71,7 @@ async function sampleMarket(
   const at = clock.now().toISOString();
   for (const { zoneId, spotUsd, score } of zones)
     await samples.put({
-      family: 'p3',
+      family: 'g5',
       zoneId,
       at,
       readAt: at,
@@ -78,12 +93,13 @@ async function openCampaign(
   {
     formerSeconds,
     nodes,
+    types,
     formerWait,
-  }: Required<Pick<Ways, 'formerSeconds' | 'nodes'>> & Pick<Ways, 'formerWait'>,
+  }: Required<Pick<Ways, 'formerSeconds' | 'nodes' | 'types'>> & Pick<Ways, 'formerWait'>,
 ) {
   const stores = memoryStores();
   const compute = {
-    instanceTypes: [TYPE],
+    instanceTypes: Object.keys(TYPES).slice(0, types),
     nodes,
     vpc: {
       securityGroupIds: ['sg-1'],
@@ -91,8 +107,7 @@ async function openCampaign(
     },
   };
   const limits = { deadlineHours: deadlineSeconds / HOUR, attempts: 50 };
-  // Later images have no code for the V100 of p3.
-  const training = { strategy: 'ddp', frameworkVersion: '2.8' };
+  const training = { strategy: 'ddp' };
   const declaration = declarationOf('camp', { training, compute, limits });
   const placement = placementOf({
     pool: {
@@ -139,7 +154,9 @@ export interface Ways {
   /** Drawn for each attempt; default: 1. */
   readonly pace?: () => number;
   readonly nodes?: number;
-  /** When an On-Demand job of that moment has its hosts, in seconds of the campaign. Default: at once. */
+  /** How many types the run may use on demand. Default: 1. */
+  readonly types?: number;
+  /** When an On-Demand job of that moment and one type has its hosts, in seconds of the campaign. Default: at once. */
   readonly onDemandAt?: (requestedSeconds: number) => number;
   /** Seconds that former runs waited for On-Demand; default: they ran on Spot. */
   readonly formerWait?: (() => number) | undefined;
@@ -176,12 +193,11 @@ const progressAt = ({ setting, trained }: World, done: number) =>
   progressOf(Math.floor(done), { totalSteps: setting.workSeconds, trainingSeconds: trained });
 
 async function end(world: World, attempt: Attempt, kind: AttemptOutcome['kind']): Promise<void> {
-  const { stores, clock, job, setting } = world;
+  const { stores, clock, job } = world;
   const { record, startedAt } = attempt;
   const endedAt = clock.now().toISOString();
   const trainingSeconds = startedAt ? (clock.now().getTime() - startedAt.getTime()) / 1_000 : 0;
-  const { spotUsd, onDemandUsd } = setting;
-  const share = attempt.spotZone === undefined ? 1 : (spotUsd[attempt.spotZone] ?? 0) / onDemandUsd;
+  const share = hourlyUsdOf(record.placement) / record.placement.onDemandHourlyUsd;
   const billableSeconds = trainingSeconds * share;
   const started = startedAt?.toISOString();
   await stores.attempts.update(RUN, record.attempt, {
@@ -203,9 +219,9 @@ async function launch(world: World): Promise<Attempt | undefined> {
   if (decided.kind === 'wait') return undefined;
   const stored = (await stores.placements.get(RUN, decided.attempt))?.decision;
   if (stored?.kind !== 'launch') throw new Error('nothing stored');
-  const { placement } = stored;
-  const { purchaseOption, zoneId } = placement.pool;
   const requestedAt = clock.now();
+  const { placement, comesAt } = selected(world, stored.placement);
+  const { purchaseOption, zoneId } = placement.pool;
   const at = requestedAt.toISOString();
   const record = attemptOf(RUN, decided.attempt, {
     placement,
@@ -215,8 +231,16 @@ async function launch(world: World): Promise<Attempt | undefined> {
   });
   await stores.attempts.create(record);
   const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
-  const comesAt = spotZone === undefined ? world.onDemandAt(secondsOf(requestedAt)) : 0;
   return { record, requestedAt, doneBefore: job.workDone, spotZone, comesAt, pace: world.pace() };
+}
+
+/** Of the types that an On-Demand request names, the one whose hosts come first. */
+function selected({ clock, onDemandAt }: World, placement: Placement) {
+  if (placement.pool.purchaseOption === 'spot') return { placement, comesAt: 0 };
+  const [first] = namedPools(placement)
+    .map(({ instanceType }) => ({ instanceType, comesAt: onDemandAt(secondsOf(clock.now())) }))
+    .toSorted((a, b) => a.comesAt - b.comesAt);
+  return { placement: asSelected(placement, first?.instanceType), comesAt: first?.comesAt ?? 0 };
 }
 
 /** What a tick without capacity does to an attempt: a running one is lost, a waiting one meets the stop rules. */
@@ -239,7 +263,9 @@ async function work(world: World, attempt: Attempt): Promise<void> {
   const before = job.workDone;
   const paced = { ...job, workDone: before * pace };
   const nowSeconds = secondsOf(clock.now());
-  runTick(paced, { ...setting, workSeconds: setting.workSeconds * pace }, { nowSeconds, spotZone });
+  const billed = { spotUsd: [], onDemandUsd: hourlyUsdOf(record.placement) };
+  const workSeconds = setting.workSeconds * pace;
+  runTick(paced, { ...setting, ...billed, workSeconds }, { nowSeconds, spotZone });
   world.trained += paced.workDone - before * pace;
   const idle = Math.max(0, nowSeconds + setting.tickSeconds - paced.finishSeconds);
   world.unbilledUsd = (idle / setting.tickSeconds) * (paced.costUsd - job.costUsd);
@@ -287,6 +313,7 @@ const MOST_TICKS = 300;
 const PLAINEST = {
   pace: () => 1,
   nodes: 1,
+  types: 1,
   onDemandAt: (requestedSeconds: number) => requestedSeconds,
 } as const;
 
@@ -296,7 +323,7 @@ export async function campaign(
   given: readonly ZoneOfWorld[],
   ways: Ways = {},
 ): Promise<Lived> {
-  const { formerSeconds, pace, nodes, onDemandAt, onTick } = {
+  const { formerSeconds, pace, nodes, types, onDemandAt, onTick } = {
     ...PLAINEST,
     formerSeconds: [setting.workSeconds],
     ...ways,
@@ -314,12 +341,13 @@ export async function campaign(
     stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), {
       formerSeconds,
       nodes,
+      types,
       formerWait: ways.formerWait,
     }),
     clock,
     store: memoryObjectStore(clock),
     zones,
-    market: marketSource(() => viewOf(TYPE, zones(), setting)),
+    market: marketSource(() => withOnDemand(viewOf(TYPE, zones(), setting), types)),
     job: newJob(),
     pace,
     nodes,
@@ -347,6 +375,29 @@ export async function campaign(
   const { costUsd, finishSeconds, starts } = world.job;
   const billedUsd = nodes * (costUsd - world.unbilledUsd);
   return { costUsd: nodes * costUsd, billedUsd, finishSeconds, starts, timeline };
+}
+
+/** Spot of the further types costs as much as On-Demand, so that none is of use. */
+function withOnDemand(view: MarketView, types: number): MarketView {
+  const further = Object.entries(TYPES).slice(1, types);
+  return {
+    ...view,
+    onDemandPrices: view.onDemandPrices.flatMap((price) => [
+      price,
+      ...further.map(([instanceType, ratio]) => {
+        const hourlyUsd = ratio * price.hourlyUsd;
+        return { ...price, instanceType, hourlyUsd, ec2HourlyUsd: hourlyUsd };
+      }),
+    ]),
+    spotPrices: view.spotPrices.flatMap((price) => [
+      price,
+      ...further.map(([instanceType, ratio]) => ({
+        ...price,
+        instanceType,
+        hourlyUsd: ratio * (view.onDemandPrices[0]?.hourlyUsd ?? 0),
+      })),
+    ]),
+  };
 }
 
 export const secondsOf = (now: Date): number => (now.getTime() - Date.parse(AT)) / 1_000;

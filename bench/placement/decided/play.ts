@@ -60,10 +60,13 @@ export async function decidedCampaigns(
     setting = SETTING,
     seeds,
     wait,
+    types = 1,
     onEnd,
   }: {
     readonly setting?: Setting;
     readonly wait?: OnDemandWait | undefined;
+    /** That the runs may use on demand. */
+    readonly types?: number;
     readonly seeds: readonly number[];
     readonly onEnd?: (row: Decided) => void;
   },
@@ -76,7 +79,7 @@ export async function decidedCampaigns(
     const lived = await campaign(
       setting,
       traces.map((trace) => ({ trace, scores: SCORES[scoreKind](trace, seed) })),
-      wait && waysOf(wait, setting, seed),
+      { types, ...(wait && waysOf(wait, setting, seed)) },
     );
     const row = { seed, ratio: lived.costUsd / simulatedUsd, simulatedUsd, ...lived };
     rows.push(row);

@@ -34,11 +34,19 @@ export async function fleetHosts(ec2: EC2Client, jobName: string): Promise<Fleet
   }
 }
 
-function toHost({ InstanceId, State, LaunchTime, StateReason, Tags = [] }: Instance): FleetInstance[] {
+function toHost({
+  InstanceId,
+  InstanceType,
+  State,
+  LaunchTime,
+  StateReason,
+  Tags = [],
+}: Instance): FleetInstance[] {
   if (InstanceId === undefined) return [];
   return [
     {
       instanceId: InstanceId,
+      instanceType: InstanceType,
       state: State?.Name ?? 'pending',
       launchedAt: LaunchTime,
       reasonCode: StateReason?.Code,

@@ -30,16 +30,18 @@ export async function launchFleet(
   store: ObjectStore,
   plan: FleetPlan,
 ): Promise<CreateOutcome> {
-  const [override] = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides);
-  const type = instanceTypeOf(override?.InstanceType);
-  if (type === undefined)
+  const types = plan.fleet.LaunchTemplateConfigs.flatMap(({ Overrides }) => Overrides).map(
+    ({ InstanceType }) => InstanceType,
+  );
+  const unknown = types.find((type) => !isInstanceType(type));
+  if (unknown !== undefined)
     return {
       kind: 'invalid',
-      message: `EC2 has no instance type "${override?.InstanceType}": correct compute.instanceTypes`,
+      message: `EC2 has no instance type "${unknown}": correct compute.instanceTypes`,
     };
   const { DefaultTargetCapacityType, TotalTargetCapacity } = plan.fleet.TargetCapacitySpecification;
   const gang = {
-    instanceType: type,
+    instanceType: types[0] ?? '',
     purchaseOption: DefaultTargetCapacityType,
     hosts: TotalTargetCapacity,
   } as const;
@@ -61,14 +63,14 @@ export async function launchFleet(
   }
 }
 
-interface SizedGang extends RequestedGang {
-  readonly instanceType: _InstanceType;
-}
-
 /** Ends a gang that comes incomplete. */
-export async function requestFleet(ec2: EC2Client, request: FleetRequest, gang: SizedGang) {
-  const Overrides = [{ InstanceType: gang.instanceType }];
-  const LaunchTemplateConfigs = request.LaunchTemplateConfigs.map((config) => ({ ...config, Overrides }));
+export async function requestFleet(ec2: EC2Client, request: FleetRequest, gang: RequestedGang) {
+  const LaunchTemplateConfigs = request.LaunchTemplateConfigs.map((config) => ({
+    ...config,
+    Overrides: config.Overrides.flatMap(({ InstanceType, ...rest }) =>
+      isInstanceType(InstanceType) ? [{ InstanceType, ...rest }] : [],
+    ),
+  }));
   const answer = await ec2.send(new CreateFleetCommand({ ...request, LaunchTemplateConfigs }));
   const { outcome, incompleteGang } = createFleetResult(answer, gang);
   // The end of the attempt, and the sweeps after it, end them too.
@@ -98,11 +100,7 @@ async function refusalsOf(store: ObjectStore, jobName: string) {
 }
 
 // The catalog's list, because the SDK's enumeration would add 40 KB to the bundles.
-const isInstanceType = (type: string): type is _InstanceType => isEc2Type(type) || isLaterType(type);
-
-/** @returns undefined for a type that EC2 does not have */
-export const instanceTypeOf = (type = ''): _InstanceType | undefined =>
-  isInstanceType(type) ? type : undefined;
+export const isInstanceType = (type: string): type is _InstanceType => isEc2Type(type) || isLaterType(type);
 
 export function launchFailure(error: unknown, gang: RequestedGang): CreateOutcome {
   const kind = awsErrorClass(error);

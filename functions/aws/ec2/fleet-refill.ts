@@ -8,7 +8,7 @@ import { nextRefillStep, type RefillStep } from '../../launch/ec2/refill.ts';
 import type { CreateOutcome } from '../../launch/job/training-service.ts';
 import type { RefillOutcome } from '../../launch/launcher.ts';
 import { terminateHosts } from './fleet-hosts.ts';
-import { instanceTypeOf, launchFailure, requestFleet } from './fleet-launch.ts';
+import { isInstanceType, launchFailure, requestFleet } from './fleet-launch.ts';
 import { type FleetDeps, type FleetMemory, readFleet } from './fleet-memory.ts';
 
 /** Enough for two losses of open, launch and begin. The next look takes further steps. */
@@ -31,7 +31,8 @@ export async function refill(
     const now = deps.clock.now();
     const { folder: _, document, ...said } = memory;
     const step = nextRefillStep({ jobName, ...document, ...said, instances, warned, now });
-    const outcome = await act(deps, { jobName, memory, step, launched });
+    const instanceType = instances.find((each) => each.instanceType !== undefined)?.instanceType;
+    const outcome = await act(deps, { jobName, memory, step, instanceType, launched });
     if (outcome !== undefined) return outcome;
   }
   throw new TransientError(
@@ -43,6 +44,7 @@ interface RefillContext {
   readonly jobName: string;
   readonly memory: FleetMemory;
   readonly step: RefillStep;
+  readonly instanceType: string | undefined;
   readonly launched: FleetInstance[];
 }
 
@@ -78,18 +80,21 @@ async function act(deps: FleetDeps, context: RefillContext): Promise<RefillOutco
 
 async function launchMissing(
   { ec2, clock }: FleetDeps,
-  { jobName, memory, launched }: RefillContext,
+  { jobName, memory, instanceType: selected, launched }: RefillContext,
   round: Round,
 ): Promise<RefillOutcome | undefined> {
-  const { Tags, instanceType, managedSpot } = memory.document;
-  const type = instanceTypeOf(instanceType.replace(/^ml\./, ''));
-  if (type === undefined) return { kind: 'impossible', why: `EC2 has no instance type "${instanceType}"` };
+  const { Tags, instanceType: requested, managedSpot } = memory.document;
+  const instanceType = selected ?? requested.replace(/^ml\./, '');
+  if (!isInstanceType(instanceType))
+    return { kind: 'impossible', why: `EC2 has no instance type "${instanceType}"` };
   const purchaseOption = managedSpot ? 'spot' : 'on-demand';
-  const gang = { instanceType: type, purchaseOption, hosts: round.missing } as const;
+  const gang = { instanceType, purchaseOption, hosts: round.missing } as const;
   const request = fleetRequest({
     name: jobName,
     tags: Tags,
-    ...gang,
+    purchaseOption,
+    instanceTypes: [instanceType],
+    hosts: round.missing,
     round: round.round,
   });
   let outcome: CreateOutcome;

@@ -76,7 +76,7 @@ export interface FleetRequest {
   readonly Type: 'instant';
   readonly LaunchTemplateConfigs: {
     readonly LaunchTemplateSpecification: { readonly LaunchTemplateName: string; readonly Version: string };
-    readonly Overrides: { readonly InstanceType: string }[];
+    readonly Overrides: { readonly InstanceType: string; readonly Priority?: number }[];
   }[];
   readonly TargetCapacitySpecification: {
     readonly TotalTargetCapacity: number;
@@ -86,7 +86,7 @@ export interface FleetRequest {
     readonly AllocationStrategy: 'price-capacity-optimized';
     readonly InstanceInterruptionBehavior: 'terminate';
   };
-  readonly OnDemandOptions?: MarketOptions & { readonly AllocationStrategy: 'lowest-price' };
+  readonly OnDemandOptions?: MarketOptions & { readonly AllocationStrategy: 'prioritized' };
   readonly TagSpecifications: TagSpecification[];
 }
 
@@ -105,8 +105,8 @@ export interface FleetChoice {
   readonly name: string;
   /** Tags of the pipeline, run and attempt. */
   readonly tags: readonly Tag[];
-  /** EC2 name, without `ml.`. */
-  readonly instanceType: string;
+  /** EC2 names, without `ml.`; on demand the first with capacity is launched. */
+  readonly instanceTypes: readonly string[];
   readonly purchaseOption: 'spot' | 'on-demand';
   readonly hosts: number;
   readonly round: number;
@@ -125,7 +125,7 @@ export const jobTags = (name: string, tags: readonly Tag[]): Tag[] => [
 export function fleetRequest({
   name,
   tags,
-  instanceType,
+  instanceTypes,
   purchaseOption,
   hosts,
   round,
@@ -138,7 +138,9 @@ export function fleetRequest({
     LaunchTemplateConfigs: [
       {
         LaunchTemplateSpecification: { LaunchTemplateName: name, Version: '1' },
-        Overrides: [{ InstanceType: instanceType }],
+        Overrides: instanceTypes.map((InstanceType, Priority) =>
+          purchaseOption === 'spot' ? { InstanceType } : { InstanceType, Priority },
+        ),
       },
     ],
     TargetCapacitySpecification: { TotalTargetCapacity: hosts, DefaultTargetCapacityType: purchaseOption },
@@ -150,7 +152,7 @@ export function fleetRequest({
             InstanceInterruptionBehavior: 'terminate',
           },
         }
-      : { OnDemandOptions: { ...gang, AllocationStrategy: 'lowest-price' } }),
+      : { OnDemandOptions: { ...gang, AllocationStrategy: 'prioritized' } }),
     TagSpecifications: tagged(['fleet', 'instance', 'volume', 'network-interface'], all),
   };
 }

@@ -29,6 +29,7 @@ export function describeFleet(view: FleetView): TrainingJobDescription | undefin
   return {
     TrainingJobName: view.jobName,
     EnableManagedSpotTraining: view.managedSpot,
+    selectedType: view.instances[0]?.instanceType,
     CreationTime: times.createdAt,
     TrainingStartTime: times.launchedAt,
     TrainingEndTime: alive ? undefined : times.endedAt,

@@ -5,6 +5,7 @@ import type { RoundState } from './host-requests.ts';
 
 export interface FleetInstance {
   readonly instanceId: string;
+  readonly instanceType?: string | undefined;
   /** pending, running, shutting-down, terminated, stopping, stopped */
   readonly state: string;
   /** EC2 bills from here. */

@@ -4,6 +4,7 @@
  * idempotent.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { InstanceFacts } from '@tidewheel/catalog/catalog.ts';
 import {
   bytesPerHost,
@@ -18,7 +19,7 @@ import { efaOf } from '@tidewheel/catalog/speeds.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import type { Placement } from '@tidewheel/placement/records.ts';
+import { asSelected, type Placement } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
@@ -100,15 +101,21 @@ export function buildFleet(input: FleetInput): FleetResult {
     };
   }
   const gang = placement.topology.nodes > 1;
+  const template = launchTemplate({ input, site, disk, name, tags, script });
+  /** Network interfaces and disk are the template's, so that other types with it may stand in. */
+  const alike = (placement.alternatives ?? []).flatMap(({ instanceType: other }) => {
+    const plan = buildFleet({ ...input, placement: asSelected(placement, other) });
+    return plan.kind === 'fleet' && isDeepStrictEqual(plan.launchTemplate, template) ? [other] : [];
+  });
   return {
     kind: 'fleet',
     name,
     ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
-    launchTemplate: launchTemplate({ input, site, disk, name, tags, script }),
+    launchTemplate: template,
     fleet: fleetRequest({
       name,
       tags: parts.Tags,
-      instanceType,
+      instanceTypes: [instanceType, ...alike],
       purchaseOption: placement.pool.purchaseOption,
       hosts: placement.topology.nodes,
       round: 1,

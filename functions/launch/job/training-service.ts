@@ -55,7 +55,7 @@ export interface TrainingJobDescription {
   readonly SecondaryStatus: string;
   readonly FailureReason?: string | undefined;
   readonly EnableManagedSpotTraining?: boolean | undefined;
-  /** EC2's name of the type that was selected of several; absent before, and for a request of one type. */
+  /** EC2's name of the type that AWS selected of several; absent before, and where nothing tells. */
   readonly selectedType?: string | undefined;
   readonly CreationTime: Date;
   /** Absent before the job first has capacity. */

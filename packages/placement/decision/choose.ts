@@ -65,13 +65,7 @@ function alternativesTo(
   const slackSeconds = secondsLeft - safeWorkSeconds - restartOf(candidate, work);
   const isUrgent = slackSeconds < work.restartSeconds + marginSeconds;
   // No request names groups and several types.
-  if (
-    pool.launcher !== 'sagemaker' ||
-    pool.purchaseOption === 'spot' ||
-    !isUrgent ||
-    candidate.helpersHourlyUsd > 0
-  )
-    return [];
+  if (pool.purchaseOption === 'spot' || !isUrgent || candidate.helpersHourlyUsd > 0) return [];
   const needed = Math.min(secondsLeft, longestRun(candidate, situation));
   return assessed
     .filter(

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 from tidewheel_agent.platform_failure import is_disk_full, platform_failure
@@ -54,6 +55,9 @@ def _failure_text(error: Exception) -> str:
 
 def _train(context: HostContext, reporter: Reporter) -> int:
     job = parse_job(context.aws.read(context.job_uri))
+    selected = context.metadata.get("instance-type")
+    if selected is not None:
+        job = replace(job, instance_type=f"ml.{selected}")
     reporter.start()
     log = HostLog(context.aws, job.log_group, f"{job.name}/{reporter.report.instance_id}")
     try:

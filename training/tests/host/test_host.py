@@ -56,6 +56,18 @@ def test_a_finished_training_leaves_the_model(
         assert member.read() == b"counted to 3"
 
 
+def test_the_type_is_what_ec2_selected(
+    tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
+) -> None:
+    url, answers = imds
+    answers["instance-type"] = "g6.xlarge"
+    put(bucket / "code" / "train.py", SCRIPT.format(steps=1, end=""))
+    host = Host(tmp_path / "host", bucket, url, json.dumps(job(instanceType="ml.g5.xlarge")))
+    assert host.ended()["exitCode"] == 0, host.log.read_text()
+    config = json.loads((tmp_path / "host" / "input/config/resourceconfig.json").read_text())
+    assert config["current_instance_type"] == "ml.g6.xlarge"
+
+
 def test_a_reclaimed_host_saves_and_another_resumes(
     tmp_path: Path, bucket: Path, imds: tuple[str, dict[str, str]]
 ) -> None:

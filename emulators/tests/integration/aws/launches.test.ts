@@ -60,6 +60,26 @@ it('launches one fleet a token, and no other', async () => {
   });
 });
 
+it('launches a gang of one type, the first', async () => {
+  await ec2.send(template('gang', 'gang'));
+  const types = ['g5.xlarge', 'g6.xlarge'] as const;
+  const { Instances } = await ec2.send(
+    new CreateFleetCommand({
+      Type: 'instant',
+      LaunchTemplateConfigs: [
+        {
+          LaunchTemplateSpecification: { LaunchTemplateName: 'gang', Version: '1' },
+          Overrides: types.map((InstanceType, Priority) => ({ InstanceType, Priority })),
+        },
+      ],
+      TargetCapacitySpecification: { TotalTargetCapacity: 2, DefaultTargetCapacityType: 'on-demand' },
+      OnDemandOptions: { AllocationStrategy: 'prioritized', SingleInstanceType: true, MinTargetCapacity: 2 },
+    }),
+  );
+  expect(Instances).toMatchObject([{ InstanceType: 'g5.xlarge' }]);
+  expect(Instances?.[0]?.InstanceIds).toHaveLength(2);
+});
+
 it('spends no token on a request that failed', async () => {
   await expect(ec2.send(fleet('later', 'kept'))).rejects.toThrow('does not exist');
   await ec2.send(template('later', 'later'));

@@ -55,6 +55,11 @@ describe('describeFleet', () => {
     expect(describeFleet(view({}))).toBeUndefined();
   });
 
+  it('tells the type that EC2 launched', () => {
+    const selected = { ...instance('i-1', 'pending'), instanceType: 'g6.xlarge' };
+    expect(describeFleet(view({ instances: [selected] }))?.selectedType).toBe('g6.xlarge');
+  });
+
   it('bills hosts from their launch, whatever they do', () => {
     const instances = [instance('i-1', 'running'), instance('i-2', 'pending')];
     const described = (now: Date, ...reports: HostReport[]) =>

@@ -45,6 +45,26 @@ describe('buildFleet', () => {
     });
   });
 
+  it('names further On-Demand types that fit its template', () => {
+    const overridesOf = (first: string, ...others: readonly string[]) =>
+      planOf({
+        instanceType: first,
+        purchaseOption: 'on-demand',
+        placed: { alternatives: others.map((instanceType) => ({ instanceType, onDemandHourlyUsd: 3 })) },
+      }).fleet;
+    const { LaunchTemplateConfigs, OnDemandOptions } = overridesOf(
+      'g5.8xlarge',
+      'g6.8xlarge',
+      'p4d.24xlarge',
+    );
+    // The EFA interfaces of a p4d are others.
+    expect(LaunchTemplateConfigs[0]?.Overrides).toEqual([
+      { InstanceType: 'g5.8xlarge', Priority: 0 },
+      { InstanceType: 'g6.8xlarge', Priority: 1 },
+    ]);
+    expect(OnDemandOptions?.AllocationStrategy).toBe('prioritized');
+  });
+
   it('puts a gang close together and one host anywhere', () => {
     const gang = planOf();
     expect(gang.placementGroup).toMatchObject({ GroupName: gang.name, Strategy: 'cluster' });
