@@ -102,11 +102,6 @@ export function buildFleet(input: FleetInput): FleetResult {
   }
   const gang = placement.topology.nodes > 1;
   const template = launchTemplate({ input, site, disk, name, tags, script });
-  /** Network interfaces and disk are the template's, so that other types with it may stand in. */
-  const alike = (placement.alternatives ?? []).flatMap(({ instanceType: other }) => {
-    const plan = buildFleet({ ...input, placement: asSelected(placement, other) });
-    return plan.kind === 'fleet' && isDeepStrictEqual(plan.launchTemplate, template) ? [other] : [];
-  });
   return {
     kind: 'fleet',
     name,
@@ -115,7 +110,7 @@ export function buildFleet(input: FleetInput): FleetResult {
     fleet: fleetRequest({
       name,
       tags: parts.Tags,
-      instanceTypes: [instanceType, ...alike],
+      instanceTypes: [instanceType, ...alternativesWith(template, input)],
       purchaseOption: placement.pool.purchaseOption,
       hosts: placement.topology.nodes,
       round: 1,
@@ -123,6 +118,13 @@ export function buildFleet(input: FleetInput): FleetResult {
     objects: [...objects, documentOf(input, parts)],
   };
 }
+
+/** Network interfaces and disk are the template's. */
+const alternativesWith = (template: LaunchTemplateRequest, input: FleetInput): readonly string[] =>
+  (input.placement.alternatives ?? []).flatMap(({ instanceType }) => {
+    const plan = buildFleet({ ...input, placement: asSelected(input.placement, instanceType) });
+    return plan.kind === 'fleet' && isDeepStrictEqual(plan.launchTemplate, template) ? [instanceType] : [];
+  });
 
 interface Site {
   readonly kind: 'somewhere';

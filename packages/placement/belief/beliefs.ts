@@ -87,41 +87,24 @@ export const recentObservations = (
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
 interface BeliefModel {
-  readonly table: RegimeTable;
   readonly step: readonly (readonly number[])[];
   /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
   readonly doublings: readonly (readonly (readonly number[])[])[];
   readonly power: Chain['power'];
   readonly start: Belief;
   readonly passage: ReturnType<typeof meanPassageHours>;
-  /** Mean seconds without capacity after a loss. */
-  readonly waitAfterLossSeconds: number;
 }
 
 export function beliefModel(table: RegimeTable): BeliefModel {
-  const start = longRun(table);
-  const passage = meanPassageHours(table);
   const doublings = Array.from({ length: DOUBLINGS }, (_, k) =>
     transition(table, (STEP_SECONDS / 3_600) * 2 ** k),
   );
-  const half = start.length / 2;
-  const step = doublings[0] ?? [];
-  const justLost = observe(
-    advance(
-      start.map((share, j) => (j < half ? share : 0)),
-      step,
-    ),
-    0,
-    1,
-  );
   return {
-    table,
-    step,
+    step: doublings[0] ?? [],
     doublings,
     power: keptPowers(doublings),
-    start,
-    passage,
-    waitAfterLossSeconds: weigh(passage.toUp, justLost) * 3_600,
+    start: longRun(table),
+    passage: meanPassageHours(table),
   };
 }
 

@@ -15,7 +15,7 @@ import {
 } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { LikelyReaders } from '@tidewheel/packing/plan.ts';
-import type { HelperNodes, Pool } from '../records/placement-records.ts';
+import type { HelperNodes, Pool, Topology } from '../records/placement-records.ts';
 
 export interface GangTopology {
   readonly instanceType: string;
@@ -210,7 +210,7 @@ function againstCheckpoint(
 }
 
 /** Equal numbers of hosts and of processes on each, for which a checkpoint or batch may have been split. */
-const sameShape = (a: GangTopology, b: GangTopology): boolean =>
+export const sameShape = (a: Topology, b: Topology): boolean =>
   a.nodes === b.nodes && a.acceleratorsPerNode === b.acceleratorsPerNode;
 
 // The likely readers of the shards packed now: the processes of every topology that the declaration allows.

@@ -5,6 +5,8 @@
  */
 
 import type { Candidate } from '../candidates/pools.ts';
+import { sameShape } from '../candidates/topologies.ts';
+import { assumed } from '../model/assumed.ts';
 import {
   nameOfPool,
   type Placement,
@@ -18,7 +20,7 @@ import { describeAction, rowsOf } from './decision-table.ts';
 import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { gangUsd, restartOf } from './work.ts';
+import { gangUsd, longWaitOf, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const situation = situationOf(input);
@@ -50,20 +52,25 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
 
 /** SageMaker's `InstancePreferences` has five types at most. */
 const MOST_ALTERNATIVES = 4;
+/** What an alternative may cost to the end, as a multiple of the chosen type. Stated. */
+const DEAREST = 2;
 
 /**
  * Types that the request names beside the chosen one, cheapest first, once a wait for On-Demand could make the attempt
  * late. Nothing but the type differs: the agent's job and the shape of the world are fixed before one is selected.
  */
 function alternativesTo(
-  { candidate, safeWorkSeconds }: Assessed,
+  { candidate, safeWorkSeconds, expectedCostUsd: chosenUsd }: Assessed,
   assessed: readonly Assessed[],
   situation: Situation,
 ): readonly Assessed[] {
   const { pool, topology } = candidate;
   const { secondsLeft, work, marginSeconds } = situation;
   const slackSeconds = secondsLeft - safeWorkSeconds - restartOf(candidate, work);
-  const isUrgent = slackSeconds < work.restartSeconds + marginSeconds;
+  const longWait = longWaitOf(situation.onDemandWaits);
+  // A long wait that is known was reckoned with: one type will do while it fits.
+  const needs = longWait > assumed.patienceSeconds ? longWait : work.restartSeconds + marginSeconds;
+  const isUrgent = slackSeconds < needs;
   // No request names groups and several types.
   if (pool.purchaseOption === 'spot' || !isUrgent || candidate.helpersHourlyUsd > 0) return [];
   const needed = Math.min(secondsLeft, longestRun(candidate, situation));
@@ -72,13 +79,13 @@ function alternativesTo(
       ({ candidate: other }) =>
         other.pool.instanceType !== pool.instanceType &&
         samePool({ ...other.pool, instanceType: pool.instanceType }, pool) &&
-        other.topology.nodes === topology.nodes &&
-        other.topology.acceleratorsPerNode === topology.acceleratorsPerNode &&
+        sameShape(other.topology, topology) &&
         other.helpersHourlyUsd === 0,
     )
     .filter(
       (each) =>
         !each.isQuota &&
+        each.expectedCostUsd <= DEAREST * chosenUsd &&
         whyNotAllowed(each, situation) === undefined &&
         longestRun(each.candidate, situation) >= needed,
     )

@@ -74,10 +74,13 @@ describe('when a wait for On-Demand would be late', () => {
     expect(considered[4]?.verdict).toMatch(/^named in the same request/);
   });
 
-  it('a learnt wait makes that moment earlier', () => {
-    const now = hoursLater(24 - 2);
-    expect(alternatives({ now })).toEqual([]);
-    expect(alternatives({ now, onDemandWaits: Array.from({ length: 20 }, () => 3_000) })).toHaveLength(4);
+  it('a long wait that is known and fits needs one type', () => {
+    const waited = (seconds: number) =>
+      alternatives({ onDemandWaits: Array.from({ length: 20 }, () => seconds) });
+    // Sixteen minutes of slack are left.
+    expect(waited(100)).toHaveLength(4);
+    expect(waited(900)).toEqual([]);
+    expect(waited(1_800)).toHaveLength(4);
   });
 
   it('Spot names one type', () => {
@@ -92,12 +95,8 @@ describe('when a wait for On-Demand would be late', () => {
       quota: true,
       endedAt: hoursLater(1),
     });
-    expect(alternatives({ attempts: [refused] })).toEqual([
-      'g5.4xlarge',
-      'g6e.xlarge',
-      'g5.8xlarge',
-      'g5.16xlarge',
-    ]);
+    const others = ['g5.4xlarge', 'g6e.xlarge', 'g5.8xlarge'];
+    expect(alternatives({ attempts: [refused] })).toEqual(others);
   });
 
   it('a type that cools down is named all the same', () => {
@@ -113,6 +112,11 @@ describe('when a wait for On-Demand would be late', () => {
     const { alternatives: named, maximumRunSeconds } = placed({ limits });
     expect(named?.map(({ instanceType }) => instanceType)).toEqual(['g5.2xlarge', 'g5.4xlarge']);
     expect(maximumRunSeconds).toBe(Math.floor((2.2 / 1.6) * 3_600));
+  });
+
+  it('a type more than twice as dear is left out', () => {
+    const compute = { instanceTypes: ['g5.xlarge', 'g5.8xlarge', 'g5.16xlarge'] };
+    expect(alternatives({}, compute)).toEqual(['g5.8xlarge']);
   });
 
   it('helper groups have no alternatives', () => {
