@@ -57,7 +57,10 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
   },
 });
 
-/** @param several the same with further types; one of them without quota, or unknown to the region, has all refused */
+/**
+ * @param several the same with further types; one of them without quota, or forbidden, or unknown to the region, has all
+ * refused
+ */
 async function createJob(
   service: TrainingService,
   request: CreateTrainingJobRequest,
@@ -65,7 +68,18 @@ async function createJob(
 ): Promise<CreateOutcome> {
   if (several === undefined) return service.create(request);
   const listed = await service.create(several);
-  if (listed.kind !== 'quota' && listed.kind !== 'invalid' && listed.kind !== 'unknown') return listed;
-  const created = await service.create(request);
-  return created.kind === 'created' ? { ...created, alone: listed.message } : created;
+  switch (listed.kind) {
+    case 'created':
+    case 'alreadyExists':
+    case 'capacity':
+    case 'throttled':
+      return listed;
+    case 'quota':
+    case 'invalid':
+    case 'denied':
+    case 'unknown': {
+      const created = await service.create(request);
+      return created.kind === 'created' ? { ...created, alone: listed.message } : created;
+    }
+  }
 }
