@@ -4,7 +4,6 @@ import { AGENT_FILES, bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
-import { s3ObjectStore } from '../../../functions/aws/s3/object-store.ts';
 import { makeTrainingService } from '../../../functions/aws/sagemaker/training-service.ts';
 import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
 import { observeAttempt } from '../../../functions/run/attempts/observe-attempt.ts';
@@ -13,6 +12,7 @@ import { declarationOf, launchOf, runOf } from '../../support/builders/records.t
 import { sealGeneration } from '../../support/builders/sealed-generation.ts';
 import { emulatorOfSuite } from '../../support/emulator-of-suite.ts';
 import { type Ground, layGround } from '../../support/local-sagemaker.ts';
+import { objectStoreOf } from '../../support/test-bucket.ts';
 import { ground as memoryGround } from '../../support/world/ground.ts';
 
 const RUN = 'digits-000001';
@@ -44,7 +44,7 @@ async function launched() {
   const attempt = attempts;
   const world = memoryGround();
   const training = makeTrainingService(ground.sageMaker);
-  const store = s3ObjectStore(ground.s3, ground.bucket);
+  const store = objectStoreOf(ground.s3, ground.bucket);
   const repository = path.join(import.meta.dirname, '../../..');
   const declaration = declarationOf('digits', {
     training: { strategy: 'single', model: 'none' },
