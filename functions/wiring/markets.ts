@@ -1,6 +1,8 @@
 /** The market of each region. It is not in services.ts, because its price tables would be in every bundle. */
+import { once } from '@tidewheel/kit/once.ts';
 import type { MarketSource } from '@tidewheel/placement/market.ts';
 import { ec2Market } from '../aws/market/ec2-market.ts';
+import { reservationSource } from '../aws/market/reservations.ts';
 import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { clock } from './services.ts';
@@ -14,3 +16,8 @@ export function marketOf(region: string): MarketSource {
   markets.set(region, market);
   return market;
 }
+
+/** Of the data's own region. */
+export const reservations = once(() =>
+  reservationSource({ ec2: compute.ec2, sageMaker: compute.sageMaker, region: config.region() }),
+);

@@ -40,7 +40,7 @@ export async function launchFleet(
   const { DefaultTargetCapacityType, TotalTargetCapacity } = plan.fleet.TargetCapacitySpecification;
   const gang = {
     instanceType: type,
-    purchaseOption: DefaultTargetCapacityType,
+    purchaseOption: DefaultTargetCapacityType === 'spot' ? 'spot' : 'on-demand',
     hosts: TotalTargetCapacity,
   } as const;
   try {

@@ -89,7 +89,9 @@ async function launchMissing(
   const request = fleetRequest({
     name: jobName,
     tags: Tags,
-    ...gang,
+    instanceType: type,
+    capacityType: purchaseOption,
+    hosts: round.missing,
     round: round.round,
   });
   let outcome: CreateOutcome;

@@ -6,7 +6,7 @@ import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { whyClosed } from '../../aws/s3/region-buckets.ts';
 import * as clients from '../../aws/shared/clients.ts';
 import { config } from '../../aws/shared/config.ts';
-import { marketOf } from '../../wiring/markets.ts';
+import { marketOf, reservations } from '../../wiring/markets.ts';
 import { clock, objects, tableStores } from '../../wiring/services.ts';
 
 /** API Gateway waits 30 seconds. */
@@ -24,6 +24,7 @@ export const handler = lambdaHandler('plan', httpEvent, async (event) => {
     allowed: config.allowed(),
     people: config.people(),
     market: marketOf(config.region()),
+    reservations: reservations(),
     regions: {
       market: marketOf,
       whyClosed: (region: string) => whyClosed(region, { dataBucket: bucket, there: clients.s3In(region) }),

@@ -42,6 +42,7 @@ export interface ResourceConfigRequest {
   readonly InstanceCount?: number;
   readonly InstanceGroups?: InstanceGroupRequest[];
   readonly VolumeSizeInGB?: number;
+  readonly TrainingPlanArn?: string;
 }
 
 export interface CreateTrainingJobRequest {

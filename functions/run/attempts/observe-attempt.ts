@@ -140,6 +140,8 @@ export async function recallAttempt(
  */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
   const recall = attempt.recall ?? lostRecall(attempt, outcome);
+  if (recall === undefined && isReservationOver(attempt, outcome))
+    return { ...outcome, kind: 'interrupted', message: `its reservation ended: ${outcome.message}` };
   if (recall === undefined || outcome.kind !== 'stopped') return outcome;
   if (recall.cause === 'request') return { ...outcome, kind: 'recalled', message: `it ${recall.why}` };
   const trained = outcome.trainingSeconds > 0;
@@ -152,6 +154,16 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome
     message: `${loss}; the job was recalled, to resume in another pool`,
   };
 }
+
+/** AWS documents no reason for hosts that it takes at the end of a reservation. */
+const isReservationOver = (
+  { placement: { reserved } }: AttemptRecord,
+  { kind, endedAt }: AttemptOutcome,
+): boolean =>
+  kind !== 'completed' &&
+  reserved?.until !== undefined &&
+  endedAt !== undefined &&
+  Date.parse(endedAt) >= Date.parse(reserved.until);
 
 /** A run whose job was stopped by a person has a report, so it is never restored: Tidewheel stopped the job. */
 function lostRecall({ restoredAt }: AttemptRecord, { endedAt, interruptions }: AttemptOutcome): StopReason {

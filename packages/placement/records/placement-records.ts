@@ -15,11 +15,15 @@ export const timesSchema = z
   .object({ low: time, expected: time.describe('The median.'), high: time })
   .describe('90 % interval.');
 
+/** Capacity that the account has paid for. */
+export const RESERVATION_KINDS = ['capacity-reservation', 'capacity-block', 'training-plan'] as const;
+
 /** pool = instance type x availability zone x purchase option x launcher */
 export const poolSchema = z.object({
   instanceType: z.string().describe('Name on EC2, without ml.'),
   zoneId: z.string().optional().describe('Such as use1-az4; absent where SageMaker chooses.'),
-  purchaseOption: z.enum(['spot', 'on-demand']),
+  purchaseOption: z.enum(['spot', 'on-demand', 'reserved']),
+  reservation: z.string().optional().describe('Id of the Capacity Reservation, or ARN of the training plan.'),
   region: z.string().optional().describe("Absent in the data bucket's own region."),
   launcher: z.enum(LAUNCHERS),
 });
@@ -29,12 +33,21 @@ export const samePool = (a: Pool, b: Pool): boolean =>
   a.instanceType === b.instanceType &&
   a.zoneId === b.zoneId &&
   a.purchaseOption === b.purchaseOption &&
+  a.reservation === b.reservation &&
   a.region === b.region &&
   a.launcher === b.launcher;
+
+/** As a launcher requests it: what is reserved is On-Demand capacity that has been paid for. */
+export const requestedAs = ({ purchaseOption }: Pick<Pool, 'purchaseOption'>): 'spot' | 'on-demand' =>
+  purchaseOption === 'spot' ? 'spot' : 'on-demand';
 
 /** The pool's name in sentences. */
 export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
   zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
+
+/** A reservation as sentences name it: a plan's ARN without its account. */
+export const nameOfReservation = (id: string): string =>
+  id.replace(/^arn:.*:training-plan\//, 'training plan ');
 
 const helperNodes = z.object({ name: z.string(), instanceType: z.string(), nodes: z.number().int() });
 export type HelperNodes = Readonly<z.output<typeof helperNodes>>;
@@ -103,6 +116,13 @@ export const placementSchema = z.object({
   maximumWaitSeconds: seconds.optional(),
   /** Spot only: end of the wait for capacity. */
   spotUntil: time.optional().describe('The last time for On-Demand to meet the deadline.'),
+  /** Reserved only: what the launch names beside its id. */
+  reserved: z
+    .object({
+      kind: z.enum(RESERVATION_KINDS),
+      until: time.optional().describe('When its hosts must be free; absent: it does not end.'),
+    })
+    .optional(),
   reason: z.string(),
   decidedAt: time,
   /** The record of an attempt keeps the row of its pool alone. */

@@ -315,7 +315,7 @@ const reportItems = ({
 function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
   const parts = byPurchaseOption.map(
     ({ purchaseOption, usd: part }) =>
-      `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${format.percentText(part / usd)}`,
+      `${format.PURCHASE_OPTIONS[purchaseOption]} ${format.percentText(part / usd)}`,
   );
   return `${parts.join(', ')}; lost ${format.percentText(lost.usd / usd)}`;
 }
