@@ -30,6 +30,7 @@ export const capacityRequest = (
   })),
   zoneIds,
   purchaseOption: purchaseOptionOf(request),
+  reservation: request.ResourceConfig?.TrainingPlanArn,
 });
 
 /** What a second of the job costs as a share of an On-Demand second, by instance. */

@@ -1,7 +1,7 @@
 /** The pools of what the account has reserved, when their hosts may run, and why one of them cannot take a gang. */
 
 import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
-import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
+import { LAUNCHERS, type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Reservation } from '../records/market-history.ts';
 import { nameOfReservation, type Topology } from '../records/placement-records.ts';
@@ -13,8 +13,8 @@ import { nameOfReservation, type Topology } from '../records/placement-records.t
  */
 const ENDING_SECONDS = 1_800;
 
-export const launcherOf = ({ kind }: Pick<Reservation, 'kind'>): LauncherName =>
-  kind === 'training-plan' ? 'sagemaker' : 'ec2';
+const isServedBy = ({ kind }: Reservation, launcher: LauncherName): boolean =>
+  launcherFacts[launcher].reservations.includes(kind);
 
 interface HostWindow {
   readonly fromMilliseconds: number;
@@ -52,15 +52,14 @@ export function reservationProblem(
 ): string | undefined {
   const { id, state, instanceType, zoneId } = reservation;
   const name = nameOfReservation(id);
-  const launcher = launcherOf(reservation);
   const remove = 'remove it from compute.reserved';
   if (!USABLE.has(state.toLowerCase())) return `${name} is ${state}: ${remove}`;
   if (hostWindows(reservation).every(({ untilMilliseconds }) => untilMilliseconds <= now.getTime()))
     return `${name} has ended: ${remove}`;
   if (!instanceTypes.includes(instanceType))
     return `${name} holds ${instanceType}, which the pipeline does not use: add it to compute.instanceTypes, or ${remove}`;
-  if (!launchersOf(compute).includes(launcher))
-    return `${name} serves ${launcherFacts[launcher].serviceName} alone: set launcher: ${launcher} or cheapest, or ${remove}`;
+  if (!launchersOf(compute).some((each) => isServedBy(reservation, each)))
+    return `${name} serves ${LAUNCHERS.filter((each) => isServedBy(reservation, each)).join()} alone: name it as launcher, or ${remove}`;
   if (compute.vpc !== undefined && zoneId !== undefined && !subnetIn(compute, zoneId))
     return `${name} is in ${zoneId}: add a subnet there to compute.vpc.subnets, or ${remove}`;
   return undefined;
@@ -75,9 +74,7 @@ export function reservedFor(
   reservations: readonly Reservation[],
   { compute, launcher, now }: Pick<ReservedQuestion, 'compute' | 'now'> & { readonly launcher: LauncherName },
 ) {
-  const own = reservations.filter(
-    (each) => each.instanceType === instanceType && launcherOf(each) === launcher,
-  );
+  const own = reservations.filter((each) => each.instanceType === instanceType && isServedBy(each, launcher));
   return own.map((reservation) => {
     const { id, instances, zoneId } = reservation;
     const subnet = subnetIn(compute, zoneId);

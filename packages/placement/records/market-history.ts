@@ -1,11 +1,12 @@
 /** The market: what placement asks of it, its stored history, and the outcomes of our own attempts. */
 
 import type { Hardware } from '@tidewheel/catalog/hardware.ts';
+import type { ReservationKind } from '@tidewheel/catalog/launchers.ts';
 import type { ListPrice, ListPrices, TransferPrice } from '@tidewheel/catalog/prices.ts';
 import type { Reserved } from '@tidewheel/declaration/pipeline.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
-import { poolSchema, type RESERVATION_KINDS } from './placement-records.ts';
+import { poolSchema } from './placement-records.ts';
 
 const byName = z.record(z.string(), z.number()).readonly();
 
@@ -148,7 +149,7 @@ export interface Zone {
 export interface Reservation {
   /** The id of the Capacity Reservation, or the ARN of the training plan. */
   readonly id: string;
-  readonly kind: (typeof RESERVATION_KINDS)[number];
+  readonly kind: ReservationKind;
   /** EC2's name, without `ml.` */
   readonly instanceType: string;
   readonly zoneId?: string | undefined;

@@ -1,5 +1,6 @@
 /** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
 
+import { RESERVATION_KINDS } from '@tidewheel/catalog/launchers.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
@@ -14,9 +15,6 @@ export type Interval = Readonly<z.output<typeof intervalSchema>>;
 export const timesSchema = z
   .object({ low: time, expected: time.describe('The median.'), high: time })
   .describe('90 % interval.');
-
-/** Capacity that the account has paid for. */
-export const RESERVATION_KINDS = ['capacity-reservation', 'capacity-block', 'training-plan'] as const;
 
 /** pool = instance type x availability zone x purchase option x launcher */
 export const poolSchema = z.object({
