@@ -73,7 +73,7 @@ interface CampaignView {
  */
 async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<StopReason> {
   if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
-    return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
+    return revise(mayMoveToSpot(campaign) ? await withScoresOfNow() : campaign);
   const why = revise(campaign);
   return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
 }

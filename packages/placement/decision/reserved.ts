@@ -92,8 +92,8 @@ export interface PaidRest {
 }
 
 /**
- * A run is in one reservation at a time. Hours after which the rest could no longer end in time on demand are left out,
- * unless they finish the work.
+ * A run is in one reservation at a time. Hours after which the rest could not end in time on demand are left out, unless
+ * they finish the work. A planned return needs less slack than a loss: no more than a job that runs on Spot keeps.
  */
 export function paidRest(whole: Situation, spans: readonly ReservedSpan[]): PaidRest {
   let rest: PaidRest = { situation: whole, used: [] };
@@ -111,7 +111,7 @@ export function paidRest(whole: Situation, spans: readonly ReservedSpan[]): Paid
 }
 
 const isSafe = ({ work, slackSeconds, marginSeconds }: Situation): boolean =>
-  work.workSeconds <= 0 || slackSeconds - work.restartSeconds - marginSeconds >= 0;
+  work.workSeconds <= 0 || slackSeconds >= Math.min(NEXT_LOOK_SECONDS, marginSeconds) + assumed.saveSeconds;
 
 function withSpan(situation: Situation, span: ReservedSpan) {
   const { candidates, met, marginSeconds } = situation;
@@ -124,7 +124,10 @@ function withSpan(situation: Situation, span: ReservedSpan) {
     workSeconds: span.workSeconds * share,
   };
   const work = { ...situation.work, workSeconds: situation.work.workSeconds - used.workSeconds };
-  const secondsLeft = situation.secondsLeft - (used.untilSeconds - used.fromSeconds);
+  // A rest on both sides has a start on both.
+  const startsAgain = span.fromSeconds > 0 ? work.restartSeconds : 0;
+  const returns = work.workSeconds > 0 ? assumed.saveSeconds + startsAgain : 0;
+  const secondsLeft = situation.secondsLeft - (used.untilSeconds - used.fromSeconds) - returns;
   const base = { work, secondsLeft, marginSeconds };
   return { used, situation: { ...situation, ...base, ...fallbacksOf(candidates, met, base) } };
 }

@@ -63,9 +63,9 @@ function endsInside({ situation, here }: Standing): boolean {
  * Moves a job that is paid for into a reservation that is idle, and stops one whose rest the reservations do that begin
  * later, where that saves more than the save costs.
  */
-function intoReservation(campaign: RunningCampaign, standing: Standing): StopReason {
-  if (!canMove(campaign, standing)) return undefined;
-  const { situation, here } = standing;
+function intoReservation({ question }: RunningCampaign, { situation: now, here }: Standing): StopReason {
+  if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
+  const situation = { ...now, secondsLeft: now.secondsLeft - assumed.saveSeconds };
   const idle = situation.candidates.flatMap((each) =>
     isReserved(each) ? (idleSpan(each, situation) ?? []) : [],
   );

@@ -100,7 +100,7 @@ afterEach(async () => {
 const poolOf = async (attempt: number) => (await ground.deps.attempts.get(RUN, attempt))?.placement.pool;
 
 /** An attempt in the block that has saved. */
-async function trainInBlock(): Promise<void> {
+async function trainInBlock(): Promise<string> {
   const jobName = await launch(ground, 1);
   expect(await poolOf(1)).toMatchObject({ purchaseOption: 'reserved', reservation: BLOCK });
   const [instanceId = ''] = await instancesOf(ground, jobName);
@@ -110,6 +110,7 @@ async function trainInBlock(): Promise<void> {
     () => machines.printedBy(instanceId),
   );
   expect(market.reservations.all.map(market.reservations.free)).toEqual([0]);
+  return jobName;
 }
 
 it('leaves the block before its end, for Spot', async () => {
@@ -127,8 +128,9 @@ it('leaves the block before its end, for Spot', async () => {
 }, 300_000);
 
 it('resumes elsewhere when AWS takes its hosts', async () => {
-  await trainInBlock();
+  const jobName = await trainInBlock();
   time.pass(71);
+  await until('the end of the host', async () => (await instancesOf(ground, jobName)).length === 0);
   await until('the end of the attempt', async () => (await look(ground, 1)).kind === 'ended');
   const ended = await ground.deps.attempts.get(RUN, 1);
   expect(ended?.outcome).toMatchObject({ kind: 'interrupted' });
