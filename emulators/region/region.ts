@@ -249,6 +249,7 @@ async function startSageMaker(
     port: at.port,
     stateDirectory: join(options.stateDirectory, 'sagemaker'),
     spotDiscount: at.market.spotDiscount,
+    reservations: at.market.reservations,
   });
 }
 

@@ -104,7 +104,7 @@ async function trainingPlan(sageMaker: SageMakerClient, arn: string): Promise<re
     // A name is unique in an account and region, and the ARN may be of another one.
     return plan.TrainingPlanArn === arn ? reservationsOf(plan) : [];
   } catch (error: unknown) {
-    if (error instanceof Error && error.name === 'ResourceNotFound') return [];
+    if (error instanceof Error && isMissing(error)) return [];
     throw error;
   }
 }
@@ -130,3 +130,8 @@ function reservationsOf(plan: DescribeTrainingPlanCommandOutput): readonly Descr
     return [{ reservation, tags: [] }];
   });
 }
+
+/** SageMaker's model names the first; for training jobs the service answers with the second. */
+const isMissing = ({ name, message }: Error): boolean =>
+  name === 'ResourceNotFound' ||
+  (name === 'ValidationException' && message.startsWith('Requested resource not found'));

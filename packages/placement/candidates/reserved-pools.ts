@@ -83,6 +83,7 @@ export function reservedFor(
       (instances < nodes
         ? `${nameOfReservation(id)} has ${instances} instances, and the gang needs ${nodes}`
         : undefined);
-    return { reservation, zoneId: zoneId ?? subnet?.zoneId, subnetId: subnet?.id, problem };
+    // Where the zone is unknown, every subnet is offered.
+    return { reservation, zoneId, subnetId: zoneId === undefined ? undefined : subnet?.id, problem };
   });
 }
