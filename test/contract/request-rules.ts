@@ -71,9 +71,15 @@ const RULES: readonly Rule[] = [
   {
     name: 'no volume key is set, no warm pool kept, no list of preferred types given',
     holds: ({ ResourceConfig }) =>
-      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds', 'InstancePreferences', 'TrainingPlanArn'].every(
+      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds', 'InstancePreferences'].every(
         (name) => !(name in ResourceConfig),
       ),
+  },
+  {
+    name: 'a training plan takes neither Spot nor instance groups',
+    holds: ({ ResourceConfig, EnableManagedSpotTraining }) =>
+      ResourceConfig.TrainingPlanArn === undefined ||
+      (!EnableManagedSpotTraining && ResourceConfig.InstanceGroups === undefined),
   },
   {
     name: 'channels have different names',

@@ -68,9 +68,12 @@ export function reservationProblem(
 const subnetIn = ({ vpc }: Pick<Pipeline['compute'], 'vpc'>, zoneId: string | undefined) =>
   vpc?.subnets.find((subnet) => zoneId === undefined || subnet.zoneId === zoneId);
 
+const HELPERS =
+  'AWS does not say whether a training plan takes helper groups: leave them out, or remove it from compute.reserved';
+
 /** Those of the topology's type, with the subnet in their zone, or why the gang does not fit. */
 export function reservedFor(
-  { instanceType, nodes }: Pick<Topology, 'nodes'> & { readonly instanceType: string },
+  { instanceType, nodes, helpers }: Pick<Topology, 'nodes' | 'helpers'> & { readonly instanceType: string },
   reservations: readonly Reservation[],
   { compute, launcher, now }: Pick<ReservedQuestion, 'compute' | 'now'> & { readonly launcher: LauncherName },
 ) {
@@ -80,6 +83,7 @@ export function reservedFor(
     const subnet = subnetIn(compute, zoneId);
     const problem =
       reservationProblem(reservation, { compute, instanceTypes: [instanceType], now }) ??
+      ((helpers ?? compute.helpers) !== undefined ? HELPERS : undefined) ??
       (instances < nodes
         ? `${nameOfReservation(id)} has ${instances} instances, and the gang needs ${nodes}`
         : undefined);
