@@ -342,7 +342,7 @@ export async function campaign(
   ways: Ways = {},
 ): Promise<Lived> {
   const { plan } = ways;
-  const open = plan === undefined ? given.length : given.length - 1;
+  const open = given.length - Number(plan !== undefined);
   const { formerSeconds, pace, nodes, onDemandAt, onTick } = {
     ...PLAINEST,
     formerSeconds: [setting.workSeconds],

@@ -50,7 +50,7 @@ export async function reservedCampaigns(
     const given = [...spot, hosts].map((trace) => ({ trace, scores: SCORES[scoreKind](trace, seed) }));
     const lived = await campaign(setting, given, { plan });
     const alone = await campaign(SETTING, given.slice(0, -1));
-    const open = [...lived.timeline].filter((_, tick) => hosts[tick]);
+    const open = lived.timeline.split('').filter((_, tick) => hosts[tick]);
     rows.push({
       seed,
       plan,

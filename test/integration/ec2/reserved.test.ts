@@ -109,7 +109,7 @@ async function trainInBlock(): Promise<string> {
     async () => (await stepOf(ground)) >= 5,
     () => machines.printedBy(instanceId),
   );
-  expect(market.reservations.all.map(market.reservations.free)).toEqual([0]);
+  expect(market.reservations.all.map((each) => market.reservations.free(each))).toEqual([0]);
   return jobName;
 }
 

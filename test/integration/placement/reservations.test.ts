@@ -152,9 +152,9 @@ describe('a training job', () => {
   it('uses up its plan, and the next one waits', async () => {
     const first = await ground.create(on('team-a'));
     await ground.until(first, ({ SecondaryStatus }) => SecondaryStatus === 'Training');
-    expect(
-      market.reservations.all.filter(({ id }) => id === arnOf('team-a')).map(market.reservations.free),
-    ).toEqual([0]);
+    const { reservations } = market;
+    const used = reservations.all.filter(({ id }) => id === arnOf('team-a'));
+    expect(used.map((each) => reservations.free(each))).toEqual([0]);
     const second = await ground.create(on('team-a'));
     const waiting = await ground.until(
       second,
