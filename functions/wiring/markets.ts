@@ -18,6 +18,6 @@ export function marketOf(region: string): MarketSource {
 }
 
 /** Of the data's own region. */
-export const reservations = once(() =>
+export const reservations = /* @__PURE__ */ once(() =>
   reservationSource({ ec2: compute.ec2, sageMaker: compute.sageMaker, region: config.region() }),
 );
