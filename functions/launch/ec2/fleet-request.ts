@@ -70,7 +70,7 @@ export interface LaunchTemplateRequest {
 }
 
 /** A Capacity Reservation takes On-Demand instances whose launch template names it. */
-export type CapacityType = 'spot' | 'on-demand' | 'capacity-block';
+type CapacityType = 'spot' | 'on-demand' | 'capacity-block';
 
 interface MarketOptions {
   readonly SingleInstanceType: boolean;
