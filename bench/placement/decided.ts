@@ -15,6 +15,7 @@ import {
   SETTING,
   summaryOf,
 } from './decided/play.ts';
+import { reservedCampaigns, summaryOfReserved } from './decided/reserved.ts';
 
 const USAGE = `npm run bench:placement -- [OPTIONS]
 
@@ -31,6 +32,8 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --former N          earlier runs that waited as long; default 5
   --assumed NAMES     of the figures of packages/placement/model/assumed.ts, or all: what the campaigns cost with half and
                       with twice of each, over what they cost with it
+  --plans             beside a training plan whose hours are drawn, over the optimum that knows hours and traces: with
+                      Spot that is always there, and with the traces
   --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
                       Spot zone, D on demand, - while a job waits for capacity, . while the run requests nothing
   --help
@@ -71,11 +74,26 @@ const schema = z.object({
     .transform((text) => (text === 'all' ? NAMES : text.split(',').filter(Boolean)))
     .refine((names): names is AssumedName[] => names.every((name) => Object.hasOwn(assumed, name)), FIGURES)
     .prefault(''),
+  plans: z.boolean().default(false),
   each: z.boolean().default(false),
 });
 
 const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decided): string =>
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
+
+/** @returns how many were late */
+async function besidePlans(scoreKind: ScoreKind, seeds: readonly number[]): Promise<number> {
+  let late = 0;
+  for (const isCalm of [true, false]) {
+    const found = summaryOfReserved(await reservedCampaigns(scoreKind, { seeds, isCalm }));
+    late += found.late;
+    process.stdout.write(
+      `a training plan, Spot ${isCalm ? 'always there' : 'by traces'}, scores ${scoreKind}: ${found.together.toFixed(4)} of the optimum's cost together (${found.withoutPlan.toFixed(4)} without the plan), ` +
+        `${(100 * found.idle).toFixed(1)} % of its hours idle, ${found.late} late\n`,
+    );
+  }
+  return late;
+}
 
 interface Played {
   readonly play: () => Promise<readonly Decided[]>;
@@ -106,6 +124,7 @@ await runCommand(USAGE, async (args) => {
     each,
     former,
     types,
+    plans,
     assumed: figures,
     'on-demand-waits': minutes,
   } = readCommandLine(args, { schema }).values;
@@ -119,6 +138,10 @@ await runCommand(USAGE, async (args) => {
     });
   let late = 0;
   for (const scoreKind of scores) {
+    if (plans) {
+      late += await besidePlans(scoreKind, seeds);
+      continue;
+    }
     const rows = await play(scoreKind, (row) => each && process.stdout.write(lineOf(row)));
     const { together, near, worst, ...rest } = summaryOf(rows);
     late += rest.late;

@@ -4,10 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accountView, testObjectIn } from '../../functions/aws/account/account-view.ts';
 import { look } from '../../functions/aws/account/look.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
+import { reservationSource } from '../../functions/aws/market/reservations.ts';
 import { openObjectStore } from '../../functions/aws/s3/open-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
-import { ec2In, iam } from '../../functions/aws/shared/compute-clients.ts';
+import { ec2In, iam, sageMakerIn } from '../../functions/aws/shared/compute-clients.ts';
 import type { AccountView } from '../../functions/check/account-view.ts';
 import type { TestObjectDeps } from '../../functions/check/arrivals.ts';
 import type { CheckDeps } from '../../functions/check/check-deployment.ts';
@@ -41,6 +42,10 @@ export async function openDeployment({
     region,
     stateMachineArn,
     viewIn,
+    reserved: {
+      source: reservationSource({ ec2: () => ec2In(region), sageMaker: () => sageMakerIn(region), region }),
+      now: () => new Date(),
+    },
     ...deployment,
     ...(await readDeclarations(openObjectStore({ bucket }), deployment)),
     recorded: await look('dynamodb:Query', async () => (await pipelines.list()).map(({ name }) => name)),

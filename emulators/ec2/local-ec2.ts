@@ -224,7 +224,9 @@ export class LocalEc2 {
     const place = { instanceId, zoneId: lease.zoneId, accountId };
     const machine: Machine = { instance, plan, place, lease, gone: new AbortController() };
     this.#machines.set(instanceId, machine);
-    lease.onReclaim(({ graceSeconds }) => this.#reclaim(machine, graceSeconds));
+    lease.onReclaim(({ graceSeconds, isReservationOver }) =>
+      isReservationOver ? machine.gone.abort() : this.#reclaim(machine, graceSeconds),
+    );
     return machine;
   }
 

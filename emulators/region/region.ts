@@ -12,6 +12,7 @@ import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
+import type { LocalReservation } from '../spot-market/model/reservations.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/spot-market.ts';
 import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
@@ -53,6 +54,8 @@ export interface RegionOptions {
   readonly usesOtherPorts?: boolean;
   /** Spot always costs what the catalog says. */
   readonly steadyPrices?: boolean;
+  /** What its account has reserved. Default: nothing. */
+  readonly reservations?: readonly LocalReservation[];
   /** A region that is still starting when it comes is closed again. */
   readonly signal?: AbortSignal | undefined;
   readonly log: (line: string) => void;
@@ -177,6 +180,7 @@ const startMarket = (options: RegionOptions, at: Place): Promise<LocalMarket> =>
     graceSeconds: options.graceSeconds ?? 120,
     steadyPrices: options.steadyPrices ?? false,
     ...marketLimits(options.limits),
+    reservations: options.reservations,
     clock: at.time.clock,
     log: options.log,
     ...(options.notice && { notice: options.notice }),
@@ -245,6 +249,7 @@ async function startSageMaker(
     port: at.port,
     stateDirectory: join(options.stateDirectory, 'sagemaker'),
     spotDiscount: at.market.spotDiscount,
+    reservations: at.market.reservations,
   });
 }
 

@@ -38,8 +38,8 @@ function startServer(
   settings: Settings,
   operationRate: Rate | undefined,
 ): Promise<LocalServer> {
-  const { clock, credentials, log } = settings;
-  const context = { registry, clock };
+  const { clock, credentials, log, reservations } = settings;
+  const context = { registry, clock, reservations };
   const mayPass = operationRate && tokenBuckets(operationRate, () => clock.now());
   const dispatch = async (operation: string, body: unknown): ReturnType<typeof runOperation> => {
     if (mayPass?.(operation) === false) throw throttled();

@@ -12,6 +12,7 @@ import { type Leases, makeLeases } from './model/leases.ts';
 import { type MarketTime, startMarketTime } from './model/market-time.ts';
 import { REGIONS, zoneOf, zonesOffering } from './model/offers.ts';
 import { makePrices, type SpotPrices, steadyPrices } from './model/prices.ts';
+import { type LocalReservation, makeReservations, type Reservations } from './model/reservations.ts';
 import { type MarketScript, planOf } from './scripts/market-script.ts';
 
 export type { MarketScript } from './scripts/market-script.ts';
@@ -37,6 +38,8 @@ export interface LocalMarketOptions {
   readonly vcpuQuota?: ((instanceType: string) => number) | undefined;
   /** Spot always costs what the catalog says, as a simulation assumes that pays one price. Default: it wanders. */
   readonly steadyPrices?: boolean;
+  /** What the account has reserved. Default: nothing. */
+  readonly reservations?: readonly LocalReservation[] | undefined;
   /** Default: the clock on the wall. */
   readonly clock?: LocalClock;
   readonly log?: (line: string) => void;
@@ -50,6 +53,7 @@ export interface LocalMarket {
   readonly url: string;
   readonly port: number;
   readonly market: CapacityMarket;
+  readonly reservations: Reservations;
   /** Spot capacity that is leased, and the way to reclaim it at once. */
   readonly leases: Pick<Leases, 'held' | 'reclaimNow'>;
   /** Spot price over On-Demand price now; 1 where nothing is known. EC2 names without `ml.`. */
@@ -79,13 +83,14 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     ...(options.notice && { notice: options.notice }),
     onReclaim: options.onReclaim,
   });
+  const reservations = makeReservations(options.reservations ?? [], clock);
   const launches = launchesOf(options, region);
   const configurations = configurationLimit(options.configurationLimit ?? 50);
   const server = await startEc2Server({
     port: options.port ?? 0,
     awsEndpointUrl: options.awsEndpointUrl,
     credentials: options.credentials,
-    market: { time, prices, leases, configurations },
+    market: { time, prices, leases, configurations, reservations },
     clock,
     mayPass: options.actionRate && tokenBuckets(options.actionRate, () => clock.now()),
     vcpus: launches.gate,
@@ -94,7 +99,8 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
   return {
     url: `http://127.0.0.1:${server.port}`,
     port: server.port,
-    market: leases,
+    market: reservations.beside(leases),
+    reservations,
     leases,
     spotDiscount: prices.spotDiscount,
     close: async () => {

@@ -5,6 +5,10 @@ import { isEc2Type, isKnownTrainingType } from '@tidewheel/declaration/instance-
 import { LAUNCHERS, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
+import { reservationsOf } from '@tidewheel/placement/choose.ts';
+import { typesOf } from '@tidewheel/placement/estimate.ts';
+import type { ReservationSource } from '@tidewheel/placement/market.ts';
+import { nameOfReservation } from '@tidewheel/placement/records.ts';
 import parallelPackers from '../run/parallel-packers.json' with { type: 'json' };
 import type { AccountView, LambdaConcurrency, StackView, TrainingView } from './account-view.ts';
 import { arrivalFindings, queueFindings, type TestObjectDeps, testObjectFinding } from './arrivals.ts';
@@ -29,6 +33,8 @@ export interface CheckDeps {
   readonly invalid: readonly { readonly name: string; readonly problems: readonly Problem[] }[];
   /** Names of the pipelines that the table knows; absent: not asked for. */
   readonly recorded?: AwsAnswer<readonly string[]> | undefined;
+  /** Absent: what `compute.reserved` names is not looked up. */
+  readonly reserved?: { readonly source: ReservationSource; readonly now: () => Date } | undefined;
   /** Absent: no test object is put. */
   readonly testObject?: (TestObjectDeps & { readonly id: string }) | undefined;
 }
@@ -42,9 +48,27 @@ export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding
     arrivalFindings(deps, home),
     queueFindings(stack, home),
     trainingFindings(deps),
+    ...deps.pipelines.map((pipeline) => reservationFindings(pipeline, deps)),
     testObject === undefined ? [] : testObjectFinding(testObject.id, testObject).then((finding) => [finding]),
   ]);
   return [...stackFindings(stack), ...declarationFindings(deps), ...groups.flat()];
+}
+
+/** A run that cannot use a reservation pays for other capacity. */
+async function reservationFindings(
+  { name, compute }: Pipeline,
+  { reserved }: CheckDeps,
+): Promise<readonly Finding[]> {
+  const place = { check: 'reservations', field: `${name}: compute.reserved` };
+  const question = { compute, instanceTypes: typesOf(compute), now: reserved?.now() ?? new Date(0) };
+  const found = await reservationsOf({ reservations: reserved?.source }, question);
+  if (found === undefined) return [];
+  const value = someOf(found.reservations.map(({ id }) => nameOfReservation(id))) || 'none found';
+  if (found.notes.length === 0) return [passed(place, value)];
+  return found.notes.map((note) => {
+    const cut = note.lastIndexOf(': ');
+    return fails(place, { value, message: note.slice(0, cut), remedy: note.slice(cut + 2) });
+  });
 }
 
 interface TrainingDeps extends Pick<CheckDeps, 'bucket' | 'region' | 'pipelines'> {

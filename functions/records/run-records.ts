@@ -21,6 +21,7 @@ import {
   missSchema,
   outcomeSchema,
   placementSchema,
+  poolSchema,
   promiseSchema,
   provenSchema,
   startUpSchema,
@@ -127,7 +128,7 @@ const annotationSchema = z.object({
 export const spentOnPoolSchema = z.object({
   instanceType: z.string(),
   zoneId: z.string().optional(),
-  purchaseOption: z.enum(['spot', 'on-demand']),
+  purchaseOption: poolSchema.shape.purchaseOption,
   attempts: z.number().int(),
   costUsd: usd,
   lostSeconds: seconds,

@@ -1,6 +1,8 @@
 /** The market of each region. It is not in services.ts, because its price tables would be in every bundle. */
+import { once } from '@tidewheel/kit/once.ts';
 import type { MarketSource } from '@tidewheel/placement/market.ts';
-import { ec2Market } from '../aws/market/ec2-market.ts';
+import { ec2Market, ec2Scores } from '../aws/market/ec2-market.ts';
+import { reservationSource } from '../aws/market/reservations.ts';
 import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
 import { clock } from './services.ts';
@@ -14,3 +16,13 @@ export function marketOf(region: string): MarketSource {
   markets.set(region, market);
   return market;
 }
+
+/** Of the data's own region. */
+export const reservations = /* @__PURE__ */ once(() =>
+  reservationSource({ ec2: compute.ec2, sageMaker: compute.sageMaker, region: config.region() }),
+);
+
+/** Of the data's own region, without the price tables. */
+export const scores = /* @__PURE__ */ once(() =>
+  ec2Scores({ ec2: compute.ec2(), region: config.region(), clock }),
+);

@@ -10,5 +10,7 @@ export {
   type LauncherFacts,
   type ListedPrices,
   type NodePrices,
+  RESERVATION_KINDS,
+  type ReservationKind,
 } from './launchers/launcher-facts.ts';
 export { launcherFacts, launcherSuffix } from './launchers/registry.ts';

@@ -6,7 +6,7 @@
  */
 
 export type { InputChannel } from './schema/channels.ts';
-export { ACCELERATOR_KINDS, TRAINING_GROUP } from './schema/compute-parts.ts';
+export { ACCELERATOR_KINDS, isTrainingPlan, type Reserved, TRAINING_GROUP } from './schema/compute-parts.ts';
 export {
   type DatasetSettings,
   datasetSchema,

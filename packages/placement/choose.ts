@@ -6,6 +6,6 @@
  */
 
 export { choosePlacement } from './decision/choose.ts';
-export { placementQuestion, type QuestionDeps } from './decision/question.ts';
+export { placementQuestion, type QuestionDeps, reservationsOf } from './decision/question.ts';
 export { mayMoveToSpot, type RunningCampaign, revise } from './decision/revise.ts';
 export { type PlacementInput, situationOf, storedPart, storedQuestion } from './decision/situation.ts';

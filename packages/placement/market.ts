@@ -15,6 +15,8 @@ export type {
   MarketView,
   OnDemandPrice,
   PlacementScore,
+  Reservation,
+  ReservationSource,
   SpotPrice,
   Zone,
 } from './records/market-history.ts';

@@ -1,5 +1,5 @@
 /** The life line of a run, as SVG: what it did when. */
-import { clockText, elapsedText, spanText, whenText } from '../model/format.ts';
+import { clockText, elapsedText, PURCHASE_OPTIONS, spanText, whenText } from '../model/format.ts';
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, Table } from '../parts/table.tsx';
@@ -20,8 +20,7 @@ const NAMES: Readonly<Record<SpanKind, string>> = {
   pack: 'pack',
   place: 'place',
   start: 'start',
-  spot: 'Spot',
-  'on-demand': 'On-Demand',
+  ...PURCHASE_OPTIONS,
   lost: 'lost work',
 };
 
@@ -176,7 +175,7 @@ const SHAPES: Readonly<Record<MarkKind, readonly [path: string, sign: string, te
 function labelOf({ spans, marks }: LifeLine): string {
   const count = (...kinds: readonly string[]): number =>
     [...spans, ...marks].filter(({ kind }) => kinds.includes(kind)).length;
-  return `life line of the run: ${count('spot', 'on-demand')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
+  return `life line of the run: ${count('spot', 'on-demand', 'reserved')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
 }
 
 const Legend = ({ line: { spans, marks } }: Readonly<{ line: LifeLine }>) => (

@@ -72,14 +72,16 @@ export function causeOf(failure: string): { readonly cause: string; readonly mor
   return { cause: cause.trim(), more: failure };
 }
 
+export const PURCHASE_OPTIONS = { spot: 'Spot', 'on-demand': 'On-Demand', reserved: 'Reserved' } as const;
+
 interface Pool {
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
-  readonly purchaseOption: 'spot' | 'on-demand';
+  readonly purchaseOption: keyof typeof PURCHASE_OPTIONS;
 }
 
 export const placeText = ({ instanceType, zoneId = 'any zone', purchaseOption }: Pool): string =>
-  `${instanceType} · ${zoneId} · ${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'}`;
+  `${instanceType} · ${zoneId} · ${PURCHASE_OPTIONS[purchaseOption]}`;
 
 type Placed = Readonly<{ pool: Pool; topology: { readonly nodes: number } }>;
 

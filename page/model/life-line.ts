@@ -10,7 +10,7 @@ export type RunView = Pick<RunAnswer, 'run' | 'attempts' | 'timeline' | 'progres
 };
 type Attempt = RunView['attempts'][number];
 
-export type SpanKind = 'settle' | 'pack' | 'place' | 'start' | 'spot' | 'on-demand' | 'lost';
+export type SpanKind = 'settle' | 'pack' | 'place' | 'start' | 'spot' | 'on-demand' | 'reserved' | 'lost';
 
 interface Span {
   readonly kind: SpanKind;

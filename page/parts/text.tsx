@@ -91,7 +91,9 @@ export const deployment = (): string => {
 };
 
 const typed = (text: string): string =>
-  deployment() === '' ? text : text.replace(/^npx --no-install tidewheel \S+/, (verb) => `${verb} ${deployment()}`);
+  deployment() === ''
+    ? text
+    : text.replace(/^npx --no-install tidewheel \S+/, (verb) => `${verb} ${deployment()}`);
 
 /** The command that says the same in a shell. */
 export function Command({ text: bare }: { readonly text: string }) {

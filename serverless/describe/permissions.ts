@@ -298,7 +298,20 @@ export const answerTask = withoutResource('states', 'SendTaskSuccess');
 
 /** In any region that a pipeline names. */
 const TRAINING_JOBS = [sub('arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:training-job/*')];
+const TRAINING_PLANS = [
+  sub('arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:training-plan/*'),
+];
+/** What a job on a training plan uses: https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-iam-permissions.html */
+const RESERVED_CAPACITY = [
+  sub('arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:reserved-capacity/*'),
+];
 const onTrainingJobs = (...actions: string[]) => statement('sagemaker', actions, TRAINING_JOBS);
+
+/** Read what `compute.reserved` names. */
+export const describeReservations = [
+  withoutResource('ec2', 'DescribeCapacityReservations'),
+  statement('sagemaker', ['DescribeTrainingPlan'], TRAINING_PLANS),
+];
 
 // Hosts on EC2. Everything that the service makes there bears the tag of a job.
 
@@ -345,7 +358,10 @@ export const replaceHosts = [
   statement('ec2', RUN, [withoutAccount('ec2', 'image/*')], {
     StringEquals: { 'ec2:Owner': allowed('machineImageOwners') },
   }),
-  statement('ec2', RUN, [withoutAccount('ec2', 'snapshot/*'), ...ec2('spot-instances-request')]),
+  statement('ec2', RUN, [
+    withoutAccount('ec2', 'snapshot/*'),
+    ...ec2('spot-instances-request', 'capacity-reservation'),
+  ]),
   statement('ec2', RUN, [allowed('subnetArns')]),
   statement('ec2', RUN, [allowed('securityGroupArns')]),
   statement(
@@ -377,6 +393,7 @@ export const startAttempts = [
       'sagemaker:VpcSecurityGroupIds': allowed('securityGroupIds'),
     },
   }),
+  statement('sagemaker', ['CreateTrainingJob'], [...TRAINING_PLANS, ...RESERVED_CAPACITY]),
   onTrainingJobs('DescribeTrainingJob', 'StopTrainingJob', 'AddTags'),
   passRole(onPath('role', 'TrainingPolicy'), 'sagemaker.amazonaws.com'),
   ...followFleet(),

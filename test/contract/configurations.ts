@@ -268,6 +268,22 @@ const single: [string, TrainingJobInput][] = [
     'as many tags as AWS takes, of their longest',
     made({ ...base, over: { declaration: declaration(MOST_TAGS) } }),
   ],
+  [
+    'a training plan',
+    {
+      ...made({ ...base, purchaseOption: 'on-demand' }),
+      placement: placement({
+        pool: {
+          instanceType: 'p5.48xlarge',
+          launcher: 'sagemaker',
+          purchaseOption: 'reserved',
+          reservation: 'arn:aws:sagemaker:us-east-1:123456789012:training-plan/team-a',
+        },
+        reserved: { kind: 'training-plan' },
+        topology: { nodes: 2, acceleratorsPerNode: 8 },
+      }),
+    },
+  ],
   ['the longest value', made({ ...base, training: { hyperparameters: { a: 'x'.repeat(2_000) } } })],
 ];
 

@@ -58,8 +58,44 @@ const several: [string, Choice] = [
   },
 ];
 
+const BLOCK = 'cr-0123456789abcdef0';
+const pool = {
+  instanceType: 'p5.48xlarge',
+  zoneId: 'use1-az6',
+  launcher: 'ec2',
+  reservation: BLOCK,
+} as const;
+const reserved = (kind: 'capacity-block' | 'capacity-reservation'): Choice => ({
+  instanceType: 'p5.48xlarge',
+  placed: { pool: { ...pool, purchaseOption: 'reserved' }, reserved: { kind } },
+});
+const intoReserved: [string, Choice][] = (['capacity-block', 'capacity-reservation'] as const).map((kind) => [
+  `a ${kind}`,
+  reserved(kind),
+]);
+
+it('a launch into a Capacity Block names its market', () => {
+  const { fleet, launchTemplate, placementGroup } = planOf(reserved('capacity-block'));
+  expect(fleet.TargetCapacitySpecification.DefaultTargetCapacityType).toBe('capacity-block');
+  expect([fleet.OnDemandOptions, fleet.SpotOptions, placementGroup]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(launchTemplate.LaunchTemplateData).toMatchObject({
+    CapacityReservationSpecification: { CapacityReservationTarget: { CapacityReservationId: BLOCK } },
+    InstanceMarketOptions: { MarketType: 'capacity-block' },
+  });
+});
+
+it('a launch into a Capacity Reservation is On-Demand', () => {
+  const { fleet, launchTemplate } = planOf(reserved('capacity-reservation'));
+  expect(fleet.TargetCapacitySpecification.DefaultTargetCapacityType).toBe('on-demand');
+  expect(launchTemplate.LaunchTemplateData.InstanceMarketOptions).toBeUndefined();
+});
+
 describe('every request for a fleet', () => {
-  it.each([...CHOICES, ...named, several])('is valid for %s', (_, choice) => {
+  it.each([...CHOICES, ...named, several, ...intoReserved])('is valid for %s', (_, choice) => {
     const plan = planOf(choice);
     expect(requestViolations(ec2, 'CreateFleet', plan.fleet)).toEqual([]);
     expect(requestViolations(ec2, 'CreateLaunchTemplate', plan.launchTemplate)).toEqual([]);

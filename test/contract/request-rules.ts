@@ -93,9 +93,13 @@ const RULES: readonly Rule[] = [
   {
     name: 'no volume key is set, no warm pool kept',
     holds: ({ ResourceConfig }) =>
-      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds', 'TrainingPlanArn'].every(
-        (name) => !(name in ResourceConfig),
-      ),
+      ['VolumeKmsKeyId', 'KeepAlivePeriodInSeconds'].every((name) => !(name in ResourceConfig)),
+  },
+  {
+    name: 'a training plan takes neither Spot nor instance groups',
+    holds: ({ ResourceConfig, EnableManagedSpotTraining }) =>
+      ResourceConfig.TrainingPlanArn === undefined ||
+      (!EnableManagedSpotTraining && ResourceConfig.InstanceGroups === undefined),
   },
   {
     name: 'channels have different names',

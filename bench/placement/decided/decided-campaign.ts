@@ -11,6 +11,8 @@ import {
   type MarketSource,
   type MarketView,
   questionKey,
+  type Reservation,
+  type ReservationSource,
 } from '@tidewheel/placement/market.ts';
 import { type AttemptOutcome, asSelected, namedPools, type Placement } from '@tidewheel/placement/records.ts';
 import type {
@@ -95,12 +97,14 @@ async function openCampaign(
     nodes,
     types,
     formerWait,
-  }: Required<Pick<Ways, 'formerSeconds' | 'nodes' | 'types'>> & Pick<Ways, 'formerWait'>,
+    plan,
+  }: Required<Pick<Ways, 'formerSeconds' | 'nodes' | 'types'>> & Pick<Ways, 'formerWait' | 'plan'>,
 ) {
   const stores = memoryStores();
   const compute = {
     instanceTypes: Object.keys(TYPES).slice(0, types),
     nodes,
+    ...(plan && { reserved: [PLAN_ARN] }),
     vpc: {
       securityGroupIds: ['sg-1'],
       subnets: zoneIds.map((zoneId, k) => ({ id: `subnet-${k + 1}`, zoneId })),
@@ -147,6 +151,35 @@ interface Attempt {
   readonly pace: number;
 }
 
+/** In hours of the campaign. */
+export interface Plan {
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+const PLAN_ARN = 'arn:aws:sagemaker:us-east-1:000000000000:training-plan/bench';
+
+/** In the zone behind the others. */
+const reservationOf =
+  (
+    { startsAt, endsAt }: Plan,
+    { zone, nodes }: { readonly zone: number; readonly nodes: number },
+  ): ReservationSource =>
+  () => {
+    const at = (hours: number): string => new Date(Date.parse(AT) + hours * HOUR * 1_000).toISOString();
+    const value: Reservation = {
+      id: PLAN_ARN,
+      kind: 'training-plan',
+      instanceType: TYPE,
+      zoneId: ZONE_IDS[zone] ?? '',
+      instances: nodes,
+      availableInstances: nodes,
+      state: 'Active',
+      windows: [{ startsAt: at(startsAt), endsAt: at(endsAt) }],
+    };
+    return Promise.resolve({ kind: 'known', value: [value], notes: [] });
+  };
+
 /** How a campaign differs from the plainest one. */
 export interface Ways {
   /** Training seconds of the runs before it. Default: one run that took as long as this one will. */
@@ -160,6 +193,8 @@ export interface Ways {
   readonly onDemandAt?: (requestedSeconds: number) => number;
   /** Seconds that former runs waited for On-Demand; default: they ran on Spot. */
   readonly formerWait?: (() => number) | undefined;
+  /** Hours of a training plan in the last of the zones, whose price is 0; its hosts are there until half an hour before. */
+  readonly plan?: Plan | undefined;
   /** At the start of each tick, once an attempt or a wait was decided. */
   readonly onTick?: (look: CampaignLook) => Promise<void>;
 }
@@ -177,6 +212,7 @@ interface World {
   /** As they are now. */
   readonly zones: () => readonly PricedZone[];
   readonly market: MarketSource;
+  readonly reservations?: ReservationSource | undefined;
   readonly job: Job;
   readonly pace: () => number;
   readonly nodes: number;
@@ -213,8 +249,9 @@ export class GivenUpError extends Error {
 }
 
 async function launch(world: World): Promise<Attempt | undefined> {
-  const { stores, clock, job, market } = world;
-  const decided = await place({ ...stores, store: memoryObjectStore(clock), market, clock }, { runId: RUN });
+  const { stores, clock, job, market, reservations } = world;
+  const placed = { ...stores, store: memoryObjectStore(clock), market, reservations, clock };
+  const decided = await place(placed, { runId: RUN });
   if (decided.kind === 'giveUp') throw new GivenUpError(decided.reason);
   if (decided.kind === 'wait') return undefined;
   const stored = (await stores.placements.get(RUN, decided.attempt))?.decision;
@@ -230,13 +267,13 @@ async function launch(world: World): Promise<Attempt | undefined> {
     progressBefore: job.workDone > 0 ? progressAt(world, job.workDone) : undefined,
   });
   await stores.attempts.create(record);
-  const spotZone = purchaseOption === 'spot' ? ZONE_IDS.indexOf(zoneId ?? '') : undefined;
+  const spotZone = purchaseOption === 'on-demand' ? undefined : ZONE_IDS.indexOf(zoneId ?? '');
   return { record, requestedAt, doneBefore: job.workDone, spotZone, comesAt, pace: world.pace() };
 }
 
 /** Of the types that an On-Demand request names, the one whose hosts come first. */
 function selected({ clock, onDemandAt }: World, placement: Placement) {
-  if (placement.pool.purchaseOption === 'spot') return { placement, comesAt: 0 };
+  if (placement.pool.purchaseOption !== 'on-demand') return { placement, comesAt: 0 };
   const [first] = namedPools(placement)
     .map(({ instanceType }) => ({ instanceType, comesAt: onDemandAt(secondsOf(clock.now())) }))
     .toSorted((a, b) => a.comesAt - b.comesAt);
@@ -274,9 +311,12 @@ async function work(world: World, attempt: Attempt): Promise<void> {
 
 /** What the agent and the schedules do between two ticks: a checkpoint, a sample of the market, a look at the job. */
 async function lookAt(world: World): Promise<void> {
-  const { stores, clock, store, market, attempt, job, zones, nodes } = world;
+  const { stores, clock, store, market, reservations, attempt, job, zones, nodes } = world;
   await sampleMarket(stores.marketSamples, clock, { zones: zones(), nodes });
-  if (attempt?.startedAt === undefined || job.workDone <= attempt.doneBefore) return;
+  if (attempt?.startedAt === undefined) return;
+  const seen = { attempt: attempt.record, job: describe(attempt), now: clock.now(), others: [] };
+  if (whyStop(seen)) return end(world, attempt, 'recalled');
+  if (job.workDone <= attempt.doneBefore) return;
   const progress = {
     ...progressAt(world, job.workDone),
     checkpoint: `step-${Math.floor(job.workDone)}`,
@@ -289,6 +329,7 @@ async function lookAt(world: World): Promise<void> {
     clock,
     store,
     market,
+    reservations,
     ...launchersOver({ training: deadTraining, fleets: scriptedFleets(clock) }),
     executions: noExecutions,
     notifier: noNotifier,
@@ -323,6 +364,8 @@ export async function campaign(
   given: readonly ZoneOfWorld[],
   ways: Ways = {},
 ): Promise<Lived> {
+  const { plan } = ways;
+  const open = given.length - Number(plan !== undefined);
   const { formerSeconds, pace, nodes, types, onDemandAt, onTick } = {
     ...PLAINEST,
     formerSeconds: [setting.workSeconds],
@@ -331,7 +374,7 @@ export async function campaign(
   const clock = fakeClock(AT);
   const tickNow = (): number => secondsOf(clock.now()) / setting.tickSeconds;
   const zones = () =>
-    given.map(({ scores }, k) => ({
+    given.slice(0, open).map(({ scores }, k) => ({
       zoneId: ZONE_IDS[k] ?? '',
       spotUsd: setting.spotUsd[k] ?? 0,
       score: scores(tickNow()),
@@ -343,11 +386,13 @@ export async function campaign(
       nodes,
       types,
       formerWait: ways.formerWait,
+      plan,
     }),
     clock,
     store: memoryObjectStore(clock),
     zones,
     market: marketSource(() => withOnDemand(viewOf(TYPE, zones(), setting), types)),
+    reservations: plan && reservationOf(plan, { zone: open, nodes }),
     job: newJob(),
     pace,
     nodes,

@@ -22,7 +22,7 @@ export const SETTING: Setting = {
 };
 
 /** Longer than any campaign may take. */
-const TICKS = 160;
+export const TICKS = 160;
 
 export const MOST_ZONES = ZONE_IDS.length;
 

@@ -1,6 +1,7 @@
 /** The API's operations: a checked body in, the answer's body out. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import type { LocalClock } from '../../clock/clock.ts';
+import type { Reservations } from '../../spot-market/model/reservations.ts';
 import { MAXIMUM_HOSTS } from '../hosts/container.ts';
 import { describeJob, summariseJob } from '../jobs/describe.ts';
 import type { JobRegistry } from '../jobs/registry.ts';
@@ -17,6 +18,8 @@ export type OperationAnswer = Readonly<Record<string, unknown>>;
 export interface OperationContext {
   readonly registry: JobRegistry;
   readonly clock: LocalClock;
+  /** Absent: the account has no training plans. */
+  readonly reservations?: Reservations | undefined;
 }
 
 /**
@@ -45,6 +48,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['DescribeTrainingJob', operation(describeTrainingJob)],
   ['StopTrainingJob', operation(stopTrainingJob)],
   ['ListTrainingJobs', operation(listTrainingJobs)],
+  ['DescribeTrainingPlan', operation(describeTrainingPlan)],
 ]);
 
 /** Throws a RequestRefused for every request that SageMaker would refuse. */
@@ -121,5 +125,42 @@ function listTrainingJobs(input: ListInput, { registry }: OperationContext): Ope
   return {
     TrainingJobSummaries: page.records.map(summariseJob),
     ...(page.nextToken === undefined ? {} : { NextToken: page.nextToken }),
+  };
+}
+
+const STATUS = { scheduled: 'Scheduled', active: 'Active', expired: 'Expired' } as const;
+
+/** Members without which a plan cannot be used; upfront fee and UltraServers are not modelled. */
+function describeTrainingPlan(
+  { TrainingPlanName: asked }: { readonly TrainingPlanName: string },
+  { reservations }: OperationContext,
+): OperationAnswer {
+  const name = asked.replace(/^.*\//, '');
+  const plan = reservations?.all.find(({ id, kind }) => kind === 'training-plan' && id.endsWith(`/${name}`));
+  if (reservations === undefined || plan === undefined) throw jobNotFound();
+  const [StartTime, EndTime] = [plan.startsAt, plan.endsAt].map((at) => at && at.getTime() / 1_000);
+  const Status = STATUS[reservations.state(plan)];
+  const free = reservations.free(plan);
+  return {
+    TrainingPlanArn: plan.id,
+    TrainingPlanName: name,
+    Status,
+    StartTime,
+    EndTime,
+    TotalInstanceCount: plan.instances,
+    AvailableInstanceCount: free,
+    InUseInstanceCount: plan.instances - free,
+    TargetResources: ['training-job'],
+    ReservedCapacitySummaries: [
+      {
+        ReservedCapacityArn: `${plan.id.replace('training-plan', 'reserved-capacity')}`,
+        InstanceType: `ml.${plan.instanceType}`,
+        TotalInstanceCount: plan.instances,
+        Status,
+        AvailabilityZoneId: plan.zoneId,
+        StartTime,
+        EndTime,
+      },
+    ],
   };
 }

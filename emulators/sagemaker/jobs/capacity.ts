@@ -40,6 +40,7 @@ export const capacityRequests = (
     })),
     zoneIds,
     purchaseOption: purchaseOptionOf(request),
+    reservation: request.ResourceConfig?.TrainingPlanArn,
   }));
 
 export interface Acquired {

@@ -4,6 +4,7 @@ import { type LocalClock, wallClock } from '../../clock/clock.ts';
 import type { Sleepers } from '../../clock/sleepers.ts';
 import type { Rate } from '../../limits/token-bucket.ts';
 import type { CapacityMarket } from '../../spot-market/model/capacity-source.ts';
+import type { Reservations } from '../../spot-market/model/reservations.ts';
 
 export interface LocalSageMakerOptions {
   /** 0 takes a free one. The server listens on 127.0.0.1 only. */
@@ -16,6 +17,8 @@ export interface LocalSageMakerOptions {
   /** Twelve digits. */
   readonly accountId: string;
   readonly market: CapacityMarket;
+  /** Training plans of the account, which the market has its capacity of. Default: none. */
+  readonly reservations?: Reservations | undefined;
   /** A Python 3.10 or newer. Each host gets an environment of its own over that of this interpreter. */
   readonly pythonPath: string;
   /** Keeps the environments of what jobs require. Default: below the state. */
@@ -58,8 +61,11 @@ export interface LocalSageMakerOptions {
 }
 
 /** The options with every default filled in. */
-export type Settings = Required<Omit<LocalSageMakerOptions, 'sleepers' | 'operationRate'>> & {
+export type Settings = Required<
+  Omit<LocalSageMakerOptions, 'sleepers' | 'operationRate' | 'reservations'>
+> & {
   readonly sleepers: Sleepers | undefined;
+  readonly reservations: Reservations | undefined;
 };
 
 export function settingsOf(options: LocalSageMakerOptions): Settings {
@@ -69,6 +75,7 @@ export function settingsOf(options: LocalSageMakerOptions): Settings {
     graceSeconds: 120,
     clock: wallClock,
     sleepers: undefined,
+    reservations: undefined,
     hostEnvironment: {},
     log: () => {},
     checkpointSyncSeconds: 1,

@@ -6,6 +6,7 @@ import type { AccessKey } from '../../access/access-key.ts';
 import { type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signedBody } from '../../access/signature.ts';
 import type { LocalClock } from '../../clock/clock.ts';
+import { describeCapacityReservations, noteTarget, refusedByReservation } from './capacity-reservations.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { describeInstanceTypes } from './instance-types.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
@@ -36,6 +37,7 @@ const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Ec2Answer>
   DescribeSpotPriceHistory: describeSpotPriceHistory,
   DescribeInstanceTypes: describeInstanceTypes,
   DescribeAvailabilityZones: describeAvailabilityZones,
+  DescribeCapacityReservations: describeCapacityReservations,
 };
 
 // Codes, status codes and messages as EC2 has them.
@@ -108,9 +110,12 @@ interface Exchange {
 
 const LAUNCHES: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
 
-/** @throws Ec2Error for a launch beyond a quota */
+/** @throws Ec2Error for a launch beyond a quota or a reservation */
 async function refuseOrLaunch(action: string, query: Ec2Query, exchange: Exchange): Promise<void> {
-  const { vcpus } = exchange.options;
+  const { vcpus, market } = exchange.options;
+  if (action === 'CreateLaunchTemplate') noteTarget(query, market);
+  const full = action === 'CreateFleet' ? refusedByReservation(query, market) : undefined;
+  if (full !== undefined) return sendAnswer(exchange.response, action, full);
   if (vcpus === undefined || !LAUNCHES.has(action)) return refuseOrPassOn(action, exchange);
   const refused = await vcpus.pass(action, query, () => refuseOrPassOn(action, exchange));
   if (refused !== undefined) sendAnswer(exchange.response, action, refused);

@@ -2,6 +2,7 @@
 import type { Leases } from '../model/leases.ts';
 import type { MarketTime } from '../model/market-time.ts';
 import type { SpotPrices } from '../model/prices.ts';
+import type { Reservations } from '../model/reservations.ts';
 import type { ConfigurationLimit } from './configuration-limit.ts';
 import type { Ec2Query } from './query.ts';
 import type { Xml } from './xml.ts';
@@ -11,6 +12,7 @@ export interface MarketState {
   readonly prices: SpotPrices;
   readonly leases: Leases;
   readonly configurations: ConfigurationLimit;
+  readonly reservations: Reservations;
 }
 
 export interface ServiceRequest {

@@ -144,9 +144,9 @@ async function spotInstances(client: EC2Client): Promise<ReadonlySet<string>> {
 }
 
 /** An instant fleet that launches nothing is HTTP 200, with the reasons. */
-const fleetAnswer = (
+export const fleetAnswer = (
   refusals: readonly { readonly type: string; readonly code: string; readonly message: string }[],
-  { purchaseOption }: Launch,
+  { purchaseOption }: Pick<Launch, 'purchaseOption'>,
 ): Ec2Answer => ({
   fleetId: `fleet-${crypto.randomUUID()}`,
   fleetInstanceSet: [],

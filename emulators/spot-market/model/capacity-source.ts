@@ -8,6 +8,8 @@ export interface CapacityRequest {
   /** Zone ids allowed; undefined means any. */
   readonly zoneIds?: readonly string[] | undefined;
   readonly purchaseOption: 'spot' | 'on-demand';
+  /** Into which it is launched; EC2's hosts are known by the launch template of their owner. */
+  readonly reservation?: string | undefined;
   /** Of EC2, whose instances each have a lease of their own. */
   readonly instanceId?: string;
 }
@@ -15,7 +17,9 @@ export interface CapacityRequest {
 export interface CapacityLease {
   readonly zoneId: string;
   /** At most one call of the listener. graceSeconds is the warning before the kill. Never called for On-Demand. */
-  onReclaim(listener: (notice: { readonly graceSeconds: number }) => void): void;
+  onReclaim(
+    listener: (notice: { readonly graceSeconds: number; readonly isReservationOver?: true }) => void,
+  ): void;
   /** Tells the market that the owner's checkpoint reached S3 (some market scripts reclaim after that). */
   checkpointSynced(): void;
   /** Gives the capacity back; idempotent. */

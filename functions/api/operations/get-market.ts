@@ -3,6 +3,7 @@ import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import { list, time, usd } from '@tidewheel/kit/fields.ts';
 import { typesOf } from '@tidewheel/placement/estimate.ts';
 import type { MarketSample, PoolOutcome } from '@tidewheel/placement/market.ts';
+import { poolSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { thinned } from '../../records/series.ts';
 import { declaredCompute } from '../../run/ingest/register-pipeline.ts';
@@ -40,7 +41,7 @@ const market = z.object({
       attempt: z.number().int(),
       instanceType: z.string(),
       zoneId: z.string().optional(),
-      purchaseOption: z.enum(['spot', 'on-demand']),
+      purchaseOption: poolSchema.shape.purchaseOption,
       nodes: z.number().int(),
       since: time,
     }),

@@ -42,7 +42,7 @@ export async function launchFleet(
   const { DefaultTargetCapacityType, TotalTargetCapacity } = plan.fleet.TargetCapacitySpecification;
   const gang = {
     instanceType: types[0] ?? '',
-    purchaseOption: DefaultTargetCapacityType,
+    purchaseOption: DefaultTargetCapacityType === 'spot' ? 'spot' : 'on-demand',
     hosts: TotalTargetCapacity,
   } as const;
   try {

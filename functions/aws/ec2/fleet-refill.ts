@@ -92,7 +92,7 @@ async function launchMissing(
   const request = fleetRequest({
     name: jobName,
     tags: Tags,
-    purchaseOption,
+    capacityType: purchaseOption,
     instanceTypes: [instanceType],
     hosts: round.missing,
     round: round.round,

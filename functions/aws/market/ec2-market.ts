@@ -41,20 +41,28 @@ const SCORE_SECONDS = 3;
 const PRICE_SECONDS = 60;
 const ZONE_SECONDS = 86_400;
 
-export function ec2Market({ ec2, region, clock }: MarketDeps): MarketSource {
+/** All that a look at a running attempt asks. */
+export function ec2Scores({ ec2, region, clock }: MarketDeps): Pick<MarketSource, 'region' | 'scores'> {
   const scores = reuse<readonly PlacementScore[]>(clock, SCORE_SECONDS);
-  const prices = reuse<readonly SpotPrice[]>(clock, PRICE_SECONDS);
-  const zones = reuse<readonly Zone[]>(clock, ZONE_SECONDS);
-  const askZones = () => zones('zones', () => answered(() => readZones(ec2)));
   return {
     region,
-    zones: askZones,
     scores: (types, nodes) => {
       const question = scoreQuestion(types, nodes, region);
       if (question === undefined) return Promise.resolve(tooFew(types));
       const { request, notes } = question;
       return scores(JSON.stringify(request), () => answered(() => readScores(ec2, request), notes));
     },
+  };
+}
+
+export function ec2Market(deps: MarketDeps): MarketSource {
+  const { ec2, region, clock } = deps;
+  const prices = reuse<readonly SpotPrice[]>(clock, PRICE_SECONDS);
+  const zones = reuse<readonly Zone[]>(clock, ZONE_SECONDS);
+  const askZones = () => zones('zones', () => answered(() => readZones(ec2)));
+  return {
+    ...ec2Scores(deps),
+    zones: askZones,
     spotPrices: (types) =>
       prices([...types].sort().join(' '), async () => {
         const live = await answered(() => readPrices(ec2, types, clock.now(), askZones));

@@ -19,6 +19,7 @@ export const place: FunctionDescription = {
       'DescribeSpotPriceHistory',
       'DescribeAvailabilityZones',
     ),
+    ...allow.describeReservations,
     // How much data a start downloads, or would move to another region.
     allow.readObjects('*/dataset/versions/*', '*/dataset/*/manifest.json', '*/dataset/*/rejections.json'),
     // Whether another region has a bucket.

@@ -3,7 +3,7 @@ import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { regionPaths, whyClosed } from '../../aws/s3/region-buckets.ts';
 import { config } from '../../aws/shared/config.ts';
 import { place } from '../../run/attempts/place.ts';
-import { marketOf } from '../../wiring/markets.ts';
+import { marketOf, reservations } from '../../wiring/markets.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
 export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
@@ -14,6 +14,7 @@ export const handler = lambdaHandler('place', z.object({ runId: z.string() }), (
   const deps = {
     ...tableStores(),
     market: marketOf(config.region()),
+    reservations: reservations(),
     store: store(),
     regions,
     clock,

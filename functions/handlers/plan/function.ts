@@ -35,6 +35,7 @@ export const plan: FunctionDescription = {
     allow.readObjects('pipelines/*', '*/incoming/*', '*/dataset/*', '*/notified/*', '*/runs/*/plan/*'),
     allow.readObjects('*/runs/*/deletion.json'),
     ...allow.lookAtAccount,
+    ...allow.describeReservations,
     allow.statement('iam', ['SimulatePrincipalPolicy'], TRIED_ROLES.map(arnOf)),
   ],
   events: [route(planRun.route)],

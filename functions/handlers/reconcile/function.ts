@@ -19,6 +19,7 @@ export const reconcile: FunctionDescription = {
     // Scores say whether a job on demand should move to Spot; the hourly sweep removes what fleets left.
     ...allow.observeAttempts('DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'),
     ...allow.replaceHosts,
+    ...allow.describeReservations,
     ...allow.startRuns,
     // Runs of an earlier release come into the list of all runs.
     allow.scanTable,

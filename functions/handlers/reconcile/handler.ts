@@ -4,7 +4,7 @@ import { inParallel } from '../../aws/s3/parallel-lists.ts';
 import { config } from '../../aws/shared/config.ts';
 import { reconcile } from '../../run/attempts/reconcile.ts';
 import { attemptServices } from '../../wiring/attempt-services.ts';
-import { marketOf } from '../../wiring/markets.ts';
+import { reservations, scores } from '../../wiring/markets.ts';
 import { schedules } from '../../wiring/services.ts';
 
 const input = z.object({ sweep: z.boolean().optional() });
@@ -17,7 +17,8 @@ export const handler = lambdaHandler('reconcile', input, async ({ sweep }, conte
     schedules: schedules(),
     notifiedMarker: config.notifiedMarker(),
     allowed: config.allowed(),
-    market: marketOf(config.region()),
+    market: scores(),
+    reservations: reservations(),
     withinLimit,
   };
   const done = await reconcile(deps, { sweep: sweep ?? false });

@@ -62,8 +62,15 @@ export interface LaunchTemplateRequest {
     };
     readonly InstanceInitiatedShutdownBehavior: 'terminate';
     readonly Placement?: { readonly GroupName: string };
+    readonly CapacityReservationSpecification?: {
+      readonly CapacityReservationTarget: { readonly CapacityReservationId: string };
+    };
+    readonly InstanceMarketOptions?: { readonly MarketType: 'capacity-block' };
   };
 }
+
+/** A Capacity Reservation takes On-Demand instances whose launch template names it. */
+type CapacityType = 'spot' | 'on-demand' | 'capacity-block';
 
 interface MarketOptions {
   readonly SingleInstanceType: boolean;
@@ -80,7 +87,7 @@ export interface FleetRequest {
   }[];
   readonly TargetCapacitySpecification: {
     readonly TotalTargetCapacity: number;
-    readonly DefaultTargetCapacityType: 'spot' | 'on-demand';
+    readonly DefaultTargetCapacityType: CapacityType;
   };
   readonly SpotOptions?: MarketOptions & {
     readonly AllocationStrategy: 'price-capacity-optimized';
@@ -107,7 +114,7 @@ export interface FleetChoice {
   readonly tags: readonly Tag[];
   /** EC2 names, without `ml.`; on demand the first with capacity is launched. */
   readonly instanceTypes: readonly string[];
-  readonly purchaseOption: 'spot' | 'on-demand';
+  readonly capacityType: CapacityType;
   readonly hosts: number;
   readonly round: number;
 }
@@ -126,7 +133,7 @@ export function fleetRequest({
   name,
   tags,
   instanceTypes,
-  purchaseOption,
+  capacityType,
   hosts,
   round,
 }: FleetChoice): FleetRequest {
@@ -139,20 +146,33 @@ export function fleetRequest({
       {
         LaunchTemplateSpecification: { LaunchTemplateName: name, Version: '1' },
         Overrides: instanceTypes.map((InstanceType, Priority) =>
-          purchaseOption === 'spot' ? { InstanceType } : { InstanceType, Priority },
+          capacityType === 'on-demand' ? { InstanceType, Priority } : { InstanceType },
         ),
       },
     ],
-    TargetCapacitySpecification: { TotalTargetCapacity: hosts, DefaultTargetCapacityType: purchaseOption },
-    ...(purchaseOption === 'spot'
-      ? {
-          SpotOptions: {
-            ...gang,
-            AllocationStrategy: 'price-capacity-optimized',
-            InstanceInterruptionBehavior: 'terminate',
-          },
-        }
-      : { OnDemandOptions: { ...gang, AllocationStrategy: 'prioritized' } }),
+    TargetCapacitySpecification: { TotalTargetCapacity: hosts, DefaultTargetCapacityType: capacityType },
+    ...optionsOf(capacityType, gang),
     TagSpecifications: tagged(['fleet', 'instance', 'volume', 'network-interface'], all),
   };
+}
+
+/** EC2 launches what a Capacity Block has left, and knows no least number there: an incomplete gang is ended. */
+function optionsOf(
+  capacityType: CapacityType,
+  gang: MarketOptions,
+): Pick<FleetRequest, 'SpotOptions' | 'OnDemandOptions'> {
+  switch (capacityType) {
+    case 'spot':
+      return {
+        SpotOptions: {
+          ...gang,
+          AllocationStrategy: 'price-capacity-optimized',
+          InstanceInterruptionBehavior: 'terminate',
+        },
+      };
+    case 'on-demand':
+      return { OnDemandOptions: { ...gang, AllocationStrategy: 'prioritized' } };
+    case 'capacity-block':
+      return {};
+  }
 }

@@ -19,7 +19,7 @@ import { efaOf } from '@tidewheel/catalog/speeds.ts';
 import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Problem } from '@tidewheel/kit/errors.ts';
-import { asSelected, type Placement } from '@tidewheel/placement/records.ts';
+import { asSelected, type Placement, requestedAs } from '@tidewheel/placement/records.ts';
 import type { PreparedObject } from '../job/job-channels.ts';
 import { downloadQuestion, HOSTS_FOLDER, JOB_DOCUMENT, jobDocument } from '../job/job-document.ts';
 import { type JobInput, type JobParts, jobParts } from '../job/job-parts.ts';
@@ -100,7 +100,7 @@ export function buildFleet(input: FleetInput): FleetResult {
       ],
     };
   }
-  const gang = placement.topology.nodes > 1;
+  const gang = isGrouped(placement);
   const template = launchTemplate({ input, site, disk, name, tags, script });
   return {
     kind: 'fleet',
@@ -111,7 +111,8 @@ export function buildFleet(input: FleetInput): FleetResult {
       name,
       tags: parts.Tags,
       instanceTypes: [instanceType, ...alternativesWith(template, input)],
-      purchaseOption: placement.pool.purchaseOption,
+      capacityType:
+        placement.reserved?.kind === 'capacity-block' ? 'capacity-block' : requestedAs(placement.pool),
       hosts: placement.topology.nodes,
       round: 1,
     }),
@@ -218,6 +219,28 @@ function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instan
   });
 }
 
+/** A reservation that was made outside a placement group has no capacity in one. */
+const isGrouped = ({ topology, reserved }: Placement): boolean =>
+  topology.nodes > 1 && reserved === undefined;
+
+/**
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-fleet-launch-instances-capacity-blocks-walkthrough.html
+ */
+function reservationOf({
+  pool: { reservation },
+  reserved,
+}: Placement): Pick<
+  LaunchTemplateRequest['LaunchTemplateData'],
+  'CapacityReservationSpecification' | 'InstanceMarketOptions'
+> {
+  if (reservation === undefined) return {};
+  return {
+    CapacityReservationSpecification: { CapacityReservationTarget: { CapacityReservationId: reservation } },
+    ...(reserved?.kind === 'capacity-block' && { InstanceMarketOptions: { MarketType: 'capacity-block' } }),
+  };
+}
+
 /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster */
 const placementGroup = (name: string, tags: readonly Tag[]): PlacementGroupRequest => ({
   GroupName: name,
@@ -269,7 +292,8 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
       // IMDSv2 with one hop: a request forged through the script cannot read the role's credentials.
       MetadataOptions: { HttpTokens: 'required', HttpEndpoint: 'enabled', HttpPutResponseHopLimit: 1 },
       InstanceInitiatedShutdownBehavior: 'terminate',
-      ...(nodes > 1 ? { Placement: { GroupName: name } } : {}),
+      ...(isGrouped(placement) ? { Placement: { GroupName: name } } : {}),
+      ...reservationOf(placement),
     },
   };
 }

@@ -5,7 +5,7 @@
 
 import { bytesPerHost, type DownloadQuestion, datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { strategyTraits } from '@tidewheel/declaration/launchers.ts';
-import { samePool } from '@tidewheel/placement/records.ts';
+import { requestedAs, samePool } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import type { JobInput, JobParts } from './job-parts.ts';
 
@@ -58,7 +58,12 @@ export function jobDocument(
     managedSpot: placement.pool.purchaseOption === 'spot',
     maximumRunSeconds: placement.maximumRunSeconds,
     priceRatio: Number.isFinite(ratio) && ratio > 0 ? ratio : 1,
-    refills: canRefill && isGang && strategyTraits[declaration.training.strategy].replacesLostHosts,
+    // A Capacity Block has no other hosts than its own.
+    refills:
+      canRefill &&
+      isGang &&
+      placement.reserved?.kind !== 'capacity-block' &&
+      strategyTraits[declaration.training.strategy].replacesLostHosts,
     downloadBytes: bytesPerHost(downloadQuestion(input)),
     ...(logGroup === undefined ? {} : { logGroup }),
   };
@@ -74,7 +79,7 @@ export const downloadQuestion = ({
   training,
   instanceType: pool.instanceType,
   nodes: topology.nodes,
-  purchaseOption: pool.purchaseOption,
+  purchaseOption: requestedAs(pool),
 });
 
 /** The fields that the service itself reads. */

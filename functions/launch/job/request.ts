@@ -44,6 +44,7 @@ export interface ResourceConfigRequest {
   readonly InstanceCount?: number;
   readonly InstanceGroups?: InstanceGroupRequest[];
   readonly VolumeSizeInGB?: number;
+  readonly TrainingPlanArn?: string;
 }
 
 export interface CreateTrainingJobRequest {

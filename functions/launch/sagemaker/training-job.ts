@@ -267,6 +267,7 @@ function resourcesOf(
     const config = {
       InstanceType: type.name,
       InstanceCount: topology.nodes,
+      ...(pool.reservation !== undefined && { TrainingPlanArn: pool.reservation }),
       ...volume([type], volumeGigabytes),
     };
     return { device: type.device, config };

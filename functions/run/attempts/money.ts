@@ -13,6 +13,7 @@ import {
   fileSystemsUsd,
   hoursCost,
   type Progress,
+  poolSchema,
   promiseSchema,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
@@ -26,7 +27,7 @@ export const moneySchema = z.object({
   asOf: time,
   usd: usd.describe('So far.'),
   usdPerSecond: z.number().describe('By how much it grows while hosts are held.'),
-  byPurchaseOption: list(z.object({ purchaseOption: z.enum(['spot', 'on-demand']), seconds, usd })),
+  byPurchaseOption: list(z.object({ purchaseOption: poolSchema.shape.purchaseOption, seconds, usd })),
   lost: z.object({ seconds, usd }).describe('Work that was not saved, or was done again.'),
   onDemandUsd: usd.describe('What ran so far, on On-Demand instances: without the work that Spot lost.'),
   expected: z
@@ -67,7 +68,7 @@ export function moneyOf(question: MoneyQuestion): Money {
     asOf: now.toISOString(),
     usd,
     usdPerSecond: holds ? heldHourlyUsd(open.placement) / 3_600 : 0,
-    byPurchaseOption: (['spot', 'on-demand'] as const).flatMap((purchaseOption) => {
+    byPurchaseOption: poolSchema.shape.purchaseOption.options.flatMap((purchaseOption) => {
       const own = spent.filter((each) => each.purchaseOption === purchaseOption);
       if (own.length === 0) return [];
       return [

@@ -41,7 +41,10 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
   }
   if (job === undefined) return { kind: 'absent' };
   if (isTerminal(job))
-    return { kind: 'ended', attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job))) };
+    return {
+      kind: 'ended',
+      attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job), deps.clock.now())),
+    };
   return observeLiving(deps, attempt, job);
 }
 
@@ -157,8 +160,10 @@ export async function recallAttempt(
  * A job recalled for want of capacity did not fail: it lost its capacity or never had any. A job recalled for another
  * reason lost nothing, and its outcome gives the reason.
  */
-function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome {
+function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome, now: Date): AttemptOutcome {
   const recall = attempt.recall ?? lostRecall(attempt, outcome);
+  if (recall === undefined && isReservationOver(attempt, outcome, now))
+    return { ...outcome, kind: 'interrupted', message: `its reservation ended: ${outcome.message}` };
   if (recall === undefined || outcome.kind !== 'stopped') return outcome;
   if (recall.cause === 'request') return { ...outcome, kind: 'recalled', message: `it ${recall.why}` };
   const trained = outcome.trainingSeconds > 0;
@@ -170,6 +175,16 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome): AttemptOutcome
     kind: trained ? 'interrupted' : 'capacity',
     message: `${loss}; the job was recalled, to resume in another pool`,
   };
+}
+
+/** AWS documents no reason for hosts that it takes at the end of a reservation. They may have reported a minute before. */
+function isReservationOver(
+  { placement: { reserved } }: AttemptRecord,
+  { kind, endedAt = '' }: AttemptOutcome,
+  now: Date,
+): boolean {
+  if (reserved?.until === undefined || kind === 'completed') return false;
+  return (kind === 'serviceError' ? now.getTime() : Date.parse(endedAt)) >= Date.parse(reserved.until);
 }
 
 /** A run whose job was stopped by a person has a report, so it is never restored: Tidewheel stopped the job. */

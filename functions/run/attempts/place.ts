@@ -2,7 +2,12 @@
 
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
-import { placementQuestion, type QuestionDeps, storedPart } from '@tidewheel/placement/choose.ts';
+import {
+  type PlacementInput,
+  placementQuestion,
+  type QuestionDeps,
+  storedPart,
+} from '@tidewheel/placement/choose.ts';
 import { decide } from '@tidewheel/placement/estimate.ts';
 import { poolOutcomeOf } from '@tidewheel/placement/market.ts';
 import { attemptTimeoutSeconds, type PlacementDecision } from '@tidewheel/placement/records.ts';
@@ -13,7 +18,7 @@ import type { Stores } from '../../records/stores.ts';
 
 export interface PlaceDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,
-    Pick<Stores, 'runs' | 'attempts' | 'placements'> {
+    Pick<Stores, 'runs' | 'attempts' | 'placements' | 'timeline'> {
   readonly store: ObjectStore;
 }
 
@@ -42,6 +47,7 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const remedied = withRemedies(declaration, await safeRemedies(deps, run, attempts));
   const dataset = () => datasetSize(deps.store, run);
   const input = await placementQuestion(deps, { run, declaration: remedied, attempts, now, dataset });
+  await tellReserved(deps, runId, input);
   const attempt = (last?.attempt ?? 0) + 1;
   const decision = { ...decide(input, runId), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
@@ -50,6 +56,17 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   if (begun) return launchOf(begun);
   await deps.placements.put(runId, attempt, decision);
   return resultOf(attempt, decision);
+}
+
+/** Each reservation that the run cannot use, once. */
+async function tellReserved(
+  { timeline, clock }: PlaceDeps,
+  runId: string,
+  { market }: PlacementInput,
+): Promise<void> {
+  const at = clock.now().toISOString();
+  for (const text of market.notes.filter((note) => note.includes('compute.reserved')))
+    await timeline.add(runId, { id: `reserved-${text.slice(0, 200)}`, at, kind: 'ReservationUnused', text });
 }
 
 const launchOf = ({ attempt, placement }: Pick<AttemptRecord, 'attempt' | 'placement'>): PlaceResult => ({

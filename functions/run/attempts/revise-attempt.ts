@@ -6,6 +6,7 @@ import {
   mayMoveToSpot,
   type PlacementInput,
   type RunningCampaign,
+  reservationsOf,
   revise,
   storedQuestion,
 } from '@tidewheel/placement/choose.ts';
@@ -17,6 +18,7 @@ import {
   type MarketSource,
   type MarketView,
   observationsOfOthers,
+  type ReservationSource,
   refreshedBy,
   samplesFor,
   samplesOfNow,
@@ -36,6 +38,8 @@ export interface ReviseDeps
   readonly store: ObjectStore;
   /** Of the data's own region. */
   readonly market: Pick<MarketSource, 'region' | 'scores'>;
+  /** Needed only for a pipeline that declares `compute.reserved`. */
+  readonly reservations?: ReservationSource | undefined;
 }
 
 /**
@@ -69,7 +73,7 @@ interface CampaignView {
  */
 async function whyRecall({ campaign, withScoresOfNow }: CampaignView): Promise<StopReason> {
   if (campaign.attempt.placement.pool.purchaseOption === 'on-demand')
-    return mayMoveToSpot(campaign) ? revise(await withScoresOfNow()) : undefined;
+    return revise(mayMoveToSpot(campaign) ? await withScoresOfNow() : campaign);
   const why = revise(campaign);
   return why?.cause === 'spot' ? revise(await withScoresOfNow()) : why;
 }
@@ -84,8 +88,9 @@ async function campaignNow(
   // The progress of an attempt in another region is in that region's bucket.
   if (trainingSince === undefined || attempt.placement.pool.region !== undefined) return undefined;
   const run = await deps.runs.get(attempt.runId);
-  if (run?.declaration === undefined || run.declaration.compute.purchaseOption === 'on-demand')
-    return undefined;
+  if (run?.declaration === undefined) return undefined;
+  const { purchaseOption, reserved } = run.declaration.compute;
+  if (purchaseOption === 'on-demand' && reserved === undefined) return undefined;
   const progress = await progressOf(deps.store, attempt);
   if (progress === undefined) return undefined;
   const now = deps.clock.now();
@@ -137,9 +142,11 @@ async function questionNow(
   const { compute } = run.declaration;
   const { decision } = stored;
   const hardware = factsWith(storedQuestion(decision).hardware);
-  const [attempts, observations] = await Promise.all([
+  const instanceTypes = typesOf(compute, hardware);
+  const [attempts, reserved, observations] = await Promise.all([
     deps.attempts.list(runId),
-    observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes: typesOf(compute, hardware), now }),
+    reservationsOf(deps, { compute, instanceTypes, now }),
+    observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now }),
   ]);
   const question = questionOf({
     run,
@@ -157,7 +164,7 @@ async function questionNow(
     return (newer: readonly MarketSample[]): MarketView =>
       refreshedBy([...newer, ...kept], view, { ...request, readAt });
   };
-  const home = await upToDate(market);
+  const home = await upToDate({ ...market, ...(reserved && { reservations: reserved.reservations }) });
   const away = await Promise.all(
     elsewhere.map(async (view) => ({ ...view, market: (await upToDate(view.market))([]) })),
   );

@@ -7,6 +7,7 @@ import { hourlyUsdOf, spentUsd } from '@tidewheel/placement/estimate.ts';
 import {
   assumed,
   NEXT_LOOK_SECONDS,
+  nameOfReservation,
   type Placement,
   type StopReason,
   samePool,
@@ -32,6 +33,8 @@ export function whyStop(question: RunningQuestion): StopReason {
   if (isTerminal(job) || job.TrainingJobStatus === 'Stopping') return undefined;
   const budget = overBudget(question);
   if (budget !== undefined) return budget;
+  const ends = reservationEnds(question);
+  if (ends !== undefined) return ends;
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
   const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
@@ -49,10 +52,20 @@ export function whyStop(question: RunningQuestion): StopReason {
   return undefined;
 }
 
+/** The next look would come too late for a save: AWS then takes the hosts, or they cost more. */
+function reservationEnds({ attempt, now }: RunningQuestion): StopReason {
+  const { pool, reserved } = attempt.placement;
+  const ahead = now.getTime() + (NEXT_LOOK_SECONDS + assumed.saveSeconds) * 1_000;
+  if (reserved?.until === undefined || ahead < Date.parse(reserved.until)) return undefined;
+  const name = nameOfReservation(pool.reservation ?? '');
+  return { cause: 'reservation', why: `has to leave ${name} by ${reserved.until}: stopped after a save` };
+}
+
 /** On demand the run waits in the queue as long as its slack lasts: elsewhere it would queue from the end again. */
 function patienceOf({ attempt, deadlineAt }: RunningQuestion): Patience {
   const { pool, topology, considered } = attempt.placement;
-  if (pool.purchaseOption === 'spot')
+  // A reservation was seen to be idle; in the queue of a training plan a job may wait for days.
+  if (pool.purchaseOption !== 'on-demand')
     return { patienceSeconds: assumed.patienceSeconds, preparationSeconds: preparationSeconds(topology) };
   if (deadlineAt === undefined) return { patienceSeconds: Number.POSITIVE_INFINITY };
   const left = (deadlineAt.getTime() - Date.parse(attempt.createdAt)) / 1_000;

@@ -10,6 +10,7 @@ export const ec2Facts: LauncherFacts = {
   serviceName: 'EC2',
   // A host boots from an image that has the framework.
   restartSeconds: 180,
+  reservations: ['capacity-reservation', 'capacity-block'],
   hasVolume: () => true,
   infeasible: ({ compute, training, topology, isElsewhere, hardware }) => {
     if (isElsewhere) return 'hosts on EC2 run in the region of the data bucket only';

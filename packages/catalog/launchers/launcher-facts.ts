@@ -7,6 +7,10 @@ import type { Download, DownloadQuestion } from './download.ts';
 
 type PurchaseOption = 'spot' | 'on-demand';
 
+/** Capacity that an account has paid for. */
+export const RESERVATION_KINDS = ['capacity-reservation', 'capacity-block', 'training-plan'] as const;
+export type ReservationKind = (typeof RESERVATION_KINDS)[number];
+
 /** A gang that a launcher might start. */
 interface FeasibilityQuestion {
   readonly compute: Pipeline['compute'];
@@ -60,6 +64,8 @@ export interface LauncherFacts {
    * measured it; a stated prior.
    */
   readonly restartSeconds: number;
+  /** What its gangs can be launched into. */
+  readonly reservations: readonly ReservationKind[];
   /** @returns why the launcher cannot start the gang; undefined when it can */
   infeasible(question: FeasibilityQuestion): string | undefined;
   /** Whether compute.volumeGigabytes changes the disk of the type. */

@@ -15,6 +15,7 @@ export const sageMakerFacts: LauncherFacts = {
   serviceName: 'SageMaker',
   // SageMaker fetches a container of many GB.
   restartSeconds: 300,
+  reservations: ['training-plan'],
   hasVolume: (instanceType) => trainingType(instanceType)?.localStorage !== true,
   infeasible: ({ compute, topology, training, region, purchaseOption }) => {
     const type = trainingType(topology.instanceType);

@@ -163,6 +163,30 @@ export const regionsSchema = z
     'name each region once',
   );
 
+/** Of EC2: an On-Demand Capacity Reservation, or the one of a Capacity Block. */
+const capacityReservation = /^cr-[0-9a-f]{8,17}$/;
+/** The region and the account of a plan are those of the stack, or `check` says that they are not. */
+const trainingPlan =
+  /^arn:aws[a-z-]*:sagemaker:[a-z0-9-]+:\d{12}:training-plan\/[a-zA-Z0-9](-*[a-zA-Z0-9]){0,63}$/;
+
+export const isTrainingPlan = (id: string): boolean => trainingPlan.test(id);
+
+export const reservedSchema = z
+  .array(
+    z.union(
+      [
+        z.string().regex(new RegExp(`${capacityReservation.source}|${trainingPlan.source}`)),
+        z.strictObject({
+          tag: z.strictObject({ key: z.string().min(1).max(128), value: z.string().max(256) }),
+        }),
+      ],
+      "write the id of a Capacity Reservation (cr-…), the ARN of a training plan, or tag: { key, value } of EC2's reservations",
+    ),
+  )
+  .min(1)
+  .max(20);
+export type Reserved = z.output<typeof reservedSchema>;
+
 export const mayAddHelpersSchema = z.strictObject({
   name: helperName.default('helpers'),
   instanceTypes: z.array(helperType).min(1).max(20).optional().describe('Default: the c5 family.'),

@@ -12,6 +12,7 @@ import {
   mayAddHelpersSchema,
   needsSchema,
   regionsSchema,
+  reservedSchema,
   typeProblems,
   vpcSchema,
 } from './compute-parts.ts';
@@ -103,6 +104,11 @@ const computeFields = z.strictObject({
     .enum(['spot', 'on-demand', 'spot-then-on-demand'])
     .default('spot-then-on-demand')
     .describe('spot-then-on-demand changes to On-Demand when the deadline needs it.'),
+  reserved: reservedSchema
+    .optional()
+    .describe(
+      'Capacity that the account has paid for, used before any other: Capacity Reservations and Capacity Blocks of EC2, and training plans of SageMaker.',
+    ),
   launcher: launcherField,
   ...launcherSections,
   volumeGigabytes: z.number().int().min(1).max(16_384).default(30),

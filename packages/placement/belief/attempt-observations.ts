@@ -12,6 +12,7 @@ export interface Observation {
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
   readonly purchaseOption: Pool['purchaseOption'];
+  readonly reservation?: Pool['reservation'];
   /** As in Pool. */
   readonly region?: string | undefined;
   readonly launcher: Pool['launcher'];
@@ -30,13 +31,14 @@ export function poolOutcomeOf(attempt: PlacedAttempt): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const score = scoreOf(placement);
-  const { instanceType, zoneId, purchaseOption, region, launcher } = placement.pool;
+  const { instanceType, zoneId, purchaseOption, reservation, region, launcher } = placement.pool;
   return {
     runId: attempt.runId,
     attempt: attempt.attempt,
     instanceType,
     zoneId,
     purchaseOption,
+    ...(reservation === undefined ? {} : { reservation }),
     ...(region === undefined ? {} : { region }),
     launcher,
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
@@ -98,6 +100,7 @@ const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observatio
       instanceType,
       zoneId,
       purchaseOption,
+      reservation,
       region,
       launcher,
       quota,
@@ -112,6 +115,7 @@ const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observatio
       instanceType,
       zoneId,
       purchaseOption,
+      reservation,
       region,
       launcher,
       ...(quota !== undefined && seen === 'capacityError' ? { quota } : {}),

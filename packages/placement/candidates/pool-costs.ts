@@ -10,7 +10,7 @@ import { type ListedPrices, launcherFacts, type NodePrices } from '@tidewheel/ca
 import { type FileSystem, fileSystemHourlyUsd, priceNoteOf } from '@tidewheel/catalog/prices.ts';
 import type { InputChannel, Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { MarketView, OnDemandPrice, PlacementScore } from '../records/market-history.ts';
-import type { Pool, Topology } from '../records/placement-records.ts';
+import { nameOfReservation, type Pool, requestedAs, type Topology } from '../records/placement-records.ts';
 
 export interface PoolPrices extends NodePrices {
   readonly score?: number | undefined;
@@ -30,10 +30,20 @@ export function pricesOf(
   market: MarketView,
   quotes: Quotes,
 ): PoolPrices | { readonly unknown: string } {
-  const billed = launcherFacts[pool.launcher].bills(listedPrices(pool, price, quotes), pool.purchaseOption);
-  return 'unknown' in billed || pool.purchaseOption === 'on-demand'
-    ? billed
-    : { ...scoreOf(pool, topology.nodes, market), ...billed };
+  const billed = launcherFacts[pool.launcher].bills(listedPrices(pool, price, quotes), requestedAs(pool));
+  if ('unknown' in billed) return billed;
+  switch (pool.purchaseOption) {
+    case 'on-demand':
+      return billed;
+    case 'reserved':
+      return {
+        ...billed,
+        hourlyUsd: 0,
+        priceNote: `paid for already: ${nameOfReservation(pool.reservation ?? '')}`,
+      };
+    case 'spot':
+      return { ...scoreOf(pool, topology.nodes, market), ...billed };
+  }
 }
 
 function listedPrices(pool: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {
@@ -139,7 +149,8 @@ export type DownloadIn = (
 
 export const downloadsOf =
   (question: DownloadsQuestion): DownloadIn =>
-  ({ launcher, instanceType, purchaseOption }, { nodes }) => {
+  (pool, { nodes }) => {
+    const { launcher, instanceType } = pool;
     const { compute, training, dataset } = question;
     const download = launcherFacts[launcher].downloads({
       dataset,
@@ -147,7 +158,7 @@ export const downloadsOf =
       training,
       instanceType,
       nodes,
-      purchaseOption,
+      purchaseOption: requestedAs(pool),
     });
     if ('problem' in download) return download.problem.message;
     const late = whyTooLate(download, tighterLimit(question));

@@ -4,8 +4,8 @@ import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
-import type { Pool, Topology, Transfer } from '../records/placement-records.ts';
+import type { MarketView, OnDemandPrice, Reservation } from '../records/market-history.ts';
+import { type Pool, requestedAs, type Topology, type Transfer } from '../records/placement-records.ts';
 import { adviseHelpers } from './helpers.ts';
 import {
   type DownloadIn,
@@ -15,6 +15,7 @@ import {
   type Quotes,
   quotesOf,
 } from './pool-costs.ts';
+import { reservedFor } from './reserved-pools.ts';
 import type { Workload } from './throughput.ts';
 import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
 import { type GangTopology, infeasibleOn, type TopologyQuestion, topologiesOf } from './topologies.ts';
@@ -30,6 +31,8 @@ export interface Candidate extends PoolPrices {
   readonly transfer?: Transfer | undefined;
   /** Of each start; absent where nothing is known of the dataset. */
   readonly download?: Download | undefined;
+  /** What the pool is of, where it is reserved. */
+  readonly reservation?: Reservation | undefined;
   /** Why nothing can be launched here; such a pool is assessed and shown, never chosen. */
   readonly closed?: string | undefined;
 }
@@ -54,6 +57,8 @@ interface PoolsQuestion {
   readonly training?: Pipeline['training'] | undefined;
   readonly market: MarketView;
   readonly elsewhere?: readonly RegionView[] | undefined;
+  /** ISO 8601. */
+  readonly now?: string | undefined;
   readonly savedOn?: GangTopology | undefined;
   readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
   /** As measured; without it no helpers are added. */
@@ -141,10 +146,13 @@ function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): P
     quotes: quotesOf(market),
   };
   for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)]))
-    for (const { pool, subnetId } of poolsOfTopology(topology, { view, compute, named })) {
-      const found = weighed(pool, topology, facts, question);
+    for (const { pool, problem, ...more } of [
+      ...poolsOfTopology(topology, { view, compute, named }),
+      ...reservedPools(topology, { view, question, named }),
+    ]) {
+      const found = problem ?? weighed(pool, topology, facts, question);
       if (typeof found === 'string') pruned.push({ pool, topology: shapeOf(topology), reason: found });
-      else candidates.push({ ...found, subnetId });
+      else candidates.push({ ...found, ...more });
     }
   return { candidates, pruned };
 }
@@ -169,8 +177,9 @@ function weighed(
   const price = prices.get(instanceType);
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
   if (typeof helpers === 'string') return helpers;
-  if (notOffered(pool, quotes)) return `${instanceType} is not offered in ${zoneId ?? market.region}`;
-  const infeasible = infeasibleOn(topology, { ...requested, purchaseOption: pool.purchaseOption });
+  if (pool.reservation === undefined && notOffered(pool, quotes))
+    return `${instanceType} is not offered in ${zoneId ?? market.region}`;
+  const infeasible = infeasibleOn(topology, { ...requested, purchaseOption: requestedAs(pool) });
   if (infeasible !== undefined) return infeasible;
   const shape = shapeOf(topology);
   const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
@@ -189,6 +198,43 @@ function weighed(
   };
 }
 
+interface PlacePool {
+  readonly pool: Pool;
+  readonly subnetId: string | undefined;
+  readonly reservation?: Reservation;
+  /** Why it cannot take the gang. */
+  readonly problem?: string | undefined;
+}
+
+const reservedPools = (
+  topology: GangTopology,
+  {
+    view: { market },
+    question: { compute, now },
+    named,
+  }: {
+    readonly view: View;
+    readonly question: PoolsQuestion;
+    readonly named: Pick<Pool, 'region' | 'launcher'>;
+  },
+): readonly PlacePool[] =>
+  now === undefined
+    ? []
+    : reservedFor(topology, market.reservations ?? [], {
+        compute,
+        launcher: named.launcher,
+        now: new Date(now),
+      }).map(({ zoneId, ...rest }) => ({
+        ...rest,
+        pool: {
+          instanceType: topology.instanceType,
+          zoneId,
+          purchaseOption: 'reserved',
+          reservation: rest.reservation.id,
+          ...named,
+        },
+      }));
+
 /** One for each place and purchase option. */
 const poolsOfTopology = (
   { instanceType }: GangTopology,
@@ -197,7 +243,7 @@ const poolsOfTopology = (
     readonly compute: Pipeline['compute'];
     readonly named: Pick<Pool, 'region' | 'launcher'>;
   },
-): readonly { readonly pool: Pool; readonly subnetId: string | undefined }[] =>
+): readonly PlacePool[] =>
   placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
     purchaseOptionsOf(given.compute).map((purchaseOption) => ({
       pool: { instanceType, zoneId, purchaseOption, ...given.named },
@@ -251,8 +297,16 @@ export const unitUsd = (
 /** A reason that holds in every region is given once. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
   const seen = new Set<string>();
-  return pruned.filter(({ pool: { instanceType, zoneId, purchaseOption, launcher }, topology, reason }) => {
-    const key = [instanceType, zoneId, purchaseOption, launcher, topology.nodes, reason].join();
+  return pruned.filter(({ pool, topology, reason }) => {
+    const { instanceType, zoneId, purchaseOption, reservation, launcher } = pool;
+    const key = [
+      instanceType,
+      zoneId,
+      reservation ?? purchaseOption,
+      launcher,
+      topology.nodes,
+      reason,
+    ].join();
     return !seen.has(key) && seen.add(key);
   });
 }
@@ -265,7 +319,8 @@ function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned
     .toSorted((a, b) => a.throughput.factor - b.throughput.factor)
     .slice(0, MAXIMUM_POOLS / 10);
   const cheap = candidates.toSorted((a, b) => unit(a) - unit(b)).slice(0, MAXIMUM_POOLS - fast.length);
-  const kept = new Set([...fast, ...cheap]);
+  const reserved = candidates.filter(({ reservation }) => reservation !== undefined);
+  const kept = new Set([...reserved, ...fast, ...cheap]);
   const beyond = candidates
     .filter((each) => !kept.has(each))
     .map(({ pool, topology }) => ({

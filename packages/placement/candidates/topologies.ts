@@ -15,7 +15,7 @@ import {
 } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { LikelyReaders } from '@tidewheel/packing/plan.ts';
-import type { HelperNodes, Pool, Topology } from '../records/placement-records.ts';
+import type { HelperNodes, Topology } from '../records/placement-records.ts';
 
 export interface GangTopology {
   readonly instanceType: string;
@@ -39,7 +39,7 @@ export interface TopologyQuestion {
   /** Whether the region differs from the data's own. */
   readonly isElsewhere?: boolean | undefined;
   /** Absent: asked about the topology, whichever way it is bought. */
-  readonly purchaseOption?: Pool['purchaseOption'] | undefined;
+  readonly purchaseOption?: 'spot' | 'on-demand' | undefined;
   /** Default: the first that the pipeline allows. */
   readonly launcher?: LauncherName | undefined;
   /** The topology that wrote the newest checkpoint; undefined before the first. */

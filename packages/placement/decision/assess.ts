@@ -11,6 +11,7 @@ import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { type Met, outsideLossCooldown } from './met.ts';
+import { idleSpan, isReserved, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
 import { type SpotValue, spotValue } from './spot-value.ts';
 import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
@@ -36,6 +37,7 @@ interface Known extends Met {
 }
 
 export const isSpot = ({ candidate }: Known): boolean => candidate.pool.purchaseOption === 'spot';
+export const isOnDemand = ({ candidate }: Known): boolean => candidate.pool.purchaseOption === 'on-demand';
 /** Whether anything can be launched there at all. */
 export const isOpen = ({ candidate }: Known): boolean => candidate.closed === undefined;
 
@@ -51,7 +53,7 @@ export function outlooksIn(situation: Situation): (candidate: Candidate) => Outl
     outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
-/** On-Demand is assumed to have capacity as soon as its cool-down ends. */
+/** On-Demand, or a reservation, is assumed to have capacity as soon as its cool-down ends. */
 const onDemandOutlook = ({ coolsSeconds }: Met): Outlook => ({
   belief: [],
   chanceUp: coolsSeconds > 0 ? 0.5 : 1,
@@ -63,17 +65,19 @@ export function assessPools(situation: Situation): readonly Assessed[] {
   const { candidates, work, met, fallbacks } = situation;
   const outlookOf = outlooksIn(situation);
   const known = candidates.map((candidate): Known => {
-    const lately = met(candidate);
-    const isOnDemand = candidate.pool.purchaseOption === 'on-demand';
+    const refused = met(candidate);
+    const coolsSeconds = Math.max(refused.coolsSeconds, secondsUntilRoom(candidate, situation));
+    const lately = { ...refused, coolsSeconds };
+    const isSure = candidate.pool.purchaseOption !== 'spot';
     const workSeconds = workOf(candidate, work);
     return {
       candidate,
       ...lately,
-      outlook: isOnDemand ? onDemandOutlook(lately) : outlookOf(candidate),
+      outlook: isSure ? onDemandOutlook(lately) : outlookOf(candidate),
       workSeconds,
       safeWorkSeconds: safeWorkOf(candidate, work),
       expectedSeconds:
-        (isOnDemand ? lately.coolsSeconds : 0) +
+        (isSure ? coolsSeconds : 0) +
         workSeconds +
         restartSecondsIn(candidate, work) +
         (candidate.transfer?.seconds ?? 0),
@@ -88,12 +92,30 @@ export function assessPools(situation: Situation): readonly Assessed[] {
   const asked = new Map(spot.map((each) => [each, askingFor(each, { cheapest, values, situation })]));
   const returnsUsd = returnsOf([...asked.values()], { values, situation });
   const together = besideEachOther([...asked.values()], usable);
-  return known.map((each) => {
-    const found = asked.get(each);
-    return found === undefined
-      ? onDemandFrom(each, returnsUsd, situation)
-      : { ...found, expectedCostUsd: together(found) };
-  });
+  const paid = known
+    .filter(({ candidate }) => !isReserved(candidate))
+    .map((each) => {
+      const found = asked.get(each);
+      return found === undefined
+        ? onDemandFrom(each, returnsUsd, situation)
+        : { ...found, expectedCostUsd: together(found) };
+    });
+  const reserved = known.filter(({ candidate }) => isReserved(candidate));
+  return [...paid, ...reserved.map((each) => reservedFrom(each, paid, situation))];
+}
+
+/** Nothing more is paid for its hours; the work that they do not finish costs its share of the cheapest other pool. */
+function reservedFrom(each: Known, paid: readonly Assessed[], situation: Situation): Assessed {
+  const { candidate, workSeconds, expectedSeconds } = each;
+  const span = idleSpan(candidate, situation);
+  const share = Math.min(
+    1,
+    (span?.workSeconds ?? situation.work.workSeconds) / Math.max(1, situation.work.workSeconds),
+  );
+  const restUsd = Math.min(...paid.filter(isOpen).map(({ expectedCostUsd }) => expectedCostUsd));
+  const helpersUsd = costUsd(candidate.helpersHourlyUsd, share * workSeconds);
+  const heldUsd = costUsd(situation.timeUsd, expectedSeconds - (1 - share) * workSeconds);
+  return { ...each, expectedCostUsd: heldUsd + helpersUsd + (share < 1 ? (1 - share) * restUsd : 0) };
 }
 
 interface Asked extends Assessed {

@@ -6,9 +6,10 @@
 
 import type { Candidate } from '../candidates/pools.ts';
 import { sameShape } from '../candidates/topologies.ts';
-import { assumed } from '../model/assumed.ts';
+import { assumed, dollars, hours } from '../model/assumed.ts';
 import {
   nameOfPool,
+  nameOfReservation,
   type Placement,
   type PlacementDecision,
   type PoolAssessment,
@@ -18,12 +19,13 @@ import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
 import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
+import { isReserved, paidRest, type ReservedSpan, reservedUntil, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { gangUsd, longWaitOf, restartOf } from './work.ts';
+import { costUsd, gangUsd, longWaitOf, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
-  const situation = situationOf(input);
+  const { situation, ends } = besideReservations(situationOf(input));
   const { pruned } = situation;
   const assessed = assessPools(situation);
   const table = (chosen?: Assessed, alternatives: readonly Assessed[] = []): readonly PoolAssessment[] =>
@@ -34,10 +36,12 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
       chosen,
       alternatives,
     });
-  const giveUp = giveUpReason(situation, assessed);
+  const giveUp = giveUpReason(situation, assessed, { isPaid: ends === undefined });
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
   const usable = assessed.filter(({ coolsSeconds }) => coolsSeconds <= 0);
   const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
+  const reserved = ends && worthWaitingForReservation(ends, picked, situation);
+  if (reserved) return waitFor(assessed, situation, { ...reserved, considered: table() });
   const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
     return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
@@ -72,7 +76,7 @@ function alternativesTo(
   const needs = longWait > assumed.patienceSeconds ? longWait : work.restartSeconds + marginSeconds;
   const isUrgent = slackSeconds < needs;
   // No request names groups and several types.
-  if (pool.purchaseOption === 'spot' || !isUrgent || candidate.helpersHourlyUsd > 0) return [];
+  if (pool.purchaseOption !== 'on-demand' || !isUrgent || candidate.helpersHourlyUsd > 0) return [];
   const needed = Math.min(secondsLeft, longestRun(candidate, situation));
   return assessed
     .filter(
@@ -92,6 +96,43 @@ function alternativesTo(
     .toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)
     .slice(0, MOST_ALTERNATIVES);
 }
+
+/**
+ * The work and the time that are left beside the reservations that begin later.
+ * @returns with `ends` where they do all of the work: then nothing may have to be paid, and the whole of it is weighed
+ */
+function besideReservations(whole: Situation): {
+  readonly situation: Situation;
+  readonly ends?: readonly ReservedSpan[];
+} {
+  const ahead = spansAhead(whole);
+  if (ahead.length === 0) return { situation: whole };
+  const { situation, used } = paidRest(whole, ahead);
+  return situation.work.workSeconds > 0 ? { situation } : { situation: whole, ends: used };
+}
+
+/** Nothing is paid meanwhile but the hours until the end, and what is idle goes first. */
+function worthWaitingForReservation(
+  ends: readonly ReservedSpan[],
+  picked: Assessed | undefined,
+  { timeUsd }: Situation,
+): Wait | undefined {
+  const [first] = ends;
+  if (first === undefined || (picked !== undefined && isReserved(picked.candidate))) return undefined;
+  const seconds = ends.at(-1)?.untilSeconds ?? first.untilSeconds;
+  const savedUsd = (picked?.expectedCostUsd ?? Number.POSITIVE_INFINITY) - costUsd(timeUsd, seconds);
+  if (savedUsd <= 0) return undefined;
+  const { pool } = first.candidate;
+  const saves =
+    picked === undefined
+      ? ''
+      : `, which saves ${dollars(savedUsd)} against ${nameOfPool(picked.candidate.pool)}`;
+  const why = `${nameOfReservation(pool.reservation ?? '')} begins in ${hours(first.fromSeconds)} and has been paid for${saves}`;
+  return { why, atMostSeconds: Math.min(first.fromSeconds, RESERVATION_LOOK_SECONDS) };
+}
+
+/** A reservation may be cancelled or extended meanwhile. */
+const RESERVATION_LOOK_SECONDS = 3_600;
 
 function launch(
   chosen: Assessed,
@@ -130,11 +171,19 @@ function launch(
     secondsUntilUnsafe(situation, candidate) >= 0
       ? { spotUntil: spotUntil(situation, candidate) }
       : {}),
+    ...reservedPart(candidate, situation),
     reason: describeAction(chosen, alternatives, situation),
     considered,
     decidedAt: input.now,
   };
   return { kind: 'launch', placement };
+}
+
+function reservedPart(candidate: Candidate, situation: Situation): Pick<Placement, 'reserved'> {
+  const { reservation } = candidate;
+  if (reservation === undefined) return {};
+  const until = reservedUntil(candidate, situation)?.toISOString();
+  return { reserved: { kind: reservation.kind, ...(until !== undefined && { until }) } };
 }
 
 /** ISO 8601. A job that waits does no work, so the moment at which waiting stops being safe is known in advance. */
@@ -147,6 +196,7 @@ function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situ
   if (budgetUsd === undefined) return maximumRunSeconds;
   const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
   const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd) + fileSystems.hourlyUsd;
+  if (hourlyUsd <= 0) return maximumRunSeconds;
   const affordable = Math.floor((left / hourlyUsd) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }

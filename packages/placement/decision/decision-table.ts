@@ -6,9 +6,15 @@ import { adviseHelpers } from '../candidates/helpers.ts';
 import type { Candidate, Pruned } from '../candidates/pools.ts';
 import { NINE_OF_TEN } from '../candidates/throughput.ts';
 import { dollars, hours } from '../model/assumed.ts';
-import type { Pool, PoolAssessment, Transfer } from '../records/placement-records.ts';
+import {
+  nameOfReservation,
+  type Pool,
+  type PoolAssessment,
+  type Transfer,
+} from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
+import { reservedUntil } from './reserved.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { assumedTimeNote } from './work.ts';
@@ -200,12 +206,22 @@ const typeOf = ({ candidate }: Assessed): string => candidate.pool.instanceType;
 
 const known = ({ priceNote }: Transfer): string => ` (${priceNote})`;
 
+function aboutReservation(candidate: Candidate, situation: Situation): string {
+  const until = reservedUntil(candidate, situation);
+  const ends =
+    until === undefined
+      ? 'does not end'
+      : `has to be left in ${hours((until.getTime() - situation.nowMilliseconds) / 1_000)}`;
+  return `${nameOfReservation(candidate.pool.reservation ?? '')} is idle and has been paid for; it ${ends}`;
+}
+
 /** Why Spot, or why On-Demand. */
 function aboutMarket(
   { candidate, outlook, returnUsd = 0 }: Assessed,
   situation: Situation,
 ): readonly string[] {
   const { work, slackSeconds, marginSeconds, input } = situation;
+  if (candidate.reservation !== undefined) return [aboutReservation(candidate, situation)];
   if (candidate.pool.purchaseOption === 'spot')
     return [
       `Spot is there now with a chance of ${Math.round(outlook.chanceUp * 100)} % and expected to last ${hours(outlook.upSeconds)}`,

@@ -32,9 +32,12 @@ const backoffSeconds = (errors: number, isQuota: boolean): number =>
     ? doubled(assumed.quotaCoolSeconds, errors, assumed.longestQuotaCoolSeconds)
     : coolSecondsAfter(errors);
 
-/** A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher. */
-export const quotaKeyOf = ({ instanceType, purchaseOption, region, launcher }: Pool): string =>
-  `${instanceType} ${purchaseOption} ${region ?? ''} ${launcher}`;
+/**
+ * A quota holds for an instance type in every zone of a region, separately for each purchase option and launcher; a
+ * reservation has what it has, whatever another one refuses.
+ */
+export const quotaKeyOf = ({ instanceType, purchaseOption, reservation, region, launcher }: Pool): string =>
+  `${instanceType} ${reservation ?? purchaseOption} ${region ?? ''} ${launcher}`;
 
 /** What AWS last said of each quota that refused an attempt, with the remedy; by `quotaKeyOf`. */
 export const quotaRefusals = (attempts: readonly PlacedAttempt[]): ReadonlyMap<string, string> =>

@@ -7,13 +7,18 @@ import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { assumed, dollars, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
 import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
-import { type Assessed, isOpen, isSpot } from './assess.ts';
+import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
 import { quotaKeyOf, quotaRefusals } from './met.ts';
 import { cheapestPool, endsInTime, fastestOnDemand, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, restartOf } from './work.ts';
 
-export function giveUpReason(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+/** @param given `isPaid`: whether anything has to be paid for at all */
+export function giveUpReason(
+  situation: Situation,
+  assessed: readonly Assessed[],
+  { isPaid }: { readonly isPaid: boolean },
+): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
   const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
@@ -29,7 +34,7 @@ export function giveUpReason(situation: Situation, assessed: readonly Assessed[]
     return `the deadline cannot be met: ${hours(least)} of work are left and ${hours(secondsLeft)} of time`;
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
     return `no pool can be weighed: ${reasonsOf(situation, assessed)}`;
-  return overBudget(situation, assessed);
+  return isPaid ? overBudget(situation, assessed) : undefined;
 }
 
 function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
@@ -143,7 +148,7 @@ export function whyWait(
   assessed: readonly Assessed[],
   situation: Situation,
 ): Wait | undefined {
-  const why = isSpot(picked) ? undefined : worthWaitingForCooldown(picked, assessed, situation);
+  const why = !isOnDemand(picked) ? undefined : worthWaitingForCooldown(picked, assessed, situation);
   return why === undefined ? undefined : { why, atMostSeconds: Number.POSITIVE_INFINITY };
 }
 

@@ -10,6 +10,7 @@ import { formerRunOf } from '../candidates/former-runs.ts';
 import { helperTypesOf } from '../candidates/helpers.ts';
 import type { RegionView } from '../candidates/pools.ts';
 import { pricedFrom, type TransferQuestion, transferOf } from '../candidates/priced-from-list.ts';
+import { type ReservedQuestion, reservationProblem } from '../candidates/reserved-pools.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
@@ -24,12 +25,17 @@ import {
   type MarketSource,
   type MarketStores,
   type MarketView,
+  type Reservation,
+  type ReservationSource,
   readMarket,
+  taken,
 } from '../records/market-history.ts';
 import type { PlacementInput } from './situation.ts';
 
 export interface QuestionDeps extends MarketStores, FormerRuns {
   readonly market: MarketSource;
+  /** Needed only for a pipeline that declares `compute.reserved`. */
+  readonly reservations?: ReservationSource | undefined;
   /** Needed only for a pipeline that names other regions. */
   readonly regions?: RegionDeps | undefined;
   readonly clock: Clock;
@@ -55,8 +61,9 @@ export async function placementQuestion(
   const wanted = [...types, ...helperTypesOf(compute)];
   const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
   const progress = furthestProgress(attempts);
-  const [market, observations, former, dataset] = await Promise.all([
+  const [market, reserved, observations, former, dataset] = await Promise.all([
     readView(deps.market),
+    reservationsOf(deps, { compute, instanceTypes: types, now }),
     observationsOfOthers(deps.poolOutcomes, { runId: run.runId, instanceTypes: types, now }),
     formerRunOf(deps, run),
     readDataset(),
@@ -79,7 +86,11 @@ export async function placementQuestion(
     compute,
     limits,
     training,
-    market: { ...market, notes: [...market.notes, ...read.map(noteOn)] },
+    market: {
+      ...market,
+      ...(reserved && { reservations: reserved.reservations }),
+      notes: [...market.notes, ...(reserved?.notes ?? []), ...read.map(noteOn)],
+    },
     ...(read.length === 0 ? {} : { hardware: read }),
     ...(elsewhere.length === 0 ? {} : { elsewhere }),
     closedAt: run.closedAt ?? run.createdAt,
@@ -92,6 +103,23 @@ export async function placementQuestion(
     observations,
     ...expectations,
   };
+}
+
+/**
+ * What `compute.reserved` names, as it is now, with a note on each that the pipeline cannot use.
+ * @returns undefined where the pipeline declares none
+ */
+export async function reservationsOf(
+  { reservations }: Pick<QuestionDeps, 'reservations'>,
+  question: ReservedQuestion,
+): Promise<{ readonly reservations: readonly Reservation[]; readonly notes: readonly string[] } | undefined> {
+  const { reserved } = question.compute;
+  if (reserved === undefined || reservations === undefined) return undefined;
+  const answer = await reservations(reserved);
+  const notes: string[] = answer.kind === 'known' ? [...answer.notes] : [];
+  const found = taken('reservations', answer, notes);
+  const problems = found.flatMap((each) => reservationProblem(each, question) ?? []);
+  return { reservations: found, notes: [...notes, ...problems] };
 }
 
 /** A retry has a deadline, a patience and attempts of its own. */

@@ -5,16 +5,17 @@
  */
 
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
-import { assumed, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
+import { assumed, dollars, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
 import { ON_DEMAND } from '../policy/plan-pass.ts';
 import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts';
-import { nameOfPool, samePool } from '../records/placement-records.ts';
+import { nameOfPool, nameOfReservation, samePool } from '../records/placement-records.ts';
 import { assessPools, isSpot, unitOf } from './assess.ts';
 import { cheaperPool } from './cheaper-pool.ts';
+import { idleSpan, isReserved, paidRest, reservedUntil, spansAhead } from './reserved.ts';
 import { spotToAsk, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
 import { spotValue } from './spot-value.ts';
-import { costUsd, gangUsd, restartOf, restartSecondsIn, safeWorkOf } from './work.ts';
+import { costUsd, gangUsd, restartOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
 export interface RunningCampaign {
   readonly attempt: PlacedAttempt;
@@ -32,9 +33,60 @@ export interface RunningCampaign {
 export function revise(campaign: RunningCampaign): StopReason {
   const standing = standingOf(campaign);
   if (standing === undefined) return undefined;
-  return campaign.attempt.placement.pool.purchaseOption === 'spot'
-    ? (tooSlow(standing) ?? cheaperElsewhere(campaign, standing))
-    : cheaperOnSpot(campaign, standing);
+  switch (campaign.attempt.placement.pool.purchaseOption) {
+    case 'spot':
+      return (
+        intoReservation(campaign, standing) ??
+        tooSlow(besideReservations(standing)) ??
+        cheaperElsewhere(campaign, standing)
+      );
+    case 'on-demand':
+      return intoReservation(campaign, standing) ?? cheaperOnSpot(campaign, standing);
+    case 'reserved':
+      return endsInside(standing) ? undefined : tooSlow(standing);
+  }
+}
+
+/** The work that reservations do later needs no On-Demand. */
+const besideReservations = (standing: Standing): Standing => ({
+  ...standing,
+  situation: paidRest(standing.situation, spansAhead(standing.situation)).situation,
+});
+
+/** Whether the reservation lasts until the work is done, even at the slow end of its estimate. */
+function endsInside({ situation, here }: Standing): boolean {
+  const until = reservedUntil(here, situation)?.getTime() ?? Number.POSITIVE_INFINITY;
+  return safeWorkOf(here, situation.work) * 1_000 <= until - situation.nowMilliseconds;
+}
+
+/**
+ * Moves a job that is paid for into a reservation that is idle, and stops one whose rest the reservations do that begin
+ * later, where that saves more than the save costs.
+ */
+function intoReservation({ question }: RunningCampaign, { situation: now, here }: Standing): StopReason {
+  if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
+  const situation = { ...now, secondsLeft: now.secondsLeft - assumed.saveSeconds };
+  const idle = situation.candidates.flatMap((each) =>
+    isReserved(each) ? (idleSpan(each, situation) ?? []) : [],
+  );
+  const rest = paidRest(situation, [...idle, ...spansAhead(situation)]);
+  const [first] = rest.used;
+  if (first === undefined) return undefined;
+  const isIdle = first.fromSeconds === 0;
+  if (!isIdle && rest.situation.work.workSeconds > 0) return undefined;
+  const hourlyUsd = gangUsd(here, here.hourlyUsd);
+  // Until the reservation begins, or for the work that it does, this job would be paid for.
+  const sparedSeconds = isIdle ? first.workSeconds * here.throughput.factor : first.fromSeconds;
+  const heldSeconds = isIdle ? restartSecondsIn(first.candidate, situation.work) : first.fromSeconds;
+  const savedUsd =
+    costUsd(hourlyUsd, Math.min(sparedSeconds, workOf(here, situation.work)) - assumed.saveSeconds) -
+    costUsd(situation.timeUsd, heldSeconds);
+  if (savedUsd <= 0) return undefined;
+  const name = nameOfReservation(first.candidate.pool.reservation ?? '');
+  const why = isIdle
+    ? `is moved into ${name}, which is idle and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`
+    : `leaves the rest to ${name}, which begins in ${hours(first.fromSeconds)} and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`;
+  return { cause: 'reservation', why };
 }
 
 /** Whether news of Spot could move a run that is on demand. */
@@ -52,7 +104,8 @@ interface Standing {
 
 function standingOf(campaign: RunningCampaign): Standing | undefined {
   const { attempt, question } = campaign;
-  if (question.compute.purchaseOption === 'on-demand') return undefined;
+  const { compute } = question;
+  if (compute.purchaseOption === 'on-demand' && compute.reserved === undefined) return undefined;
   const situation = situationOf(asIfEnded(campaign));
   const here = situation.candidates.find(
     ({ pool, topology }) =>

@@ -4,21 +4,28 @@
  */
 
 import type { Candidate } from '../candidates/pools.ts';
-import { hours } from '../model/assumed.ts';
-import { type Assessed, isOpen, isSpot } from './assess.ts';
+import { hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
+import type { Pool } from '../records/placement-records.ts';
+import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
 import { outsideLossCooldown } from './met.ts';
+import { idleSpan, paidRest, reservedUntil, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
 import { restartOf, restartSecondsIn, type WorkEstimate } from './work.ts';
 
 interface Rule {
   readonly name: string;
-  readonly appliesTo?: 'spot' | 'on-demand';
+  readonly appliesTo?: Pool['purchaseOption'];
   /** The reason, where the rule forbids the pool. */
   readonly forbids: (pool: Assessed, situation: Situation) => string | undefined;
 }
 
 const RULES: readonly Rule[] = [
   { name: 'something can be launched there', forbids: ({ candidate }) => candidate.closed },
+  {
+    name: 'its hours are worth a start, and leave time for the rest',
+    appliesTo: 'reserved',
+    forbids: ({ candidate }, situation) => whyNotReserved(candidate, situation),
+  },
   {
     name: 'the work ends in time, even at the slow end of its estimate',
     appliesTo: 'on-demand',
@@ -51,6 +58,26 @@ const RULES: readonly Rule[] = [
         : `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`,
   },
 ];
+
+function whyNotReserved(candidate: Candidate, situation: Situation): string | undefined {
+  const { reservation, topology } = candidate;
+  const untilRoom = secondsUntilRoom(candidate, situation);
+  if (reservation !== undefined && untilRoom > 0)
+    return reservation.availableInstances < topology.nodes && untilRoom <= NEXT_LOOK_SECONDS
+      ? `in use: ${reservation.availableInstances} of its ${reservation.instances} instances are free`
+      : `begins in ${hours(untilRoom)}`;
+  const until = reservedUntil(candidate, situation);
+  const left =
+    until === undefined ? '' : `: ${hours((until.getTime() - situation.nowMilliseconds) / 1_000)} are left`;
+  const span = idleSpan(candidate, situation);
+  if (span === undefined)
+    return situation.met(candidate).coolsSeconds > 0
+      ? undefined
+      : `too little of it is left for a start${left}`;
+  return paidRest(situation, [span]).used.length > 0
+    ? undefined
+    : `too slow to leave time for the rest on demand${left}`;
+}
 
 /** Why a pool may not be chosen: the reason of the first rule that forbids it. Spot alone has no On-Demand to wait for. */
 export function whyNotAllowed(each: Assessed, situation: Situation): string | undefined {
@@ -108,8 +135,8 @@ function startOf(candidate: Candidate, work: WorkEstimate): string {
 /** The pool with the lowest expected cost among those that may be used. */
 export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const allowed = assessed.filter((each) => whyNotAllowed(each, situation) === undefined);
-  const [onDemand = [], spot = []] = [false, true].map((is) => allowed.filter((each) => isSpot(each) === is));
-  const best = [...outsideLossCooldown(spot), ...onDemand].toSorted(byCostThenTime)[0];
+  const [sure = [], spot = []] = [false, true].map((is) => allowed.filter((each) => isSpot(each) === is));
+  const best = [...outsideLossCooldown(spot), ...sure].toSorted(byCostThenTime)[0];
   return best ?? fastestOnDemand(assessed);
 }
 
@@ -127,7 +154,7 @@ export function spotToAsk(assessed: readonly Assessed[], situation: Situation): 
 /** Where no pool surely ends in time: the one that is probably least late. */
 export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undefined =>
   assessed
-    .filter((each) => isOpen(each) && !isSpot(each))
+    .filter((each) => isOpen(each) && isOnDemand(each))
     .toSorted((a, b) => a.safeWorkSeconds - b.safeWorkSeconds || byCostThenTime(a, b))[0];
 
 /**
@@ -140,7 +167,7 @@ export function interimPool(
   situation: Situation,
 ): Assessed | undefined {
   if (situation.input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
-  const onDemand = assessed.filter((each) => isOpen(each) && !isSpot(each));
+  const onDemand = assessed.filter((each) => isOpen(each) && isOnDemand(each));
   // Attempts are scarce and time is not: the run waits for capacity, but not for a quota of the account.
   const mayWait = secondsUntilUnsafe(situation) >= 0 && !onDemand.every(({ isLimited }) => isLimited);
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
@@ -160,4 +187,4 @@ const byCostThenTime = (a: Assessed, b: Assessed): number =>
 const byText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const poolName = ({ candidate: { pool, topology } }: Assessed): string =>
-  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.purchaseOption} ${topology.nodes}`;
+  `${pool.instanceType} ${pool.region ?? ''} ${pool.zoneId ?? ''} ${pool.reservation ?? pool.purchaseOption} ${topology.nodes}`;

@@ -308,7 +308,10 @@ export function fallbacksOf(
 ): Fallbacks {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
   const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
-  const open = candidates.filter(({ closed }) => closed === undefined);
+  // What is reserved makes the work shorter (reserved.ts); nothing falls back on it.
+  const open = candidates.filter(
+    ({ closed, pool }) => closed === undefined && pool.purchaseOption !== 'reserved',
+  );
   const onDemand = reliable(
     open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
     met,

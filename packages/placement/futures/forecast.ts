@@ -6,8 +6,10 @@
 
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
+import type { Candidate } from '../candidates/pools.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
 import { choosePlacement } from '../decision/choose.ts';
+import { idleSpan, isReserved, paidRest, type ReservedSpan, spansAhead } from '../decision/reserved.ts';
 import { asIfEnded } from '../decision/revise.ts';
 import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
 import { spentUsd, type WorkEstimate } from '../decision/work.ts';
@@ -17,6 +19,7 @@ import {
   type Interval,
   type Placement,
   type PlacementDecision,
+  samePool,
   type Widths,
   widened,
 } from '../records/placement-records.ts';
@@ -95,24 +98,25 @@ export function forecastDecision({
 /** @returns undefined where nothing says how much work there is */
 export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const { input, standing, seed, packingSeconds = [] } = question;
-  const situation = situationOf(withHeld(input, standing));
-  const { basis } = situation.work;
+  const whole = situationOf(withHeld(input, standing));
+  const { basis } = whole.work;
   const here = placementOf(standing);
   if (basis === 'assumed') return undefined;
+  // Futures live through what is paid for; the hours of reservations come on top.
+  const { situation, used } = paidRest(whole, reservedSpans(whole, here));
   const world = worldOf(situation, { here, spentUsd: question.spentUsd, askedSeconds: askedFor(question) });
   const begins = beginsOf(question, world);
-  const left = workLeft(situation, begins, here);
-  const ends = Array.from({ length: FUTURES }, (_, k) =>
-    live(
+  const left = workLeft(whole, begins, here);
+  const free = used.reduce((sum, { workSeconds }) => sum + workSeconds, 0);
+  const ends = Array.from({ length: FUTURES }, (_, k) => {
+    const workSeconds = left((k + 0.5) / FUTURES);
+    const drawn = drawnBy(seededUniform(`${seed} ${k}`), {
       world,
-      drawnBy(seededUniform(`${seed} ${k}`), {
-        world,
-        packingSeconds,
-        workSeconds: left((k + 0.5) / FUTURES),
-      }),
-      begins,
-    ),
-  );
+      packingSeconds,
+      workSeconds: Math.max(0, workSeconds - free),
+    });
+    return withReserved(live(world, drawn, begins), used, workSeconds);
+  });
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
   const deadline = deadlineIn(input);
   const { widths = { end: 1, cost: 1 } } = input;
@@ -129,6 +133,42 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
     }),
     overBudgetChance: share(ends.filter(({ isDone, usd }) => !isDone && usd >= world.budgetUsd)),
   };
+}
+
+/** Those that begin later, the one that a run is in, and those that are idle while it is in none. */
+const reservedSpans = (whole: Situation, here: Placement | undefined): readonly ReservedSpan[] => {
+  const isPaid = here !== undefined && here.reserved === undefined;
+  const now = whole.candidates.flatMap((each) => {
+    const isHere = here !== undefined && samePool(each.pool, here.pool);
+    if (!isReserved(each) || isPaid || (here !== undefined && !isHere)) return [];
+    return idleSpan(isHere ? asIdle(each) : each, whole) ?? [];
+  });
+  return [...now, ...spansAhead(whole)];
+};
+
+/** Its own hosts are what fills it. */
+const asIdle = (each: Candidate): Candidate => ({
+  ...each,
+  reservation: each.reservation && { ...each.reservation, availableInstances: each.reservation.instances },
+});
+
+/** The same on the clock: paid work stands still while a reservation works, and the run ends with the later of both. */
+function withReserved(
+  ending: ReturnType<typeof live>,
+  used: readonly ReservedSpan[],
+  workSeconds: number,
+): ReturnType<typeof live> {
+  let { seconds } = ending;
+  let left = workSeconds;
+  let free = 0;
+  for (const span of used) {
+    const share = Math.min(1, left / span.workSeconds);
+    const lasts = (span.untilSeconds - span.fromSeconds) * share;
+    if (lasts > 0 && seconds > span.fromSeconds) seconds += lasts;
+    free = lasts > 0 ? span.fromSeconds + lasts : free;
+    left -= span.workSeconds * share;
+  }
+  return { ...ending, seconds: Math.max(seconds, free) };
 }
 
 const placementOf = (standing: Standing): Placement | undefined => {
@@ -163,21 +203,28 @@ function beginsOf({ input, standing }: ForecastQuestion, world: World): Begins {
     case 'waits':
       return { kind: 'nothing', waitSeconds: standing.seconds };
     case 'chosen':
-      return { kind: 'asks', purchaseOption: standing.placement.pool.purchaseOption, forSeconds: 0 };
+      return asksFor(standing.placement.pool, 0);
     case 'attempt':
       return beginsWith(standing, input, world);
   }
 }
+
+/** What a run in a reservation does that is paid for. */
+const NOTHING_PAID: Begins = { kind: 'nothing', waitSeconds: 0 };
+
+const asksFor = ({ purchaseOption }: Placement['pool'], forSeconds: number): Begins =>
+  purchaseOption === 'reserved' ? NOTHING_PAID : { kind: 'asks', purchaseOption, forSeconds };
 
 function beginsWith(
   { placed, heldSince, scriptSince }: Extract<Standing, { kind: 'attempt' }>,
   { now, progress }: PlacementInput,
   { spot, onDemand }: World,
 ): Begins {
-  const { purchaseOption } = placed.placement.pool;
+  const { pool } = placed.placement;
+  const { purchaseOption } = pool;
   const since = (at: Date): number => Math.max(0, Date.parse(now) - at.getTime()) / 1_000;
-  if (heldSince === undefined)
-    return { kind: 'asks', purchaseOption, forSeconds: since(new Date(placed.createdAt)) };
+  if (heldSince === undefined) return asksFor(pool, since(new Date(placed.createdAt)));
+  if (purchaseOption === 'reserved') return NOTHING_PAID;
   const forSeconds = since(heldSince);
   const [place] = purchaseOption === 'spot' ? spot : onDemand;
   const starts = place?.startSeconds ?? 0;

@@ -79,7 +79,9 @@ export function worldOf(
   },
 ): World {
   const { candidates, met, fallbacks, work, fileSystems, input } = situation;
-  const own = here && (candidates.find((each) => isAt(each, here)) ?? candidateOf(here));
+  // Nothing is paid for in a reservation.
+  const isPaid = here !== undefined && here.reserved === undefined;
+  const own = isPaid ? (candidates.find((each) => isAt(each, here)) ?? candidateOf(here)) : undefined;
   const usable = candidates
     .filter((each) => each !== own && each.pool.purchaseOption === 'spot' && each.closed === undefined)
     .filter((each) => !met(each).isLimited)

@@ -34,11 +34,11 @@ export type Progress = Readonly<z.output<typeof provenSchema>>;
 
 /**
  * capacity: its pool has none; budget: it would exceed the budget; deadline: it is too slow to stay on Spot; spot: Spot is
- * expected to be cheaper than its pool; time: its end was not reported within its time limit; request: a person stops
+ * expected to be cheaper than its pool; reservation: its reservation ends, or another one has or will have room; time: its end was not reported within its time limit; request: a person stops
  * the run. `why` completes the sentence "attempt 2 ...".
  */
 export const stopReasonSchema = z.object({
-  cause: z.enum(['capacity', 'budget', 'deadline', 'spot', 'time', 'request']),
+  cause: z.enum(['capacity', 'budget', 'deadline', 'spot', 'reservation', 'time', 'request']),
   why: z.string(),
 });
 
@@ -153,8 +153,15 @@ export function attemptCost(attempt: PlacedAttempt): number {
   // The copy to another region precedes the job and is paid for whatever its outcome.
   const { transfer } = attempt.placement;
   const { outcome } = attempt;
-  return hoursCost(attempt, outcome?.billableSeconds ?? 0) + (transfer?.usd ?? 0) + fileSystemsCost(attempt);
+  const billedUsd = billedHoursCost(attempt, outcome?.billableSeconds ?? 0);
+  return billedUsd + (transfer?.usd ?? 0) + fileSystemsCost(attempt);
 }
+
+/** Reserved nodes have been paid for, whether they are used or not; helpers never are reserved. */
+const billedHoursCost = (attempt: PlacedAttempt, seconds: number): number =>
+  attempt.placement.pool.purchaseOption === 'reserved'
+    ? ((attempt.placement.helpersHourlyUsd ?? 0) * seconds) / 3_600
+    : hoursCost(attempt, seconds);
 
 export const hoursCost = ({ placement }: PlacedAttempt, seconds: number): number =>
   (seconds / 3600) *

@@ -1,7 +1,9 @@
 /** The market: what placement asks of it, its stored history, and the outcomes of our own attempts. */
 
 import type { Hardware } from '@tidewheel/catalog/hardware.ts';
+import type { ReservationKind } from '@tidewheel/catalog/launchers.ts';
 import type { ListPrice, ListPrices, TransferPrice } from '@tidewheel/catalog/prices.ts';
+import type { Reserved } from '@tidewheel/declaration/pipeline.ts';
 import { time } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { poolSchema } from './placement-records.ts';
@@ -143,6 +145,23 @@ export interface Zone {
   readonly zoneName: string;
 }
 
+/** Capacity that the account has paid for: a Capacity Reservation or Capacity Block of EC2, or a training plan. */
+export interface Reservation {
+  /** The id of the Capacity Reservation, or the ARN of the training plan. */
+  readonly id: string;
+  readonly kind: ReservationKind;
+  /** EC2's name, without `ml.` */
+  readonly instanceType: string;
+  readonly zoneId?: string | undefined;
+  readonly instances: number;
+  /** Of them, those that nothing uses now. */
+  readonly availableInstances: number;
+  /** AWS's word, such as active, scheduled or expired. */
+  readonly state: string;
+  /** A training plan may have several, in their order. ISO 8601; a reservation of no end has none. */
+  readonly windows: readonly { readonly startsAt: string; readonly endsAt?: string | undefined }[];
+}
+
 export interface MarketSource {
   readonly region: string;
   /** One question for the whole family and gang; each zone gets its own score. */
@@ -151,6 +170,9 @@ export interface MarketSource {
   zones(): Promise<MarketAnswer<readonly Zone[]>>;
   onDemandPrices(types: readonly string[]): Promise<MarketAnswer<readonly OnDemandPrice[]>>;
 }
+
+/** Describes what `compute.reserved` names, in the data's own region; what AWS does not know becomes a note. */
+export type ReservationSource = (declared: Reserved) => Promise<MarketAnswer<readonly Reservation[]>>;
 
 /** What refreshes the catalog's snapshot; the adapters are functions/aws/market/price-list.ts and instance-types.ts. */
 export interface CatalogSource {
@@ -170,6 +192,8 @@ export interface MarketView {
   readonly spotPrices: readonly SpotPrice[];
   readonly onDemandPrices: readonly OnDemandPrice[];
   readonly zones: readonly Zone[];
+  /** Absent where the pipeline declares none. */
+  readonly reservations?: readonly Reservation[] | undefined;
   readonly notes: readonly string[];
 }
 

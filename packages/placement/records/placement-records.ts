@@ -1,5 +1,6 @@
 /** Records of where an attempt was placed, and why. Times are ISO 8601 in UTC, durations are seconds, and money is USD. */
 
+import { RESERVATION_KINDS } from '@tidewheel/catalog/launchers.ts';
 import { LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
@@ -19,7 +20,8 @@ export const timesSchema = z
 export const poolSchema = z.object({
   instanceType: z.string().describe('Name on EC2, without ml.'),
   zoneId: z.string().optional().describe('Such as use1-az4; absent where SageMaker chooses.'),
-  purchaseOption: z.enum(['spot', 'on-demand']),
+  purchaseOption: z.enum(['spot', 'on-demand', 'reserved']),
+  reservation: z.string().optional().describe('Id of the Capacity Reservation, or ARN of the training plan.'),
   region: z.string().optional().describe("Absent in the data bucket's own region."),
   launcher: z.enum(LAUNCHERS),
 });
@@ -29,12 +31,21 @@ export const samePool = (a: Pool, b: Pool): boolean =>
   a.instanceType === b.instanceType &&
   a.zoneId === b.zoneId &&
   a.purchaseOption === b.purchaseOption &&
+  a.reservation === b.reservation &&
   a.region === b.region &&
   a.launcher === b.launcher;
+
+/** As a launcher requests it: what is reserved is On-Demand capacity that has been paid for. */
+export const requestedAs = ({ purchaseOption }: Pick<Pool, 'purchaseOption'>): 'spot' | 'on-demand' =>
+  purchaseOption === 'spot' ? 'spot' : 'on-demand';
 
 /** The pool's name in sentences. */
 export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
   zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
+
+/** A reservation as sentences name it: a plan's ARN without its account. */
+export const nameOfReservation = (id: string): string =>
+  id.replace(/^arn:.*:training-plan\//, 'training plan ');
 
 const helperNodes = z.object({ name: z.string(), instanceType: z.string(), nodes: z.number().int() });
 export type HelperNodes = Readonly<z.output<typeof helperNodes>>;
@@ -112,6 +123,13 @@ export const placementSchema = z.object({
   maximumWaitSeconds: seconds.optional(),
   /** Spot only: end of the wait for capacity. */
   spotUntil: time.optional().describe('The last time for On-Demand to meet the deadline.'),
+  /** Reserved only: what the launch names beside its id. */
+  reserved: z
+    .object({
+      kind: z.enum(RESERVATION_KINDS),
+      until: time.optional().describe('When its hosts must be free; absent: it does not end.'),
+    })
+    .optional(),
   reason: z.string(),
   decidedAt: time,
   /** The record of an attempt keeps the rows of the types that it names. */

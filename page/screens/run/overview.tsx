@@ -188,7 +188,9 @@ export function Model({ view: { run, report } }: ViewProps) {
       <code>{modelUri}</code>
       <div class="tools">
         <Command text={`npx --no-install tidewheel model get ${runId}`} />
-        <Command text={`npx --no-install tidewheel ${next[model?.state === 'candidate' ? 'decide' : 'again']}`} />
+        <Command
+          text={`npx --no-install tidewheel ${next[model?.state === 'candidate' ? 'decide' : 'again']}`}
+        />
       </div>
     </section>
   );
@@ -314,7 +316,7 @@ const reportItems = ({
 function sharesText({ usd, byPurchaseOption, lost }: View['money']): string {
   const parts = byPurchaseOption.map(
     ({ purchaseOption, usd: part }) =>
-      `${purchaseOption === 'spot' ? 'Spot' : 'On-Demand'} ${format.percentText(part / usd)}`,
+      `${format.PURCHASE_OPTIONS[purchaseOption]} ${format.percentText(part / usd)}`,
   );
   return `${parts.join(', ')}; lost ${format.percentText(lost.usd / usd)}`;
 }

@@ -134,6 +134,15 @@ export const askMarket: Call[] = [
   'DescribeSpotPriceHistory',
   'DescribeAvailabilityZones',
 ].map(ec2);
+export const describeReservations: Call[] = [
+  ec2('DescribeCapacityReservations'),
+  { action: 'sagemaker:DescribeTrainingPlan', resource: regional('sagemaker', 'training-plan/team-a') },
+];
+/** What a job on a training plan uses besides its own name. */
+export const onPlan: Call[] = ['training-plan/team-a', 'reserved-capacity/a1'].map((each) => ({
+  action: 'sagemaker:CreateTrainingJob',
+  resource: regional('sagemaker', each),
+}));
 export const schedules: Call[] = [
   ...['CreateSchedule', 'UpdateSchedule', 'DeleteSchedule'].map((name) => ({
     action: `scheduler:${name}`,

@@ -20,6 +20,7 @@ import {
   away,
   consume,
   createRole,
+  describeReservations,
   ec2,
   index,
   instanceProfile,
@@ -36,6 +37,7 @@ import {
   machineImage,
   notify,
   object,
+  onPlan,
   passRole,
   query,
   RUN,
@@ -102,7 +104,9 @@ const makeFleet: Call[] = [
   ...['instance/i-1', 'volume/vol-1', 'network-interface/eni-1'].map((each) =>
     onEc2('RunInstances', each, made),
   ),
-  ...['security-group/sg-1', 'spot-instances-request/sir-1'].map((each) => onEc2('RunInstances', each)),
+  ...['security-group/sg-1', 'spot-instances-request/sir-1', 'capacity-reservation/cr-1'].map((each) =>
+    onEc2('RunInstances', each),
+  ),
   ...['CreateFleet', 'RunInstances'].flatMap((action) => [
     onEc2(action, 'launch-template/lt-1', ours),
     onEc2(action, 'placement-group/pg-1', ours),
@@ -313,6 +317,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...items('Get', 'Put'),
     query,
     index('list'),
+    ...describeReservations,
     ...askMarket,
   ],
   'collect-scores': [
@@ -347,6 +352,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     inVpc('subnet-1', 'sg-1'),
     job('AddTags'),
     jobAway('CreateTrainingJob'),
+    ...onPlan,
     listsAway,
     read(`${bucketKeys.source('digits')}train.py`),
     away('s3:PutObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
@@ -427,6 +433,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     read(bucketKeys.progress('digits', RUN)),
     read(`${bucketKeys.checkpoints('digits', RUN)}step-1/COMPLETE.json`),
     ...['DescribeLaunchTemplates', 'DescribePlacementGroups', 'GetSpotPlacementScores'].map(ec2),
+    ...describeReservations,
     stopExecution,
   ],
   diagnose: [

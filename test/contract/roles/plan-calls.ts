@@ -3,6 +3,7 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { Call } from '../roles.ts';
 import {
   askMarket,
+  describeReservations,
   ec2,
   index,
   items,
@@ -32,6 +33,7 @@ export const planCalls: readonly Call[] = [
   learnsOfAbsence,
   listsAway,
   ...askMarket,
+  ...describeReservations,
   ...[
     'DescribeSubnets',
     'DescribeRouteTables',

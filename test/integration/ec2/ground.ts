@@ -8,11 +8,13 @@ import { DescribeInstancesCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { CreateActivityCommand, GetActivityTaskCommand, SFNClient } from '@aws-sdk/client-sfn';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { Reserved } from '@tidewheel/declaration/pipeline.ts';
 import { type LocalEc2, type LocalEc2Options, startLocalEc2 } from '@tidewheel/emulators/ec2/local-ec2.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { makeFleetService } from '../../../functions/aws/ec2/ec2-fleet-service.ts';
 import { eventBridgeNotifier } from '../../../functions/aws/events/event-bridge.ts';
 import { agentPublisher } from '../../../functions/aws/lambda/agent.ts';
+import { reservationSource } from '../../../functions/aws/market/reservations.ts';
 import type { TrainingService } from '../../../functions/launch/job/training-service.ts';
 import { readProgress } from '../../../functions/records/progress.ts';
 import { launchAttempt } from '../../../functions/run/attempts/launch-attempt.ts';
@@ -37,6 +39,10 @@ const wallClock = { now: () => new Date() };
 const notRequested = () => Promise.reject(new Error('a run on EC2 asked SageMaker'));
 const noSageMaker: TrainingService = { create: notRequested, describe: notRequested, stop: notRequested };
 
+const noPlans = () => {
+  throw new Error('a run on EC2 asked for a training plan');
+};
+
 const market = marketSource(() =>
   viewOf('c5.xlarge', [{ zoneId: 'use1-az1', spotUsd: 0.08, score: 8 }], {
     onDemandUsd: 0.204,
@@ -52,11 +58,23 @@ export interface GroundOptions {
   readonly shard?: string;
   /** Of the service. Default: the clock on the wall. */
   readonly clock?: Clock;
+  /** Where EC2 answers, and what the pipeline declares of it. Default: the emulator, and nothing. */
+  readonly ec2Url?: string;
+  readonly reserved?: Reserved;
 }
 
 export async function makeGround(url: string, options: GroundOptions) {
-  const { bucket, strategy, nodes, script, shard = 'a shard', clock = wallClock } = options;
-  const ec2 = new EC2Client(clientConfiguration(url));
+  const {
+    bucket,
+    strategy,
+    nodes,
+    script,
+    shard = 'a shard',
+    clock = wallClock,
+    ec2Url = url,
+    reserved,
+  } = options;
+  const ec2 = new EC2Client(clientConfiguration(ec2Url));
   const events = new EventBridgeClient(clientConfiguration(url));
   const logs = new CloudWatchLogsClient(clientConfiguration(url));
   await logs.send(new CreateLogGroupCommand({ logGroupName: LOG_GROUP }));
@@ -81,6 +99,7 @@ export async function makeGround(url: string, options: GroundOptions) {
     ...stores,
     clock,
     market,
+    reservations: reservationSource({ ec2: () => ec2, sageMaker: noPlans, region: 'us-east-1' }),
     executions: waiting.executions,
     notifier: eventBridgeNotifier(events, 'default'),
     ...launchersOver({
@@ -100,6 +119,7 @@ export async function makeGround(url: string, options: GroundOptions) {
       instanceTypes: ['c5.xlarge'],
       nodes,
       launcher: 'ec2',
+      ...(reserved && { reserved }),
       ec2: { image: 'ami-0123456789abcdef0' },
       vpc: { securityGroupIds: ['sg-01234567'], subnets: [{ id: 'subnet-01234567', zoneId: 'use1-az1' }] },
     },

@@ -7,6 +7,7 @@ export const jobQueue: LauncherFacts = {
   serviceName: 'the job queue',
   // Measure the time from RUNNING to the first new step. Placement uses it until the run's attempts have measured it.
   restartSeconds: 240,
+  reservations: [],
   hasVolume: () => false,
   infeasible: ({ compute, topology, isElsewhere, purchaseOption }) => {
     if (isElsewhere) return 'a job queue runs in the region of the data bucket only';

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { testObjectKey } from '@tidewheel/contract/bucket-keys.ts';
+import type { Reservation } from '@tidewheel/placement/market.ts';
 import { describe, expect, it } from 'vitest';
 import type { AccountView, Subnet } from '../../../functions/check/account-view.ts';
 import { testObjectFinding } from '../../../functions/check/arrivals.ts';
@@ -427,5 +428,72 @@ describe('the test object', () => {
   it('is not passed when it cannot be put', async () => {
     const { finding } = await run(0, () => Promise.reject(new Error('AccessDenied')));
     expect(finding).toMatchObject({ kind: 'notSeen', message: 'Error: AccessDenied' });
+  });
+});
+
+describe('what a pipeline names as reserved', () => {
+  const reservation: Reservation = {
+    id: 'cr-0123456789abcdef0',
+    kind: 'capacity-block',
+    instanceType: 'p5.48xlarge',
+    zoneId: 'use1-az1',
+    instances: 2,
+    availableInstances: 2,
+    state: 'active',
+    windows: [{ startsAt: '2026-11-01T00:00:00.000Z' }],
+  };
+  const found = async (
+    change: Partial<Reservation>,
+    compute: Record<string, unknown> = {},
+    notes: string[] = [],
+  ) =>
+    (
+      await check(
+        {},
+        {
+          pipelines: [onEc2({ instanceTypes: ['p5.48xlarge'], reserved: [reservation.id], ...compute })],
+          reserved: {
+            source: () => Promise.resolve({ kind: 'known', value: [{ ...reservation, ...change }], notes }),
+            now: () => new Date('2026-11-30T00:00:00Z'),
+          },
+        },
+      )
+    ).filter(({ check: name }) => name === 'reservations');
+
+  it('passes where a run can use it', async () => {
+    expect(await found({})).toMatchObject([{ kind: 'passed', value: reservation.id }]);
+  });
+
+  it('fails with the remedy where none can', async () => {
+    const missing =
+      'compute.reserved names cr-1, and this account has no such reservation in us-east-1: correct or remove it';
+    const cases = [
+      found({ state: 'expired' }),
+      found({}, { instanceTypes: ['g5.xlarge'] }),
+      found({ kind: 'training-plan' }),
+      found({ zoneId: 'use1-az6' }),
+      found({ windows: [{ startsAt: '2026-11-01T00:00:00.000Z', endsAt: '2026-11-30T00:20:00.000Z' }] }),
+      found({}, {}, [missing]),
+    ];
+    const messages = (await Promise.all(cases)).map(
+      ([finding]) => finding?.kind === 'fails' && [finding.message, finding.remedy],
+    );
+    expect(messages).toEqual([
+      [`${reservation.id} is expired`, 'remove it from compute.reserved'],
+      [
+        `${reservation.id} holds p5.48xlarge, which the pipeline does not use`,
+        'add it to compute.instanceTypes, or remove it from compute.reserved',
+      ],
+      [`${reservation.id} serves sagemaker alone`, 'name it as launcher, or remove it from compute.reserved'],
+      [
+        `${reservation.id} is in use1-az6`,
+        'add a subnet there to compute.vpc.subnets, or remove it from compute.reserved',
+      ],
+      [`${reservation.id} has ended`, 'remove it from compute.reserved'],
+      [
+        'compute.reserved names cr-1, and this account has no such reservation in us-east-1',
+        'correct or remove it',
+      ],
+    ]);
   });
 });

@@ -106,7 +106,9 @@ describe('verbs', () => {
   });
 
   it('exist, each that a page names', () => {
-    const named = [...everyPage.matchAll(/npx (?:--no-install )?tidewheel ([a-z]+(?:-[a-z]+)*)/g)].map(([, name = '']) => name);
+    const named = [...everyPage.matchAll(/npx (?:--no-install )?tidewheel ([a-z]+(?:-[a-z]+)*)/g)].map(
+      ([, name = '']) => name,
+    );
     const known = [...verbs, 'help', 'completion'];
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });

@@ -173,8 +173,8 @@ describe('a quota of 0 vCPUs on EC2', () => {
   const fleetRefusal =
     (markets: readonly string[]) =>
     ({ fleet }: FleetPlan): CreateOutcome | undefined => {
-      const { DefaultTargetCapacityType: purchaseOption, TotalTargetCapacity: hosts } =
-        fleet.TargetCapacitySpecification;
+      const { DefaultTargetCapacityType, TotalTargetCapacity: hosts } = fleet.TargetCapacitySpecification;
+      const purchaseOption = DefaultTargetCapacityType === 'spot' ? 'spot' : 'on-demand';
       if (!markets.includes(purchaseOption)) return undefined;
       const [ErrorCode, ErrorMessage] =
         purchaseOption === 'spot'

@@ -158,7 +158,7 @@ class AttemptResumeReadItem(TypedDict):
 
 
 class AttemptRecall(TypedDict):
-    cause: Literal["capacity", "budget", "deadline", "spot", "time", "request"]
+    cause: Literal["capacity", "budget", "deadline", "spot", "reservation", "time", "request"]
     why: str
     at: str
 
@@ -370,7 +370,7 @@ class AttemptSummaryProgressAfter(_AttemptSummaryProgressAfter, total=False):
 
 
 class AttemptSummaryRecall(TypedDict):
-    cause: Literal["capacity", "budget", "deadline", "spot", "time", "request"]
+    cause: Literal["capacity", "budget", "deadline", "spot", "reservation", "time", "request"]
     why: str
     at: str
 
@@ -936,6 +936,7 @@ class DeclarationCompute(TypedDict, total=False):
     regions: list[DeclarationComputeRegionsItem]
     helpers: list[DeclarationComputeHelpersItem]
     purchaseOption: Literal["spot", "on-demand", "spot-then-on-demand"]
+    reserved: list[str | DeclarationComputeReservedItem1]
     launcher: Literal["sagemaker", "ec2", "cheapest"]
     ec2: DeclarationComputeEc2
     volumeGigabytes: int
@@ -974,6 +975,15 @@ class DeclarationComputeHelpersItem(TypedDict):
     name: str
     instanceType: str
     nodes: int
+
+
+class DeclarationComputeReservedItem1(TypedDict):
+    tag: DeclarationComputeReservedItem1Tag
+
+
+class DeclarationComputeReservedItem1Tag(TypedDict):
+    key: str
+    value: str
 
 
 class _DeclarationComputeEc2(TypedDict):
@@ -1295,7 +1305,7 @@ class _GetMarketAnswerRunningItem(TypedDict):
     runId: str
     attempt: int
     instanceType: str
-    purchaseOption: Literal["spot", "on-demand"]
+    purchaseOption: Literal["spot", "on-demand", "reserved"]
     nodes: int
     since: str
 
@@ -1702,7 +1712,7 @@ class GetRunAnswerMoney(_GetRunAnswerMoney, total=False):
 
 
 class GetRunAnswerMoneyByPurchaseOptionItem(TypedDict):
-    purchaseOption: Literal["spot", "on-demand"]
+    purchaseOption: Literal["spot", "on-demand", "reserved"]
     seconds: float
     usd: float
 
@@ -2278,6 +2288,7 @@ class Placement(_Placement, total=False):
     expectedSeconds: float
     maximumWaitSeconds: float
     spotUntil: str
+    reserved: PlacementReserved
 
 
 class PlacementAlternativesItem(TypedDict):
@@ -2290,6 +2301,14 @@ class PlacementTransfer(TypedDict):
     usd: float
     seconds: float
     priceNote: str
+
+
+class _PlacementReserved(TypedDict):
+    kind: Literal["capacity-reservation", "capacity-block", "training-plan"]
+
+
+class PlacementReserved(_PlacementReserved, total=False):
+    until: str
 
 
 class _PlacementDecision0(TypedDict):
@@ -2320,6 +2339,7 @@ class PlacementDecision0Placement(_PlacementDecision0Placement, total=False):
     expectedSeconds: float
     maximumWaitSeconds: float
     spotUntil: str
+    reserved: PlacementDecision0PlacementReserved
 
 
 class PlacementDecision0PlacementAlternativesItem(TypedDict):
@@ -2332,6 +2352,14 @@ class PlacementDecision0PlacementTransfer(TypedDict):
     usd: float
     seconds: float
     priceNote: str
+
+
+class _PlacementDecision0PlacementReserved(TypedDict):
+    kind: Literal["capacity-reservation", "capacity-block", "training-plan"]
+
+
+class PlacementDecision0PlacementReserved(_PlacementDecision0PlacementReserved, total=False):
+    until: str
 
 
 class _PlacementDecision0Expected(TypedDict):
@@ -2524,12 +2552,13 @@ class PlanRunBodyData(TypedDict):
 
 class _Pool(TypedDict):
     instanceType: str
-    purchaseOption: Literal["spot", "on-demand"]
+    purchaseOption: Literal["spot", "on-demand", "reserved"]
     launcher: Literal["sagemaker", "ec2"]
 
 
 class Pool(_Pool, total=False):
     zoneId: str
+    reservation: str
     region: str
 
 
@@ -3634,6 +3663,7 @@ class RunDeclarationCompute(_RunDeclarationCompute, total=False):
     needs: RunDeclarationComputeNeeds
     regions: list[RunDeclarationComputeRegionsItem]
     helpers: list[RunDeclarationComputeHelpersItem]
+    reserved: list[str | RunDeclarationComputeReservedItem1]
     launcher: Literal["sagemaker", "ec2", "cheapest"]
     ec2: RunDeclarationComputeEc2
     vpc: RunDeclarationComputeVpc
@@ -3671,6 +3701,15 @@ class RunDeclarationComputeHelpersItem(TypedDict):
     name: str
     instanceType: str
     nodes: int
+
+
+class RunDeclarationComputeReservedItem1(TypedDict):
+    tag: RunDeclarationComputeReservedItem1Tag
+
+
+class RunDeclarationComputeReservedItem1Tag(TypedDict):
+    key: str
+    value: str
 
 
 class RunDeclarationComputeEc2(TypedDict):

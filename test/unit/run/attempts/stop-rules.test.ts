@@ -1,5 +1,5 @@
 import { choosePlacement } from '@tidewheel/placement/choose.ts';
-import { attemptTimeoutSeconds } from '@tidewheel/placement/records.ts';
+import { attemptCost, attemptTimeoutSeconds, hoursCost } from '@tidewheel/placement/records.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeFleet } from '../../../../functions/launch/ec2/fleet-state.ts';
@@ -184,5 +184,32 @@ describe('a Spot job that waits', () => {
     const minuteLater = new Date(Date.parse(now) + 60_000).toISOString();
     const second = choosePlacement(question({ now: minuteLater }));
     expect(second).toMatchObject({ kind: 'launch', placement: { pool: { purchaseOption: 'on-demand' } } });
+  });
+});
+
+describe('a job in a reservation', () => {
+  const until = secondsAfter(60 + 3_600);
+  const pool = {
+    ...placementOf().pool,
+    purchaseOption: 'reserved' as const,
+    reservation: 'cr-0123456789abcdef0',
+  };
+  const attempt = attemptOf('budget-000001', 2, {
+    placement: placementOf({ pool, reserved: { kind: 'capacity-block', until } }),
+  });
+
+  it('leaves at the last look that allows a save', () => {
+    expect(stop(3_600 - 421, { attempt })).toBeUndefined();
+    expect(stop(3_600 - 419, { attempt })).toEqual({
+      cause: 'reservation',
+      why: `has to leave cr-0123456789abcdef0 by ${until}: stopped after a save`,
+    });
+  });
+
+  it('costs nothing, and saves what On-Demand costs', () => {
+    const outcome = outcomeOf('completed', { billableSeconds: 7_200, trainingSeconds: 7_200 });
+    const done = { ...attempt, outcome };
+    expect(attemptCost(done)).toBe(0);
+    expect(hoursCost(done, 7_200)).toBeGreaterThan(1);
   });
 });

@@ -1,0 +1,65 @@
+/** DescribeCapacityReservations, and what a launch into one is refused with. */
+
+import { zonesOf } from '../model/offers.ts';
+import type { LocalReservation } from '../model/reservations.ts';
+import { Ec2Error } from './ec2-error.ts';
+import type { Ec2Query } from './query.ts';
+import type { Ec2Answer, ServiceRequest } from './service.ts';
+import { fleetAnswer } from './vcpu-gate.ts';
+
+export function describeCapacityReservations({ query, region, market }: ServiceRequest): Ec2Answer {
+  const { reservations } = market;
+  const known = reservations.all.filter(({ kind }) => kind !== 'training-plan');
+  const ids = query.list('CapacityReservationId');
+  const unknown = ids.filter((id) => !known.some((each) => each.id === id));
+  if (unknown.length > 0)
+    throw new Ec2Error(
+      'InvalidCapacityReservationId.NotFound',
+      `The capacity reservation ID '${unknown.join(', ')}' does not exist`,
+    );
+  const chosen = known.filter(({ id }) => ids.length === 0 || ids.includes(id));
+  return { capacityReservationSet: chosen.map((each) => itemOf(each, region, market)) };
+}
+
+const itemOf = (each: LocalReservation, region: string, { reservations }: ServiceRequest['market']) => ({
+  capacityReservationId: each.id,
+  instanceType: each.instanceType,
+  instancePlatform: 'Linux/UNIX',
+  availabilityZoneId: each.zoneId,
+  availabilityZone: zonesOf(region).find(({ zoneId }) => zoneId === each.zoneId)?.zoneName,
+  tenancy: 'default',
+  totalInstanceCount: each.instances,
+  availableInstanceCount: reservations.free(each),
+  state: reservations.state(each),
+  startDate: each.startsAt,
+  endDate: each.endsAt,
+  endDateType: each.endsAt === undefined ? 'unlimited' : 'limited',
+  instanceMatchCriteria: 'targeted',
+  reservationType: each.kind === 'capacity-block' ? 'capacity-block' : 'default',
+  tagSet: Object.entries(each.tags ?? {}).map(([key, value]) => ({ key, value })),
+});
+
+const TARGET =
+  'LaunchTemplateData.CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId';
+
+/** Remembers which reservation a launch template targets: the emulator behind it keeps no such field. */
+export function noteTarget(query: Ec2Query, { reservations }: ServiceRequest['market']): void {
+  const [template, id] = [query.text('LaunchTemplateName'), query.text(TARGET)];
+  if (template !== undefined && id !== undefined) reservations.target(template, id);
+}
+
+/** @returns what a fleet is answered with whose reservation has no room, or has not begun; undefined where it may go on */
+export function refusedByReservation(
+  query: Ec2Query,
+  { reservations }: ServiceRequest['market'],
+): Ec2Answer | undefined {
+  const template = query.text('LaunchTemplateConfigs.1.LaunchTemplateSpecification.LaunchTemplateName') ?? '';
+  const id = reservations.targetOf(template);
+  const count = query.integer('TargetCapacitySpecification.TotalTargetCapacity') ?? 1;
+  if (id === undefined || reservations.take(id, template, count)) return undefined;
+  const type = query.text('LaunchTemplateConfigs.1.Overrides.1.InstanceType') ?? '';
+  const message = `The requested reservation '${id}' does not have sufficient compatible and available capacity for this request.`;
+  return fleetAnswer([{ type, code: 'ReservationCapacityExceeded', message }], {
+    purchaseOption: 'on-demand',
+  });
+}

@@ -1,0 +1,117 @@
+/** Capacity that an account has reserved: its clock, who is in it, and the end of its hosts. */
+import type { LocalClock } from '../../clock/clock.ts';
+import type { CapacityLease, CapacityMarket, CapacityRequest } from './capacity-source.ts';
+
+export interface LocalReservation {
+  /** cr-… or the ARN of a training plan. */
+  readonly id: string;
+  readonly kind: 'capacity-reservation' | 'capacity-block' | 'training-plan';
+  /** EC2's name, without `ml.` */
+  readonly instanceType: string;
+  readonly zoneId: string;
+  readonly instances: number;
+  readonly startsAt: Date;
+  /** Absent: it does not end. */
+  readonly endsAt?: Date;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+export interface Reservations {
+  readonly all: readonly LocalReservation[];
+  state(reservation: LocalReservation): 'scheduled' | 'active' | 'expired';
+  free(reservation: LocalReservation): number;
+  /** A launch template of that name targets it. */
+  target(template: string, id: string): void;
+  targetOf(template: string): string | undefined;
+  /** Whether so many instances of the owner may be launched into it; then they are counted. */
+  take(id: string, owner: string, instances: number): boolean;
+  /** The market, with what is reserved in it. */
+  beside(market: CapacityMarket): CapacityMarket;
+}
+
+/** AWS takes the hosts of blocks and plans from then on; those of an On-Demand reservation go on outside it. */
+const ENDING_MILLISECONDS = 1_800_000;
+
+export function makeReservations(all: readonly LocalReservation[], clock: LocalClock): Reservations {
+  const byId = new Map(all.map((each) => [each.id, each]));
+  const held = new Map<string, number>();
+  const targets = new Map<string, string>();
+  const listeners = new Set<() => void>();
+  const state: Reservations['state'] = ({ startsAt, endsAt }) => {
+    if (clock.now() < startsAt.getTime()) return 'scheduled';
+    return endsAt !== undefined && clock.now() >= endsAt.getTime() ? 'expired' : 'active';
+  };
+  const free: Reservations['free'] = (each) =>
+    state(each) === 'active' ? each.instances - (held.get(each.id) ?? 0) : 0;
+  const take: Reservations['take'] = (id, _owner, instances) => {
+    const found = byId.get(id);
+    if (found === undefined || free(found) < instances || isEnding(found, clock)) return false;
+    held.set(id, (held.get(id) ?? 0) + instances);
+    return true;
+  };
+  const give = (id: string, instances: number): void => {
+    held.set(id, (held.get(id) ?? 0) - instances);
+    for (const listener of listeners) listener();
+  };
+  for (const { startsAt } of all)
+    if (startsAt.getTime() > clock.now())
+      clock.at(startsAt.getTime(), () => listeners.forEach((listener) => listener()));
+  const leaseIn = (id: string, request: CapacityRequest): CapacityLease | undefined => {
+    const found = byId.get(id);
+    const instances = request.groups.reduce((sum, { count }) => sum + count, 0);
+    // Instances of EC2 were counted when their fleet was launched.
+    if (found === undefined || (request.instanceId === undefined && !take(id, request.owner, instances)))
+      return undefined;
+    return leaseOf(found, clock, () => give(id, instances));
+  };
+  return {
+    all,
+    state,
+    free,
+    target: (template, id) => void targets.set(template, id),
+    targetOf: (template) => targets.get(template),
+    take,
+    beside: (market) => ({
+      acquire: (request) => {
+        const id = request.reservation ?? targets.get(request.owner);
+        return id === undefined ? market.acquire(request) : leaseIn(id, request);
+      },
+      onCapacity: (listener) => {
+        listeners.add(listener);
+        const unsubscribe = market.onCapacity(listener);
+        return () => {
+          listeners.delete(listener);
+          unsubscribe();
+        };
+      },
+    }),
+  };
+}
+
+const endOfHosts = ({ kind, endsAt }: LocalReservation): number | undefined =>
+  endsAt === undefined || kind === 'capacity-reservation'
+    ? undefined
+    : endsAt.getTime() - ENDING_MILLISECONDS;
+
+const isEnding = (each: LocalReservation, clock: LocalClock): boolean =>
+  clock.now() >= (endOfHosts(each) ?? Number.POSITIVE_INFINITY);
+
+function leaseOf(reservation: LocalReservation, clock: LocalClock, give: () => void): CapacityLease {
+  let isHeld = true;
+  let callOff: (() => void) | undefined;
+  return {
+    zoneId: reservation.zoneId,
+    onReclaim: (listener) => {
+      const end = endOfHosts(reservation);
+      if (end !== undefined)
+        callOff = clock.at(end, () => listener({ graceSeconds: 0, isReservationOver: true }));
+    },
+    checkpointSynced: () => undefined,
+    release: () => {
+      if (!isHeld) return;
+      isHeld = false;
+      callOff?.();
+      give();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * ReservationSource on EC2's DescribeCapacityReservations and SageMaker's DescribeTrainingPlan. It reads what a pipeline
+ * names, and buys nothing.
+ */
+import {
+  type CapacityReservation,
+  type EC2Client,
+  paginateDescribeCapacityReservations,
+} from '@aws-sdk/client-ec2';
+import {
+  DescribeTrainingPlanCommand,
+  type DescribeTrainingPlanCommandOutput,
+  type SageMakerClient,
+} from '@aws-sdk/client-sagemaker';
+import { isTrainingPlan, type Reserved } from '@tidewheel/declaration/pipeline.ts';
+import type { MarketAnswer, Reservation, ReservationSource } from '@tidewheel/placement/market.ts';
+import { answered } from './answers.ts';
+
+interface ReservationDeps {
+  readonly ec2: () => EC2Client;
+  readonly sageMaker: () => SageMakerClient;
+  readonly region: string;
+}
+
+type Named = Exclude<Reserved[number], string>;
+
+export const reservationSource =
+  (deps: ReservationDeps): ReservationSource =>
+  async (declared) => {
+    const plans = declared.filter((each) => typeof each === 'string').filter(isTrainingPlan);
+    const others = declared.filter((each) => typeof each !== 'string' || !isTrainingPlan(each));
+    const answers = await Promise.all([
+      ...(others.length === 0 ? [] : [answered(() => capacityReservations(deps.ec2()))]),
+      ...plans.map((arn) => answered(() => trainingPlan(deps.sageMaker(), arn))),
+    ]);
+    const found = answers.flatMap((each) => (each.kind === 'known' ? each.value : []));
+    const isUnknown = answers.some(({ kind }) => kind === 'unknown');
+    const missing = isUnknown ? [] : declared.filter((each) => !found.some((one) => isNamed(one, each)));
+    return {
+      kind: 'known',
+      value: found
+        .filter((each) => declared.some((named) => isNamed(each, named)))
+        .map(({ reservation }) => reservation),
+      notes: [...answers.flatMap(noteOn), ...missing.map((each) => missingNote(each, deps.region))],
+    };
+  };
+
+interface Described {
+  readonly reservation: Reservation;
+  readonly tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[];
+}
+
+const isNamed = ({ reservation, tags }: Described, named: string | Named): boolean =>
+  typeof named === 'string'
+    ? reservation.id === named
+    : tags.some(({ Key, Value }) => Key === named.tag.key && Value === named.tag.value);
+
+const noteOn = (answer: MarketAnswer<readonly Described[]>): readonly string[] =>
+  answer.kind === 'unknown' ? [`reservations unknown (${answer.failure}): ${answer.message}`] : answer.notes;
+
+const missingNote = (named: string | Named, region: string): string => {
+  const what = typeof named === 'string' ? named : `the tag ${named.tag.key}=${named.tag.value}`;
+  return `compute.reserved names ${what}, and this account has no such reservation in ${region}: correct or remove it`;
+};
+
+/** All of the account: EC2 has no filter for tags, and refuses a list of ids if it does not know one of them. */
+async function capacityReservations(ec2: EC2Client): Promise<readonly Described[]> {
+  const found: Described[] = [];
+  for await (const page of paginateDescribeCapacityReservations({ client: ec2, stopOnSameToken: true }, {}))
+    found.push(...(page.CapacityReservations ?? []).flatMap(reservationOf));
+  return found;
+}
+
+function reservationOf(each: CapacityReservation): readonly Described[] {
+  const { CapacityReservationId: id, InstanceType: instanceType, State: state, StartDate, EndDate } = each;
+  if (id === undefined || instanceType === undefined || state === undefined) return [];
+  return [
+    {
+      tags: each.Tags ?? [],
+      reservation: {
+        id,
+        kind: each.ReservationType === 'capacity-block' ? 'capacity-block' : 'capacity-reservation',
+        instanceType,
+        zoneId: each.AvailabilityZoneId,
+        instances: each.TotalInstanceCount ?? 0,
+        availableInstances: each.AvailableInstanceCount ?? 0,
+        state,
+        windows: windowOf(StartDate, EndDate),
+      },
+    },
+  ];
+}
+
+const windowOf = (start: Date | undefined, end: Date | undefined): Reservation['windows'] => [
+  { startsAt: (start ?? new Date(0)).toISOString(), ...(end !== undefined && { endsAt: end.toISOString() }) },
+];
+
+/** One for each instance type of the plan, which mostly has one. */
+async function trainingPlan(sageMaker: SageMakerClient, arn: string): Promise<readonly Described[]> {
+  try {
+    const plan = await sageMaker.send(
+      new DescribeTrainingPlanCommand({ TrainingPlanName: arn.replace(/^.*\//, '') }),
+    );
+    // A name is unique in an account and region, and the ARN may be of another one.
+    return plan.TrainingPlanArn === arn ? reservationsOf(plan) : [];
+  } catch (error: unknown) {
+    if (error instanceof Error && isMissing(error)) return [];
+    throw error;
+  }
+}
+
+function reservationsOf(plan: DescribeTrainingPlanCommandOutput): readonly Described[] {
+  const { TrainingPlanArn: id = '', Status: state = '', ReservedCapacitySummaries: parts = [] } = plan;
+  const isForJobs = plan.TargetResources?.includes('training-job') ?? true;
+  return [...Map.groupBy(parts, ({ InstanceType }) => InstanceType)].flatMap(([type, own]) => {
+    const instances = Math.max(...own.map(({ TotalInstanceCount = 0 }) => TotalInstanceCount));
+    if (type === undefined || !isForJobs) return [];
+    const reservation: Reservation = {
+      id,
+      kind: 'training-plan',
+      instanceType: type.replace(/^ml\./, ''),
+      zoneId: own[0]?.AvailabilityZoneId,
+      instances,
+      availableInstances: plan.AvailableInstanceCount ?? 0,
+      state,
+      windows: own
+        .flatMap(({ StartTime, EndTime }) => windowOf(StartTime ?? plan.StartTime, EndTime ?? plan.EndTime))
+        .toSorted((a, b) => a.startsAt.localeCompare(b.startsAt)),
+    };
+    return [{ reservation, tags: [] }];
+  });
+}
+
+/** SageMaker's model names the first; for training jobs the service answers with the second. */
+const isMissing = ({ name, message }: Error): boolean =>
+  name === 'ResourceNotFound' ||
+  (name === 'ValidationException' && message.startsWith('Requested resource not found'));
