@@ -138,6 +138,8 @@ export interface Ways {
   readonly formerSeconds?: readonly number[];
   /** Drawn for each attempt; default: 1. */
   readonly pace?: () => number;
+  /** Beside it, drawn for each tick. */
+  readonly tickPace?: () => number;
   readonly nodes?: number;
   /** When an On-Demand job of that moment has its hosts, in seconds of the campaign. Default: at once. */
   readonly onDemandAt?: (requestedSeconds: number) => number;
@@ -162,6 +164,7 @@ interface World {
   readonly market: MarketSource;
   readonly job: Job;
   readonly pace: () => number;
+  readonly tickPace: () => number;
   readonly nodes: number;
   readonly onDemandAt: (requestedSeconds: number) => number;
   /** Seconds of steps so far, whatever their pace. */
@@ -229,7 +232,8 @@ async function starve(world: World, attempt: Attempt): Promise<void> {
 /** The job counts in seconds at the attempt's own pace. */
 async function work(world: World, attempt: Attempt): Promise<void> {
   const { setting, clock, job, stores } = world;
-  const { pace, spotZone, record } = attempt;
+  const { spotZone, record } = attempt;
+  const pace = attempt.pace * world.tickPace();
   if (attempt.startedAt === undefined) {
     start(job, setting);
     attempt.startedAt = clock.now();
@@ -286,6 +290,7 @@ export interface Lived {
 const MOST_TICKS = 300;
 const PLAINEST = {
   pace: () => 1,
+  tickPace: () => 1,
   nodes: 1,
   onDemandAt: (requestedSeconds: number) => requestedSeconds,
 } as const;
@@ -296,7 +301,7 @@ export async function campaign(
   given: readonly ZoneOfWorld[],
   ways: Ways = {},
 ): Promise<Lived> {
-  const { formerSeconds, pace, nodes, onDemandAt, onTick } = {
+  const { formerSeconds, pace, tickPace, nodes, onDemandAt, onTick } = {
     ...PLAINEST,
     formerSeconds: [setting.workSeconds],
     ...ways,
@@ -322,6 +327,7 @@ export async function campaign(
     market: marketSource(() => viewOf(TYPE, zones(), setting)),
     job: newJob(),
     pace,
+    tickPace,
     nodes,
     onDemandAt,
     trained: 0,
