@@ -1,6 +1,7 @@
 /**
  * The figures that placement assumes where nothing was measured. `npm run bench:placement -- --assumed NAMES` shows what
- * campaigns cost with half and with twice of each; nothing else changes them.
+ * campaigns cost with half and with twice of each; nothing else changes them. Those campaigns have one type in one region,
+ * so of the last group they show nothing.
  */
 
 const HOUR = 3_600;
