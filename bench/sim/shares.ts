@@ -1,5 +1,5 @@
 /** Hands windows out to threads, those that one plan serves together, and puts what comes back into their order. */
-import { Worker } from 'node:worker_threads';
+import { onThreads } from '../threads.ts';
 import type { Row } from './rate.ts';
 import { planKey } from './tidewheel.ts';
 import { settingOf, type Window } from './windows.ts';
@@ -12,23 +12,19 @@ export interface Task {
 
 /** No row depends on the other windows: the same come out alone, in another order or on more threads. */
 export async function rateWindows(windows: readonly Window[], task: Task): Promise<Row[]> {
-  const waiting = sharesOf(windows, task);
-  const rows = new Map<Window, Row[]>();
-  const thread = async (): Promise<void> => {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      workerData: { folder: task.folder, policies: task.policies },
-    });
-    try {
-      for (let share = waiting.shift(); share !== undefined; share = waiting.shift()) {
-        const rated = await rateShare(worker, share);
-        const each = task.policies.length;
-        for (const [k, window] of share.entries()) rows.set(window, rated.slice(k * each, (k + 1) * each));
-      }
-    } finally {
-      await worker.terminate();
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(task.threads, waiting.length) }, thread));
+  const shares = sharesOf(windows, task);
+  const { folder, policies, threads } = task;
+  const rated = await onThreads<Row[]>(shares, {
+    script: new URL('./worker.ts', import.meta.url),
+    workerData: { folder, policies },
+    threads,
+  });
+  const each = policies.length;
+  const rows = new Map(
+    shares.flatMap((share, s) =>
+      share.map((window, k) => [window, rated[s]?.slice(k * each, (k + 1) * each) ?? []] as const),
+    ),
+  );
   return windows.flatMap((window) => rows.get(window) ?? []);
 }
 
@@ -50,14 +46,3 @@ export function sharesOf(
 }
 
 const workOf = (share: readonly Window[]): number => share.reduce((sum, { ticks }) => sum + ticks, 0);
-
-function rateShare(worker: Worker, share: readonly Window[]): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    const done = (rows: Row[]): void => {
-      worker.off('error', reject);
-      resolve(rows);
-    };
-    worker.once('message', done).once('error', reject);
-    worker.postMessage(share);
-  });
-}

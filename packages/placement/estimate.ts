@@ -17,10 +17,12 @@ export {
   workOf,
 } from './decision/work.ts';
 export {
+  type DrawPool,
   decide,
   type Forecast,
   forecastDecision,
   forecastRun,
   type Standing,
 } from './futures/forecast.ts';
+export { alternating } from './futures/run-world.ts';
 export { type Interval, intervalSchema, missOf, timesSchema } from './records/placement-records.ts';

@@ -186,6 +186,8 @@ export interface Ways {
   readonly formerSeconds?: readonly number[];
   /** Drawn for each attempt; default: 1. */
   readonly pace?: () => number;
+  /** Beside it, drawn for each tick. */
+  readonly tickPace?: () => number;
   readonly nodes?: number;
   /** How many types the run may use on demand. Default: 1. */
   readonly types?: number;
@@ -215,6 +217,7 @@ interface World {
   readonly reservations?: ReservationSource | undefined;
   readonly job: Job;
   readonly pace: () => number;
+  readonly tickPace: () => number;
   readonly nodes: number;
   readonly onDemandAt: (requestedSeconds: number) => number;
   /** Seconds of steps so far, whatever their pace. */
@@ -290,7 +293,8 @@ async function starve(world: World, attempt: Attempt): Promise<void> {
 /** The job counts in seconds at the attempt's own pace. */
 async function work(world: World, attempt: Attempt): Promise<void> {
   const { setting, clock, job, stores } = world;
-  const { pace, spotZone, record } = attempt;
+  const { spotZone, record } = attempt;
+  const pace = attempt.pace * world.tickPace();
   if (attempt.startedAt === undefined) {
     start(job, setting);
     attempt.startedAt = clock.now();
@@ -353,6 +357,7 @@ export interface Lived {
 const MOST_TICKS = 300;
 const PLAINEST = {
   pace: () => 1,
+  tickPace: () => 1,
   nodes: 1,
   types: 1,
   onDemandAt: (requestedSeconds: number) => requestedSeconds,
@@ -366,7 +371,7 @@ export async function campaign(
 ): Promise<Lived> {
   const { plan } = ways;
   const open = given.length - Number(plan !== undefined);
-  const { formerSeconds, pace, nodes, types, onDemandAt, onTick } = {
+  const { formerSeconds, pace, tickPace, nodes, types, onDemandAt, onTick } = {
     ...PLAINEST,
     formerSeconds: [setting.workSeconds],
     ...ways,
@@ -395,6 +400,7 @@ export async function campaign(
     reservations: plan && reservationOf(plan, { zone: open, nodes }),
     job: newJob(),
     pace,
+    tickPace,
     nodes,
     onDemandAt,
     trained: 0,

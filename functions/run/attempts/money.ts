@@ -1,6 +1,7 @@
 /** What a run has cost so far, what it will cost, and what On-Demand would have cost, from its records. Pure. */
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import {
+  type DrawPool,
   forecastRun,
   type Interval,
   intervalSchema,
@@ -55,6 +56,8 @@ export interface MoneyQuestion {
   /** As `decisionOf` finds it; without one nothing is expected. */
   readonly decided?: StoredPlacement | undefined;
   readonly now: Date;
+  /** As `forecastRun` takes it. */
+  readonly drawPool?: DrawPool;
 }
 
 export function moneyOf(question: MoneyQuestion): Money {
@@ -122,7 +125,7 @@ export async function decisionOf(
 }
 
 function expectedOf(
-  { run, attempts, progress, now, decided }: MoneyQuestion,
+  { run, attempts, progress, now, decided, drawPool }: MoneyQuestion,
   { usd, onDemandUsd }: { readonly usd: number; readonly onDemandUsd: number },
 ): ExpectedMoney | undefined {
   if (FINISHED.includes(run.status) || decided === undefined || !isReadable(decided)) return undefined;
@@ -137,6 +140,7 @@ function expectedOf(
       open === undefined ? standingBetween(decided, before, { asked: asked.now, now }) : standingIn(open),
     spentUsd: usd,
     seed: run.runId,
+    drawPool,
   });
   if (left === undefined) return undefined;
   const at = (ahead: number): string => new Date(now.getTime() + ahead * 1_000).toISOString();

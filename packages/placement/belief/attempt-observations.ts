@@ -88,9 +88,6 @@ const avoided = (met: PoolOutcome): PoolOutcome => ({
   end: 'capacityError',
 });
 
-/** The longest start when capacity is there. A stated prior. */
-const PROMPT_SECONDS = 300;
-
 const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
 
 /** What outcomes say of capacity, in the words that beliefs are made from: up from start to end, down at a capacity error or a loss. */
@@ -122,7 +119,7 @@ const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observatio
       seen,
     });
     // A score is about the moment of the request: capacity that came after a wait says nothing about it.
-    const wasPrompt = startedAt !== undefined && secondsFrom(requestedAt, startedAt) <= PROMPT_SECONDS;
+    const wasPrompt = startedAt !== undefined && secondsFrom(requestedAt, startedAt) <= assumed.promptSeconds;
     const start =
       startedAt === undefined ? [] : [{ ...at(startedAt, 'up'), ...(wasPrompt ? { score } : {}) }];
     // Only the first observation carries the score; a quota error says nothing about the score.

@@ -50,7 +50,7 @@ export const trustOf = (observations: readonly Observation[]): ScoreTrust =>
   );
 
 const ofLauncher = (observation: Observation, pool: Pool): number =>
-  observation.launcher === pool.launcher ? 1 : assumed.otherLauncher;
+  observation.launcher === pool.launcher ? 1 : assumed.close;
 
 /** How much news of another pool says about this one, from 0 (nothing) to 1 (everything). */
 function kinship(observation: Observation, pool: Pool): number {
@@ -65,7 +65,7 @@ function kinship(observation: Observation, pool: Pool): number {
   // hosts.
   if (sameZone)
     return familyOf(observation.instanceType) === familyOf(pool.instanceType)
-      ? assumed.familyAndZone
+      ? assumed.close
       : assumed.sameZone;
   return sameType ? assumed.sameType : 0;
 }

@@ -1,6 +1,7 @@
 /** Whether CPU helper nodes pay: the same samples for less money, by the throughput model. */
 import { catalogTypes, type FactsOf, instanceFacts, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { assumed } from '../model/assumed.ts';
 import { forecastStep, type HelperGroup, type Workload } from './throughput.ts';
 
 interface HelperQuestion {
@@ -23,10 +24,6 @@ interface HelperAdvice {
 }
 
 const MAXIMUM_HELPERS_PER_NODE = 4;
-/** Below this gain a helper group is not worth the risk that it finds no capacity. */
-const LEAST_GAIN = 0.05;
-/** Each further node must find capacity, start and stay, so it has to save this much more. */
-const NODE_PENALTY = 0.05;
 
 /** Undefined: a price is unknown, so costs cannot be compared. */
 export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
@@ -54,12 +51,12 @@ export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefine
       bestRatio = costRatio;
     }
   }
-  if (bestRatio <= 1 - LEAST_GAIN) return best;
+  if (bestRatio <= 1 - assumed.helperGain) return best;
   return { helpers: undefined, reason: 'helpers would cost what they save' };
 }
 
 const burden = (costRatio: number, helpers: HelperGroup | undefined): number =>
-  costRatio + NODE_PENALTY * Math.max(0, (helpers?.nodes ?? 0) - 1);
+  costRatio + assumed.helperGain * Math.max(0, (helpers?.nodes ?? 0) - 1);
 
 /** The c5 family has listed SageMaker prices. */
 const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));

@@ -9,6 +9,7 @@ import {
   transferPricesAsOf,
   transferUsdPerGigabyte,
 } from '@tidewheel/catalog/prices.ts';
+import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
 import type { Transfer } from '../records/placement-records.ts';
@@ -103,8 +104,6 @@ interface ListRate {
   readonly now: Date;
 }
 
-/** S3 copies between two regions, many objects at a time. A stated prior. */
-const BYTES_PER_SECOND = 250e6;
 /** Listing both sides and the first requests. */
 const START_SECONDS = 10;
 const GIGABYTE = 1e9;
@@ -121,7 +120,7 @@ export function transferOf(question: TransferQuestion): Transfer {
   return {
     gigabytes: (there + checkpointBytes) / GIGABYTE,
     usd,
-    seconds: START_SECONDS + there / BYTES_PER_SECOND,
+    seconds: START_SECONDS + there / assumed.copyBytes,
     priceNote: out.note,
   };
 }

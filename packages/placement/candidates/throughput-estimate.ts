@@ -5,6 +5,7 @@
 
 import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
+import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { Topology } from '../records/placement-records.ts';
 import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
@@ -97,18 +98,12 @@ export interface ThroughputModel {
   readonly workload?: Workload | undefined;
 }
 
-/** An optimiser with two moments makes a checkpoint three gradients large. A stated prior. */
-const CHECKPOINT_PER_GRADIENT = 3;
-/** About ResNet-50 in 32 bits, until a checkpoint gives the size. */
-const PRIOR_GRADIENT_BYTES = 1e8;
 const PRIOR_STEP_SECONDS = 0.3;
 /** Used where utilisation was not measured: the accelerator is the bottleneck and the host is half busy. */
 const PRIOR_USE = { acceleratorUse: 1, cpuUse: 0.5 } as const;
-const USE_UNKNOWN = 0.1;
 /** A script that waits for something else uses nothing, and a step that needs nothing would take no time anywhere. */
 const LEAST_USE = 0.01;
-/** Spread of single steps, and the least spread of a mean of many. */
-const OF_ONE_STEP = 0.5;
+/** The least spread of a mean of many steps. */
 const OF_A_MEAN = 0.02;
 
 /**
@@ -231,8 +226,8 @@ function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping):
   };
   const gradientBytes =
     measured.checkpointBytes === undefined
-      ? PRIOR_GRADIENT_BYTES
-      : measured.checkpointBytes / CHECKPOINT_PER_GRADIENT;
+      ? assumed.gradientBytes
+      : measured.checkpointBytes / assumed.checkpointGradients;
   const cpuOnly = hardware(measured.instanceType)?.acceleratorCount === 0;
   const beside = { ...measured, helpers: measured.helpers ?? helpers };
   const workload = workloadOf(
@@ -250,8 +245,8 @@ function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping):
     workload,
     scale: laterSeconds(measured) / forecastStep(workload, beside, hardware).stepSeconds,
     uncertainty: Math.hypot(
-      Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps)),
-      measured.cpuUse === undefined && !cpuOnly ? USE_UNKNOWN : 0,
+      Math.max(OF_A_MEAN, assumed.stepSpread / Math.sqrt(measured.steps)),
+      measured.cpuUse === undefined && !cpuOnly ? assumed.hostSpread : 0,
     ),
   };
 }
@@ -268,7 +263,7 @@ function combine(
     const own = sameTopology(measured, topology);
     const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers }, hardware);
     const spread = own
-      ? Math.max(OF_A_MEAN, OF_ONE_STEP / Math.sqrt(measured.steps))
+      ? Math.max(OF_A_MEAN, assumed.stepSpread / Math.sqrt(measured.steps))
       : Math.hypot(uncertainty, forecast.uncertainty);
     const weight = 1 / spread ** 2;
     weights += weight;

@@ -7,6 +7,7 @@
 import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { acceleratorSpeed, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
+import { assumed } from '../model/assumed.ts';
 import { readingCost } from './reading-cost.ts';
 
 export interface HelperGroup {
@@ -60,16 +61,6 @@ class UnknownTypeError extends Error {
   override readonly name = 'UnknownTypeError';
 }
 
-/** A vCPU of a helper is worth this much of a local one: samples are sent over the network. A stated prior. */
-const HELPER_WORTH = 0.8;
-/** A host this busy is saturated: the step waits for it. */
-const HOST_SATURATED = 0.85;
-/** Attainable shares of nominal bandwidth, without and with EFA. Stated priors. */
-const TCP_SHARE = 0.6;
-const EFA_SHARE = 0.8;
-/** Of a gradient exchange, this share hides behind the backward pass. A stated prior. */
-const HIDDEN_EXCHANGE = 0.5;
-
 const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
   const facts = hardware(type);
   if (!facts)
@@ -79,31 +70,23 @@ const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
 
 const helperVcpus = (helpers: TrainedTopology['helpers'], hardware: FactsOf): number =>
   (helpers ?? []).reduce(
-    (sum, { instanceType, nodes }) => sum + factsIn(hardware, instanceType).vcpu * nodes * HELPER_WORTH,
+    (sum, { instanceType, nodes }) =>
+      sum + factsIn(hardware, instanceType).vcpu * nodes * assumed.helperWorth,
     0,
   );
 
 const trainsOnCpus = ({ acceleratorCount }: InstanceFacts): boolean => acceleratorCount === 0;
 
-/**
- * Per step on CPUs, the share that only one vCPU works on: reading, the loop itself, small operations. A stated prior.
- * Loader workers beside an accelerator share nothing, so they scale with the vCPUs.
- */
-const SERIAL_SHARE = 0.02;
-
 /** Amdahl's law: how many vCPUs a node is worth that trains on its CPUs. */
-const effectiveVcpus = (vcpu: number): number => 1 / (SERIAL_SHARE + (1 - SERIAL_SHARE) / vcpu);
-
-/** For each doubling of the vCPUs that train, how far the forecast may be off. */
-const SPREAD_A_DOUBLING = 0.1;
+const effectiveVcpus = (vcpu: number): number => 1 / (assumed.serialShare + (1 - assumed.serialShare) / vcpu);
 
 const scalingSpread = (from: InstanceFacts, to: InstanceFacts): number =>
-  trainsOnCpus(from) && trainsOnCpus(to) ? SPREAD_A_DOUBLING * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
+  trainsOnCpus(from) && trainsOnCpus(to) ? assumed.hostSpread * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
 
 /** What one step costs of each resource, from a measurement of any topology. */
 export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instanceFacts): Workload {
   const facts = factsIn(hardware, measured.instanceType);
-  const hostBound = measured.cpuUse >= HOST_SATURATED && measured.cpuUse > measured.acceleratorUse;
+  const hostBound = measured.cpuUse >= assumed.hostSaturated && measured.cpuUse > measured.acceleratorUse;
   const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);
   return {
     measuredOn: measured.instanceType,
@@ -139,23 +122,16 @@ export function forecastStep(
   };
   const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
   const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
-  const stepSeconds = slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - HIDDEN_EXCHANGE);
+  const stepSeconds =
+    slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - assumed.hiddenExchange);
   const uncertainty = Math.hypot(
     helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05,
     load.uncertainty,
-    bottleneck === 'disk' && isDiskRateAssumed(facts) ? ASSUMED_DISK : 0,
+    bottleneck === 'disk' && isDiskRateAssumed(facts) ? assumed.diskSpread : 0,
     bottleneck === 'host' ? scalingSpread(factsIn(hardware, workload.measuredOn), facts) : 0,
   );
   return { stepSeconds, bottleneck, uncertainty };
 }
-
-/** Spread between the speed ratio of two accelerators on data sheets and in training. */
-const OTHER_KIND = 0.25;
-/** A different sort of device: Trainium for a GPU, CPUs for accelerators, and one whose speed no source names. */
-const OTHER_SORT = 0.6;
-
-/** Spread of the rates of disks that no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
-const ASSUMED_DISK = 0.35;
 
 /** The load of a step on this type's accelerator or, without one, on its vCPUs. */
 function loadOn(
@@ -172,19 +148,19 @@ function loadOn(
     const uncertainty = same
       ? 0
       : sort && isSpeedKnown(there) && isSpeedKnown(here)
-        ? OTHER_KIND
-        : OTHER_SORT;
+        ? assumed.otherKindSpread
+        : assumed.otherSortSpread;
     return { acceleratorSeconds: acceleratorSeconds * (from / to), vcpuSeconds, uncertainty };
   }
   if (here.acceleratorCount > 0)
     return {
       acceleratorSeconds: 0,
       vcpuSeconds: vcpuSeconds + acceleratorSeconds * (from / to),
-      uncertainty: OTHER_SORT,
+      uncertainty: assumed.otherSortSpread,
     };
   // The split of CPU time between training and preparing is unknown: all of it moves to the accelerator.
   return there.acceleratorCount > 0
-    ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: OTHER_SORT }
+    ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: assumed.otherSortSpread }
     : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
 }
 
@@ -197,20 +173,14 @@ const speedOf = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): number =
     ? VCPU_SPEED
     : (acceleratorSpeed(accelerator, acceleratorMemoryMib) ?? acceleratorSpeed('A10G', undefined) ?? 1);
 
-/**
- * A ring moves each gradient nearly twice: over the links inside each node, then over every node's network.
- * Attainable bytes a second of one accelerator: NVLink's generations from 150 to 450 GB/s, a PCIe switch about 10 GB/s; stated priors.
- */
-const NVLINK_BYTES = 200e9;
-const PCIE_BYTES = 10e9;
-
+/** A ring moves each gradient nearly twice: over the links inside each node, then over every node's network. */
 function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): number {
   const around = (count: number): number => (count < 2 ? 0 : (2 * bytes * (count - 1)) / count);
   const fast = /nvlink|nvswitch|neuronlink|torus/i.test(facts.interconnect ?? '');
-  const inside = around(facts.acceleratorCount) / (fast ? NVLINK_BYTES : PCIE_BYTES);
+  const inside = around(facts.acceleratorCount) / (fast ? assumed.nvlinkBytes : assumed.pcieBytes);
   return inside + secondsToMove(around(nodes), facts);
 }
 
 /** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
 const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
-  (bytes * 8) / (gbps * 1e9 * (efa ? EFA_SHARE : TCP_SHARE));
+  (bytes * 8) / (gbps * 1e9 * (efa ? assumed.efaShare : assumed.tcpShare));

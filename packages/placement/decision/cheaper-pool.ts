@@ -28,8 +28,6 @@ const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
 
 /** Each comparison computes a table, which takes milliseconds; only the most promising pools are compared. */
 const MOST_COMPARED = 2;
-/** How far a comparison looks, and the most slack that it may use up on the way. */
-const AHEAD = { mostWorkSeconds: 6 * 3_600, mostSlackSeconds: 4 * 3_600 } as const;
 
 interface CheaperPool {
   readonly kind: 'ask' | 'wait';
@@ -61,7 +59,8 @@ export function cheaperPool(
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
   const span = comparedSpan({
-    ...AHEAD,
+    mostWorkSeconds: assumed.comparedWorkSeconds,
+    mostSlackSeconds: assumed.comparedSlackSeconds,
     tickSeconds: TICK_SECONDS,
     restartSeconds: work.restartSeconds,
     workLeft: workOf(atHand.candidate, work),

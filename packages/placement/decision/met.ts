@@ -29,7 +29,7 @@ export const coolSecondsAfter = (errors: number): number =>
 
 const backoffSeconds = (errors: number, isQuota: boolean): number =>
   isQuota
-    ? doubled(assumed.quotaCoolSeconds, errors, assumed.longestQuotaCoolSeconds)
+    ? doubled(assumed.longestCoolSeconds, errors, assumed.longestQuotaCoolSeconds)
     : coolSecondsAfter(errors);
 
 /**

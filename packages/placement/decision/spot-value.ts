@@ -15,7 +15,6 @@ import {
   offers,
   type PolicyPlan,
   type PolicyState,
-  type StateChance,
 } from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
@@ -51,8 +50,7 @@ interface LaterMoment {
   readonly secondsLeft: number;
   readonly workSeconds: number;
   readonly runs: typeof IDLE | typeof ON_DEMAND;
-  readonly isThere: boolean;
-  readonly ahead: readonly StateChance[];
+  readonly seen: MarketBelief;
 }
 
 /** Infinite where a course is not safe. */
@@ -159,7 +157,7 @@ function between(within: (ticks: number) => CourseUsd, whole: number, part: numb
 
 function bestLater(
   plan: PolicyPlan,
-  { secondsLeft, workSeconds, runs, isThere, ahead }: LaterMoment,
+  { secondsLeft, workSeconds, runs, seen }: LaterMoment,
   mostTicks: number,
 ): Action | undefined {
   const { tickSeconds, restartSeconds } = plan.job;
@@ -168,7 +166,6 @@ function bestLater(
   if (ticksLeft < 2 || slack < restartSeconds) return undefined;
   // More slack than the plan was made for: its table, which may be a wider job's, must not decide.
   if (slack > plan.job.deadlineSeconds - plan.job.workSeconds + tickSeconds) return IDLE;
-  const seen = { chance: isThere ? 1 : 0, ifThere: ahead, ifNot: ahead };
   return offers(plan, { ticksLeft, slack, runs }, seen)[0]?.action;
 }
 

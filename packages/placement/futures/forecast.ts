@@ -8,6 +8,7 @@ import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
+import { LOOK_SECONDS } from '../decision/cheaper-pool.ts';
 import { choosePlacement } from '../decision/choose.ts';
 import { idleSpan, isReserved, paidRest, type ReservedSpan, spansAhead } from '../decision/reserved.ts';
 import { asIfEnded } from '../decision/revise.ts';
@@ -24,7 +25,7 @@ import {
   widened,
 } from '../records/placement-records.ts';
 import { type Begins, type Drawn, live } from './live.ts';
-import { drawPool, type World, worldOf } from './run-world.ts';
+import { drawByChain, type PoolFuture, type SpotPlace, type World, worldOf } from './run-world.ts';
 
 export interface Forecast {
   /** measured: from this run's steps; declared: from former runs. */
@@ -67,7 +68,11 @@ interface ForecastQuestion {
   readonly seed: string;
   /** What comes before the placement, as former runs took for it. */
   readonly packingSeconds?: readonly number[] | undefined;
+  /** Draws what becomes of a Spot pool; default: as placement believes. A measurement may know better. */
+  readonly drawPool?: DrawPool | undefined;
 }
+
+export type DrawPool = (place: SpotPlace, draw: () => number) => PoolFuture;
 
 /** Enough for the twentieth at either end. */
 const FUTURES = 320;
@@ -97,7 +102,7 @@ export function forecastDecision({
 
 /** @returns undefined where nothing says how much work there is */
 export function forecastRun(question: ForecastQuestion): Forecast | undefined {
-  const { input, standing, seed, packingSeconds = [] } = question;
+  const { input, standing, seed, packingSeconds = [], drawPool = asBelieved } = question;
   const whole = situationOf(withHeld(input, standing));
   const { basis } = whole.work;
   const here = placementOf(standing);
@@ -106,16 +111,15 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const { situation, used } = paidRest(whole, reservedSpans(whole, here));
   const world = worldOf(situation, { here, spentUsd: question.spentUsd, askedSeconds: askedFor(question) });
   const begins = beginsOf(question, world);
-  const left = workLeft(whole, begins, here);
+  const left = workLeft(whole, begins);
+  const paces = pacesOf(whole, begins, here);
   const free = used.reduce((sum, { workSeconds }) => sum + workSeconds, 0);
+  const paid = (quantile: number): number => Math.max(0, left(quantile) - free);
   const ends = Array.from({ length: FUTURES }, (_, k) => {
-    const workSeconds = left((k + 0.5) / FUTURES);
-    const drawn = drawnBy(seededUniform(`${seed} ${k}`), {
-      world,
-      packingSeconds,
-      workSeconds: Math.max(0, workSeconds - free),
-    });
-    return withReserved(live(world, drawn, begins), used, workSeconds);
+    const quantile = (k + 0.5) / FUTURES;
+    const given = { world, packingSeconds, drawPool, paces, quantile, left: paid };
+    const ending = live(world, drawnBy(seededUniform(`${seed} ${k}`), given), begins);
+    return withReserved(ending, used, left(quantile));
   });
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
   const deadline = deadlineIn(input);
@@ -251,11 +255,7 @@ const deadlineIn = ({ limits, closedAt, now }: PlacementInput): number | undefin
 const LEAST_OVERRUN_SECONDS = 60;
 
 /** Seconds of the reference's work that are left, by quantile; never none while the run goes on. */
-function workLeft(
-  { input, work }: Situation,
-  begins: Begins,
-  here: Placement | undefined,
-): (quantile: number) => number {
+function workLeft({ input, work }: Situation, begins: Begins): (quantile: number) => number {
   const unsaved = begins.kind === 'holds' ? begins.unsavedSeconds : 0;
   const trained = Math.max(
     unsaved,
@@ -266,8 +266,7 @@ function workLeft(
     trained * assumed.overrun * logLogistic(assumed.overrunSpread, quantile);
   if (work.basis === 'measured') {
     const rest = work.workSeconds - unsaved;
-    const spread = spreadOf(paceLogs(input, here), assumed.paceSpread);
-    return (quantile) => (rest > 0 ? rest * logLogistic(spread, quantile) : overrun(quantile));
+    return rest > 0 ? () => rest : overrun;
   }
   const former = (input.formerSeconds ?? []).map(Math.log);
   const whole = former.length === 0 ? work.workSeconds : scaledTo(work, input, former);
@@ -285,11 +284,26 @@ const scaledTo = (
   former: readonly number[],
 ): number => (workSeconds / expectedSeconds) * Math.exp(meanOf(former));
 
-/** Logarithms of the seconds of a step on the type at hand, by attempt. */
-const paceLogs = ({ attempts }: PlacementInput, here: Placement | undefined): readonly number[] =>
-  measuredThroughputs(attempts)
+interface Paces {
+  /** Of the attempt at hand over that of all of them, where its steps showed it. */
+  readonly own?: number | undefined;
+  /** Of the logarithms of attempts' paces, and of their mean. */
+  readonly spread: number;
+  readonly ofMean: number;
+}
+
+function pacesOf({ input, work }: Situation, begins: Begins, here: Placement | undefined): Paces {
+  const logs = measuredThroughputs(input.attempts)
     .filter(({ instanceType }) => here === undefined || instanceType === here.pool.instanceType)
     .map(({ stepSeconds }) => Math.log(stepSeconds));
+  const spread = spreadOf(logs, assumed.paceSpread);
+  if (work.basis !== 'measured') return { spread, ofMean: 0 };
+  const { step = 0, totalSteps = 0 } = input.progress ?? {};
+  const [last] = begins.kind === 'holds' ? measuredThroughputs(input.attempts.slice(-1)) : [];
+  const own =
+    last && work.workSeconds > 0 ? (last.stepSeconds * (totalSteps - step)) / work.workSeconds : undefined;
+  return { own, spread, ofMean: spread / Math.sqrt(Math.max(1, logs.length)) };
+}
 
 const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, each) => sum + each, 0) / Math.max(1, values.length);
@@ -298,7 +312,7 @@ const meanOf = (values: readonly number[]): number =>
 function spreadOf(logs: readonly number[], prior: number): number {
   const mean = meanOf(logs);
   const squares = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0);
-  return Math.max(assumed.leastSpread, Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length)));
+  return Math.sqrt((squares + prior ** 2) / Math.max(1, logs.length));
 }
 
 /** The logistic distribution stands in for the normal one: its quantiles and chances have closed forms. */
@@ -308,33 +322,51 @@ const logLogistic = (spread: number, quantile: number): number =>
 const chanceBelow = (spread: number, factor: number): number =>
   factor <= 0 ? 0 : 1 / (1 + factor ** (-1 / scaleOf(spread)));
 
+const about = (spread: number, quantile: number): number =>
+  spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
+
+const asBelieved: DrawPool = ({ belief }, draw) => {
+  const rates = {
+    abundance: about(assumed.rateSpread, draw()),
+    speed: about(assumed.rateSpread, draw()),
+  };
+  return drawByChain(belief, rates, draw);
+};
+
 function drawnBy(
   draw: () => number,
   {
     world,
     packingSeconds,
-    workSeconds,
-  }: Pick<Drawn, 'workSeconds'> & {
+    drawPool,
+    paces,
+    left,
+    quantile,
+  }: {
     readonly world: World;
     readonly packingSeconds: readonly number[];
+    readonly drawPool: DrawPool;
+    readonly paces: Paces;
+    readonly left: (quantile: number) => number;
+    /** From 0 to 1, over the futures: of what is uncertain for all that is left. */
+    readonly quantile: number;
   },
 ): Drawn {
-  const about = (spread: number, quantile = draw()): number =>
-    spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
   const unmeasured = draw();
-  const { startSpread, priceSpread, abundanceSpread, speedSpread } = assumed;
-  const pace = ({ spread }: { readonly spread: number }): number => about(spread, unmeasured);
-  const common = { start: about(startSpread), price: about(priceSpread) };
+  const common = { start: about(assumed.startSpread, draw()), price: about(assumed.priceSpread, draw()) };
+  const mean = about(paces.ofMean, quantile);
+  const nextPace = (): number => mean * about(paces.spread, draw());
   return {
     ...common,
-    workSeconds,
+    workSeconds: left(quantile),
+    ownPace:
+      paces.own === undefined ? nextPace() : paces.own * about(assumed.withinShare * paces.spread, draw()),
+    nextPace,
     packingSeconds: packingSeconds[Math.floor(draw() * packingSeconds.length)] ?? 0,
     demandWaitSeconds: demandWait(world, draw()),
-    spotPace: world.spot.map(pace),
-    demandPace: world.onDemand.map(pace),
-    pools: world.spot.map(({ belief }) =>
-      drawPool(belief, { abundance: about(abundanceSpread), speed: about(speedSpread) }, draw),
-    ),
+    noticedSeconds: LOOK_SECONDS * draw(),
+    placePace: (spread) => about(spread, unmeasured),
+    pools: world.spot.map((each) => drawPool(each, draw)),
   };
 }
 

@@ -4,12 +4,20 @@
  */
 
 import { once } from '@tidewheel/kit/once.ts';
-import { type Belief, chanceUp, observe } from '../belief/regimes.ts';
+import {
+  advance,
+  type Belief,
+  chanceUp,
+  fittedRegimes,
+  keptPowers,
+  observe,
+  transition,
+} from '../belief/regimes.ts';
 import { coolSecondsAfter } from '../decision/met.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
-import type { StateChance } from '../policy/value-function.ts';
+import type { MarketBelief, StateChance } from '../policy/value-function.ts';
 import type { DemandPlace, PoolFuture, SpotPlace, World } from './run-world.ts';
 
 /** What the run does at the moment of the look. */
@@ -35,12 +43,17 @@ export interface Drawn {
   readonly packingSeconds: number;
   /** One for each Spot pool of the world. */
   readonly pools: readonly PoolFuture[];
-  /** Factors on the speed of each place, on starts, and on Spot prices. */
-  readonly spotPace: readonly number[];
-  readonly demandPace: readonly number[];
+  /** A factor on the time that work takes in a place whose speed is known up to this spread. */
+  readonly placePace: (spread: number) => number;
+  /** The same of the attempt at hand, and of each one that starts later. */
+  readonly ownPace: number;
+  readonly nextPace: () => number;
+  /** Factors on starts, and on Spot prices. */
   readonly start: number;
   readonly price: number;
   readonly demandWaitSeconds: number;
+  /** After the latest safe moment, until a look notices it. */
+  readonly noticedSeconds: number;
 }
 
 interface Ending {
@@ -60,6 +73,11 @@ interface Course {
   place: number;
   debt: number;
   unsaved: number;
+  /** Seconds that a second of the reference's work takes in this attempt, apart from its place. */
+  pace: number;
+  /** Seconds of the reference's work that showed a pace, and how long they took: what decisions go by. */
+  shown: number;
+  took: number;
   readonly budgetUsd: number;
   readonly pools: Seen[];
 }
@@ -71,6 +89,8 @@ interface Seen {
   lostAt: number;
   /** When its capacity came, or was last seen to be missing. */
   since: number;
+  /** What the run knew of it then. */
+  belief: Belief;
 }
 
 /** A future is followed this many times as long as the deadline, or the work, is away. */
@@ -102,12 +122,16 @@ function begin(world: World, drawn: Drawn, begins: Begins): Course {
     place: 0,
     debt: 0,
     unsaved: 0,
+    pace: drawn.ownPace,
+    shown: world.trainedSeconds,
+    took: world.trainedSeconds,
     budgetUsd: world.budgetUsd,
-    pools: world.spot.map(({ capacityErrors, coolSeconds }) => ({
+    pools: world.spot.map(({ capacityErrors, coolSeconds, belief }) => ({
       errors: capacityErrors,
       coolUntil: coolSeconds,
       lostAt: Number.NEGATIVE_INFINITY,
       since: 0,
+      belief,
     })),
   };
   if (begins.kind === 'nothing') return course;
@@ -133,27 +157,33 @@ function latestSafe(world: World, course: Course): number {
   return world.secondsLeft - least - world.restartSeconds - world.marginSeconds;
 }
 
+/** Seconds of the rest of the work at the pace that was seen: what comes is not known to the run. */
+const workSeen = ({ work, shown, took }: Course): number => (shown > 0 ? (work * took) / shown : work);
+
 /** Seconds that the rest of the work is sure to take there. */
-const neededOn = ({ safeFactor, startSeconds }: DemandPlace, { work }: Course): number =>
-  work * safeFactor + startSeconds;
+const neededOn = ({ safeFactor, startSeconds }: DemandPlace, course: Course): number =>
+  workSeen(course) * safeFactor + startSeconds;
 
 interface Trained {
   readonly hourlyUsd: number;
-  /** Seconds here for a second of the reference's work. */
-  readonly pace: number;
+  /** Seconds here for a second of the reference's work, at its plain pace. */
+  readonly factor: number;
   readonly until: number;
 }
 
 /** Money that no bill shows. */
 const LEAST_USD = 1e-6;
 
-function train(course: Course, { hourlyUsd, pace, until }: Trained): void {
+function train(course: Course, { hourlyUsd, factor, until }: Trained): void {
+  const pace = factor * course.pace;
   const whole = course.debt + course.work * pace;
   const affordable = ((course.budgetUsd - course.usd) / hourlyUsd) * 3_600;
   const passed = Math.max(0, Math.min(whole, until - course.at, affordable));
   const worked = Math.max(0, passed - course.debt);
   course.debt = Math.max(0, course.debt - passed);
   course.work = passed >= whole ? 0 : course.work - worked / pace;
+  course.shown += worked / pace;
+  course.took += worked / factor;
   course.usd += (hourlyUsd * passed) / 3_600;
   course.at += passed;
 }
@@ -166,16 +196,16 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
   const isDearer = world.spot.some((each) => each.isScored && unitOf(each) < 0.95 * unitOf(here));
   train(course, {
     hourlyUsd: here.hourlyUsd * drawn.price,
-    pace: here.factor * (drawn.spotPace[place] ?? 1),
+    factor: here.factor * drawn.placePace(here.spread),
     until: isDearer ? Math.min(lost, course.at + assumed.futureLookSeconds) : lost,
   });
   if (course.work <= 0) return;
   if (course.at >= lost) {
     course.runs = IDLE;
-    course.work += course.unsaved / here.factor;
+    course.work += course.unsaved / here.factor / course.pace;
     course.unsaved = 0;
     const seen = course.pools[place];
-    if (seen) Object.assign(seen, { lostAt: course.at, since: course.at });
+    if (seen) Object.assign(seen, { lostAt: course.at, since: course.at, belief: ages().lost });
     return;
   }
   const there = cheaperThan(here, { world, drawn, course });
@@ -219,7 +249,8 @@ function startOnSpot(world: World, drawn: Drawn, course: Course, pool: number): 
   if (place === undefined || seen === undefined) return;
   Object.assign(seen, { errors: 0, coolUntil: 0, since: course.at });
   course.usd += pool === course.place ? 0 : place.transferUsd;
-  Object.assign(course, { runs: SPOT, place: pool, debt: place.startSeconds * drawn.start });
+  const debt = place.startSeconds * drawn.start;
+  Object.assign(course, { runs: SPOT, place: pool, debt, pace: drawn.nextPace() });
 }
 
 /** On the cheapest that ends in time, or the fastest. */
@@ -232,17 +263,17 @@ function startOnDemand(world: World, drawn: Drawn, course: Course, given?: numbe
     runs: ON_DEMAND,
     place: index,
     debt: (world.onDemand[index]?.startSeconds ?? 0) * drawn.start,
+    pace: drawn.nextPace(),
   });
 }
 
 function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
   const here = world.onDemand[course.place];
   if (here === undefined) return;
-  const pace = here.factor * (drawn.demandPace[course.place] ?? 1);
   const returns = world.spot.length > 0 && world.value !== undefined;
   train(course, {
     hourlyUsd: here.hourlyUsd,
-    pace,
+    factor: here.factor * drawn.placePace(here.spread),
     until: returns ? course.at + course.debt + assumed.futureLookSeconds : Number.POSITIVE_INFINITY,
   });
   if (course.work <= 0 || !returns) return;
@@ -257,43 +288,54 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
 /** The Spot pool to which a job on demand returns: seen to be up or, without a score, believed to be. */
 function backTo(world: World, drawn: Drawn, course: Course): number | undefined {
   if (latestSafe(world, course) - course.at < assumed.saveSeconds) return undefined;
-  const pool = world.spot.findIndex(({ isScored }, k) =>
-    isScored
-      ? drawn.pools[k]?.isUp(course.at) === true
-      : course.at - (course.pools[k]?.since ?? 0) >= blindSeconds(),
-  );
-  return pool >= 0 && bestOf(world, course, { pool, isThere: true, runs: ON_DEMAND }) === SPOT
-    ? pool
-    : undefined;
+  for (const [pool, { isScored }] of world.spot.entries()) {
+    const isUp = drawn.pools[pool]?.isUp(course.at) === true;
+    const chance = isScored ? Number(isUp) : chanceAt(course, pool);
+    if (chance < assumed.leastChance) continue;
+    const seen = { chance, ifThere: ahead(true, course, pool), ifNot: ahead(false, course, pool) };
+    return bestOf(world, course, { seen, runs: ON_DEMAND }) === SPOT ? pool : undefined;
+  }
+  return undefined;
 }
 
-function bestOf(
-  { value, secondsLeft, onDemand }: World,
-  { at, work, pools }: Course,
-  {
-    pool,
-    isThere,
-    runs,
-  }: { readonly pool: number; readonly isThere: boolean; readonly runs: typeof IDLE | typeof ON_DEMAND },
-) {
-  const workSeconds = work * (onDemand[0]?.factor ?? 1);
-  const age = at - (pools[pool]?.since ?? 0);
-  const ahead = isThere ? ages().up : ages().down;
-  return value?.best({
-    secondsLeft: secondsLeft - at,
-    workSeconds,
-    runs,
-    isThere,
-    ahead: ahead[Math.min(ahead.length - 1, Math.floor(age / TICK_SECONDS))] ?? [],
-  });
+/** States of the next tick once the pool has been up, or down, for so long. */
+function ahead(isUp: boolean, { at, pools }: Course, pool: number): readonly StateChance[] {
+  const walk = isUp ? ages().up : ages().down;
+  const age = Math.floor((at - (pools[pool]?.since ?? 0)) / TICK_SECONDS);
+  return walk[Math.min(walk.length - 1, age)] ?? [];
 }
+
+const chanceAt = ({ at, pools }: Course, pool: number): number => {
+  const seen = pools[pool];
+  return seen === undefined ? 0 : chanceUp(beliefAt(seen, at));
+};
+
+/** Without news since. */
+function beliefAt({ belief, since }: Seen, at: number): Belief {
+  const ticks = Math.min(MOST_AGES, Math.floor((at - since) / TICK_SECONDS));
+  const passed = ticks > 0 ? ages().power(ticks) : undefined;
+  return passed === undefined ? belief : advance(belief, passed);
+}
+
+const bestOf = (
+  { value, secondsLeft, onDemand }: World,
+  course: Course,
+  moment: { readonly seen: MarketBelief; readonly runs: typeof IDLE | typeof ON_DEMAND },
+) =>
+  value?.best({
+    ...moment,
+    secondsLeft: secondsLeft - course.at,
+    workSeconds: workSeen(course) * (onDemand[0]?.factor ?? 1),
+  });
 
 /** Asks for Spot, waits, or starts on demand. */
 function ask(world: World, drawn: Drawn, course: Course): void {
   const safe = latestSafe(world, course);
   if (world.spot.length === 0 || safe < course.at) {
-    if (world.onDemand.length > 0) startOnDemand(world, drawn, course);
-    else course.at = Number.POSITIVE_INFINITY;
+    if (world.onDemand.length > 0) {
+      course.at += drawn.noticedSeconds;
+      startOnDemand(world, drawn, course);
+    } else course.at = Number.POSITIVE_INFINITY;
     return;
   }
   const pool = poolToAsk(world, drawn, course);
@@ -305,7 +347,12 @@ function ask(world: World, drawn: Drawn, course: Course): void {
     return;
   }
   const isThere = drawn.pools[pool]?.isUp(course.at) === true;
-  const buys = !isThere && bestOf(world, course, { pool, isThere, runs: IDLE }) === ON_DEMAND;
+  const buys =
+    !isThere &&
+    bestOf(world, course, {
+      seen: { chance: 0, ifThere: [], ifNot: ahead(false, course, pool) },
+      runs: IDLE,
+    }) === ON_DEMAND;
   if (buys && world.onDemand.length > 0) startOnDemand(world, drawn, course);
   else askPool(world, drawn, course, { pool, since: course.at });
 }
@@ -327,6 +374,7 @@ function askPool(
   }
   course.at = until;
   seen.errors += 1;
+  seen.belief = observe(beliefAt(seen, until), 0, 1);
   seen.since = until;
   seen.coolUntil = until + coolSecondsAfter(seen.errors);
 }
@@ -348,29 +396,24 @@ function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | 
   return best;
 }
 
-/** Half a day; a spell that has lasted so long is believed to go on. */
-const MOST_AGES = 72;
+/** Less than half a day; a spell that has lasted so long is believed to go on. */
+const MOST_AGES = 63;
 
 /** Beliefs about the next tick once capacity has been there, or missing, for so many ticks. */
 const ages = once(() => {
   const model = market();
-  const walk = (isUp: boolean): (readonly StateChance[])[] => {
-    const [up, down] = isUp ? [1, 0] : [0, 1];
-    let belief: Belief = observe(model.ahead(observe(model.start, down, up)), up, down);
+  const after = (up: number, down: number): Belief =>
+    observe(model.ahead(observe(model.start, down, up)), up, down);
+  const walk = (up: number, down: number): (readonly StateChance[])[] => {
+    let belief = after(up, down);
     return Array.from({ length: MOST_AGES }, () => {
       const weights = model.weights(belief);
       belief = observe(model.ahead(belief), up, down);
       return weights;
     });
   };
-  return { up: walk(true), down: walk(false) };
-});
-
-/** How long after a loss, without news, a pool is again more likely up than down. */
-const blindSeconds = once(() => {
-  const model = market();
-  let belief: Belief = observe(model.ahead(observe(model.start, 1, 0)), 0, 1);
-  let ticks = 0;
-  for (; ticks < MOST_AGES && chanceUp(belief) < 0.5; ticks += 1) belief = model.ahead(belief);
-  return ticks * TICK_SECONDS;
+  const doublings = Array.from({ length: 6 }, (_, k) =>
+    transition(fittedRegimes, (TICK_SECONDS / 3_600) * 2 ** k),
+  );
+  return { up: walk(1, 0), down: walk(0, 1), lost: after(0, 1), power: keptPowers(doublings) };
 });

@@ -9,7 +9,7 @@ import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
 import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
-import { type Placement, samePool } from '../records/placement-records.ts';
+import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
 interface Place {
@@ -24,6 +24,7 @@ interface Place {
 }
 
 export interface SpotPlace extends Place {
+  readonly pool: Pool;
   readonly belief: Belief;
   /** Scores show when it has capacity. */
   readonly isScored: boolean;
@@ -55,6 +56,8 @@ export interface World {
   /** Left of the budget. */
   readonly budgetUsd: number;
   readonly value: SpotValue | undefined;
+  /** Of the reference's work, by which its pace is known. */
+  readonly trainedSeconds: number;
 }
 
 /** Futures ask the cheapest pools; what more of them would add is small, and each costs time. */
@@ -79,9 +82,7 @@ export function worldOf(
   },
 ): World {
   const { candidates, met, fallbacks, work, fileSystems, input } = situation;
-  // Nothing is paid for in a reservation.
-  const isPaid = here !== undefined && here.reserved === undefined;
-  const own = isPaid ? (candidates.find((each) => isAt(each, here)) ?? candidateOf(here)) : undefined;
+  const own = paidAt(here, candidates);
   const usable = candidates
     .filter((each) => each !== own && each.pool.purchaseOption === 'spot' && each.closed === undefined)
     .filter((each) => !met(each).isLimited)
@@ -96,13 +97,12 @@ export function worldOf(
     ...placeOf(each, situation),
     safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
   }));
-  const cheapest = Math.min(...spot.map(unit));
-  const planned = fallbacks[0];
   const outlookOf = outlooksIn(situation);
   const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
   return {
     spot: spot.map((each) => ({
       ...placeOf(each, situation),
+      pool: each.pool,
       belief: outlookOf(each).belief,
       isScored: each.score !== undefined,
       capacityErrors: met(each).capacityErrors,
@@ -117,11 +117,22 @@ export function worldOf(
     refusedSeconds: refusedFor(situation, askedSeconds),
     onDemandWaits: situation.onDemandWaits,
     budgetUsd: Math.max(0, budgetUsd - spentUsd),
-    value:
-      planned === undefined || !Number.isFinite(cheapest)
-        ? undefined
-        : spotValue(planned, cheapest, situation),
+    trainedSeconds: work.basis === 'measured' ? (input.progress?.trainingSeconds ?? 0) : 0,
+    value: valueOf(spot, situation),
   };
+}
+
+/** None in a reservation. */
+function paidAt(here: Placement | undefined, candidates: readonly Candidate[]): Candidate | undefined {
+  if (here === undefined || here.reserved !== undefined) return undefined;
+  return candidates.find((each) => isAt(each, here)) ?? candidateOf(here);
+}
+
+/** None where nothing can be weighed against On-Demand. */
+function valueOf(spot: readonly Candidate[], situation: Situation): SpotValue | undefined {
+  const [planned] = situation.fallbacks;
+  const isWeighed = planned !== undefined && spot.length > 0;
+  return isWeighed ? spotValue(planned, Math.min(...spot.map(unit)), situation) : undefined;
 }
 
 /** From the fastest on, each starts sooner than all before it. */
@@ -193,15 +204,14 @@ const EXITS = fittedRegimes.ratesPerHour.map((row, from) => {
   return { within: toSide(false), across: toSide(true) };
 });
 
-export function drawPool(belief: Belief, { speed, abundance }: PoolRates, draw: () => number): PoolFuture {
+export function drawByChain(belief: Belief, { speed, abundance }: PoolRates, draw: () => number): PoolFuture {
   let regime = pick(belief, draw());
   let clock = 0;
-  let isUpNow = isUpIn(regime);
   const nextChange = (): number => {
     for (;;) {
       const exits = EXITS[regime];
       if (exits === undefined) return Number.POSITIVE_INFINITY;
-      const across = exits.across.rate * speed * (isUpNow ? 1 / abundance : abundance);
+      const across = exits.across.rate * speed * (isUpIn(regime) ? 1 / abundance : abundance);
       const rate = exits.within.rate * speed + across;
       if (rate <= 0) return Number.POSITIVE_INFINITY;
       clock -= Math.log(1 - draw()) / rate;
@@ -210,6 +220,12 @@ export function drawPool(belief: Belief, { speed, abundance }: PoolRates, draw: 
       if (leaves) return clock;
     }
   };
+  return alternating(isUpIn(regime), nextChange);
+}
+
+/** @param nextChange when capacity comes or goes after the change before, in seconds from now */
+export function alternating(isUpAtFirst: boolean, nextChange: () => number): PoolFuture {
+  let isUpNow = isUpAtFirst;
   let change = nextChange();
   const goTo = (at: number): void => {
     while (change <= at) {

@@ -1,6 +1,7 @@
 /**
  * The figures that placement assumes where nothing was measured. `npm run bench:placement -- --assumed NAMES` shows what
- * campaigns cost with half and with twice of each; nothing else changes them.
+ * campaigns cost with half and with twice of each; nothing else changes them. Those campaigns have one type in one region,
+ * so of the last group they show nothing.
  */
 
 const HOUR = 3_600;
@@ -25,18 +26,26 @@ export const assumed = {
   marginShare: 0.05,
   /** After a capacity error, doubled for each one more. */
   coolSeconds: 60,
+  /** With which a quota begins that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
   longestCoolSeconds: 900,
-  /** The same for a quota that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
-  quotaCoolSeconds: 900,
   longestQuotaCoolSeconds: 4 * HOUR,
   /** Capacity that was just lost may return only for minutes. */
   lossCoolSeconds: 1_800,
   /** The least time after which a score reflects a loss: AWS documents none. */
   scoreLagSeconds: 600,
+  /** The longest start when capacity is there: a later one says nothing of the score. */
+  promptSeconds: 300,
   /** At most this much time since the newest checkpoint counts as work that a stop will still save. */
   unsavedSeconds: HOUR,
   /** Without a deadline, a plan looks this many times the work ahead. */
   openWorks: 3,
+  /**
+   * How far the comparison of two pools looks, the most slack that it may use up on the way, and the starts that slack must
+   * cover beside one request without success: one there, one back, one more.
+   */
+  comparedWorkSeconds: 6 * HOUR,
+  comparedSlackSeconds: 4 * HOUR,
+  comparedStarts: 3,
   /** Time beyond this many times the work changes no expectation, so the plan leaves it out. */
   horizonWorks: 2.5,
   /** As if so many On-Demand starts had been seen that waited for nothing: one wait does not tell what is usual. */
@@ -70,12 +79,13 @@ export const assumed = {
   leastChanceTried: 0.25,
   /** Asking a cheaper pool costs an attempt; this share of the attempts is kept for losses. */
   attemptsKept: 0.5,
-  /** How much news of another pool says, from 0 (nothing) to 1 (everything). */
-  familyAndZone: 0.7,
+  /**
+   * How much news of another pool says, from 0 (nothing) to 1 (everything): of the same family in the zone, or of the
+   * other launcher, which has the same machines but a pool of its own.
+   */
+  close: 0.7,
   sameZone: 0.5,
   sameType: 0.3,
-  /** SageMaker uses the same machines as EC2, but a pool of its own. */
-  otherLauncher: 0.7,
   /** Hours in which observations are forgotten: a belief returns to the long run, or the pool's own statistics. */
   forgettingHours: 12,
   /** As how many attempts and losses of its own the fitted chain counts beside a pool's. */
@@ -86,14 +96,14 @@ export const assumed = {
 
   // How futures spread: standard deviations of logarithms. Stated; `npm run bench:promise` shows what they hold.
   /** Spread pools around the fitted chain: how often capacity comes, and how fast it changes. */
-  abundanceSpread: 0.5,
-  speedSpread: 0.5,
+  rateSpread: 0.4,
   startSpread: 0.25,
-  priceSpread: 0.02,
+  priceSpread: 0.01,
   /** As priors of a whole run's work: one more attempt, or run, would have shown it. */
-  paceSpread: 0.07,
-  workSpread: 0.15,
-  leastSpread: 0.02,
+  paceSpread: 0.08,
+  workSpread: 0.13,
+  /** The pace of the rest of an attempt spreads by this share of how attempts do. */
+  withinShare: 0.25,
   /** Work past its declared end: as likely more as less than this share of what was done. */
   overrun: 0.05,
   overrunSpread: 1,
@@ -101,6 +111,43 @@ export const assumed = {
   futureLookSeconds: 1_800,
   /** How much dearer a pool counts that no score shows to be up. */
   doubtful: 3,
+
+  // Types and ways that were not measured: shares, bytes, and standard deviations of logarithms. Stated.
+  /** Bytes a second that S3 copies between two regions, many objects at a time. */
+  copyBytes: 250e6,
+  /** Bytes a second of one accelerator: NVLink's generations reach 150 to 450 GB/s, a PCIe switch about 10 GB/s. */
+  nvlinkBytes: 200e9,
+  pcieBytes: 10e9,
+  /** About ResNet-50 in 32 bits, until a checkpoint gives the size. */
+  gradientBytes: 1e8,
+  /** A vCPU of a helper is worth this much of a local one: samples are sent over the network. */
+  helperWorth: 0.8,
+  /** A helper group must gain so much to be worth the risk that it finds no capacity, and as much for each more node. */
+  helperGain: 0.05,
+  /** A host this busy is saturated: the step waits for it. */
+  hostSaturated: 0.85,
+  /** Attainable of a network's nominal bandwidth, without and with EFA. */
+  tcpShare: 0.6,
+  efaShare: 0.8,
+  /** Of a gradient exchange, hidden behind the backward pass. */
+  hiddenExchange: 0.5,
+  /**
+   * Of a step on CPUs, what only one vCPU works on: reading, the loop itself, small operations. Loader workers beside an
+   * accelerator share nothing, so they scale with the vCPUs.
+   */
+  serialShare: 0.02,
+  /** An optimiser with two moments makes a checkpoint so many gradients large. */
+  checkpointGradients: 3,
+  /** For each doubling of the vCPUs that train, and where the use of a host was not measured. */
+  hostSpread: 0.1,
+  /** Between single steps. */
+  stepSpread: 0.5,
+  /** Of the speed ratio of two accelerators between data sheets and training. */
+  otherKindSpread: 0.25,
+  /** Another sort of device: Trainium for a GPU, CPUs for accelerators, and one whose speed no source names. */
+  otherSortSpread: 0.6,
+  /** Of disks whose rate no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
+  diskSpread: 0.35,
 };
 
 export type AssumedName = keyof typeof assumed;

@@ -5,6 +5,7 @@
  * still end in time.
  */
 
+import { assumed } from '../model/assumed.ts';
 import {
   type Action,
   backwardPass,
@@ -270,9 +271,6 @@ function worths(
 // How far the comparison of a pool at hand with a cheaper one looks. Slack that outages of all pools will take cannot be
 // spent on waiting; the rest is spread over the work.
 
-/** Slack must cover a start there, one back, one more, and one request without success; otherwise nothing is compared. */
-const STARTS = 3;
-
 export interface SpanQuestion {
   readonly tickSeconds: number;
   readonly restartSeconds: number;
@@ -296,7 +294,7 @@ interface Span {
 /** @returns undefined where no slack is left to compare with */
 export function comparedSpan(question: SpanQuestion): Span | undefined {
   const { tickSeconds, workLeft, lasting, mostWorkSeconds, mostSlackSeconds } = question;
-  const kept = STARTS * question.restartSeconds + (question.secondsIfRefused ?? 0);
+  const kept = assumed.comparedStarts * question.restartSeconds + (question.secondsIfRefused ?? 0);
   const free = question.slack - kept - tickSeconds;
   if (free < 0 || workLeft <= 0) return undefined;
   const toWait = lasting > 0 ? Math.max(0, free - (workLeft * (1 - lasting)) / lasting) : 0;

@@ -136,6 +136,19 @@ describe('the chance of being late', () => {
     expect(until(9, { onDemandWaits })).toBeGreaterThan((until(9) ?? 1) + 0.1);
   });
 
+  it('grows where attempts differ in pace', () => {
+    const pool = poolOf('g5.xlarge', 'use1-az1', 'on-demand');
+    const shown = (first: number, second: number) => {
+      const [before, after] = [progress(20, first * HOUR), progress(40, (first + second) * HOUR)];
+      const attempts = [
+        attempt(1, pool, { kind: 'interrupted' }, { progressAfter: before }),
+        attempt(2, pool, { kind: 'interrupted' }, { progressBefore: before, progressAfter: after }),
+      ];
+      return until(10, { now: hoursLater(5), attempts, progress: after }) ?? 1;
+    };
+    expect(shown(1.9, 1.1)).toBeGreaterThan(shown(1.5, 1.5) + 0.05);
+  });
+
   it('is none without a deadline', () => {
     const limits = { ...question().limits, deadlineHours: undefined, patienceHours: 3 };
     expect(forecastOf(onDemandOnly({ limits })).lateChance).toBeUndefined();
@@ -202,11 +215,13 @@ it('a future asks no pool second by second', () => {
       workSeconds: 6 * HOUR,
       packingSeconds: 0,
       pools: spot.map(() => flickers),
-      spotPace: spot.map(() => 1),
-      demandPace: world.onDemand.map(() => 1),
+      ownPace: 1,
+      nextPace: () => 1,
+      placePace: () => 1,
       start: 1,
       price: 1,
       demandWaitSeconds: 0,
+      noticedSeconds: 0,
     },
     { kind: 'nothing', waitSeconds: 0 },
   );
