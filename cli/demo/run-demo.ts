@@ -66,7 +66,7 @@ const POLL_MILLISECONDS = 500;
  * Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one.
  * @returns the run's name, or undefined when the session ended before
  */
-async function waitForRun(
+export async function waitForRun(
   { stores, signal }: Session,
   pipeline: string,
   after: string | undefined,

@@ -25,7 +25,7 @@ import {
 } from './clients.ts';
 import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
-import { makeInterruptions } from './interruptions.ts';
+import { type Interruptions, makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
@@ -70,6 +70,7 @@ export interface Region {
   readonly credentials: AccessKey;
   readonly clients: LocalClients;
   readonly stack: DeployedStack;
+  readonly interruptions: Interruptions;
   /** Only with `isClockVirtual`. */
   readonly clock: VirtualClock | undefined;
   /** Resolves if the emulator ends by itself. */
@@ -154,6 +155,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
       credentials,
       clients,
       stack,
+      interruptions,
       clock: time.virtual,
       emulatorExited: emulator.exited,
       close,

@@ -12,7 +12,7 @@ from ..gang.state import PeerFailure
 from ..log import log
 from ..platform_failure import platform_failure, speaks_of_full_disk
 from ..supervision.script_source import note_left_unsaved
-from ..supervision.supervisor import ScriptEnd
+from ..supervision.supervisor import EXIT_STOPPED, ScriptEnd
 from .evaluation import evaluate_model
 from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
@@ -68,6 +68,9 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     if end.has_finished_unaware:
         log(f"{job.program} finished before the stop reached it; {safe}")
         return Outcome(0)
+    if end.has_hung:
+        log(f"{job.program} hung; {safe}")
+        return Outcome(EXIT_STOPPED, f"Interrupted: host {job.current_host} hung; {safe}\n")
     if end.was_stopped:
         how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
         log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")

@@ -1,0 +1,113 @@
+/** What faults cost, from the moments of the steps: pure. */
+import { FAULTS, type Fault } from './faults.ts';
+
+/** A step that the gang has made. */
+export interface StepMade {
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** Of the hosts' stay: a step number comes again where a later stay repeats it. */
+  readonly stay: string;
+  readonly step: number;
+}
+
+export interface Struck {
+  readonly fault: Fault;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+export interface Loss {
+  readonly fault: Fault;
+  readonly times: number;
+  /** The longest time after it until a step that was never made before: mean, and longest; undefined where none came. */
+  readonly stillSeconds: number | undefined;
+  readonly longestSeconds: number | undefined;
+  /** In which nothing was trained that counts. */
+  readonly lostSeconds: number;
+}
+
+export interface Losses {
+  readonly byFault: readonly Loss[];
+  /** Of the time from the first step on, while faults came. Hosts step together: it is the share of each host, too. */
+  readonly trainedShare: number;
+}
+
+interface TimedStep extends StepMade {
+  readonly seconds: number;
+  /** No later stay repeats it. */
+  readonly counts: boolean;
+  /** It was never made before. */
+  readonly isNew: boolean;
+}
+
+/** @param until Unix milliseconds: what comes later is left out. */
+export function lossesOf(struck: readonly Struck[], made: readonly StepMade[], until: number): Losses {
+  const steps = timed(made);
+  const from = steps[0]?.at ?? until;
+  const to = Math.min(until, steps.at(-1)?.at ?? until);
+  // A slow host's steps count no more than those of the others.
+  const usual = median(steps.flatMap(({ seconds }) => (seconds > 0 ? [seconds] : [])));
+  const sumOf = (after: number, upTo: number, counts: boolean): number =>
+    steps
+      .filter((step) => step.counts === counts && step.at > after && step.at <= upTo)
+      .reduce((sum, { seconds }) => sum + Math.min(seconds, usual), 0);
+  const inTime = struck.filter(({ at }) => at < to);
+  const news = steps.filter(({ isNew }) => isNew);
+  const each = inTime.map(({ fault, at }, index) => {
+    const before = inTime[index - 1]?.at ?? from;
+    const next = inTime[index + 1]?.at ?? to;
+    const trained = sumOf(at, next, true) + sumOf(at, next, false);
+    // What was made before it, and is made again because of it.
+    const lostSeconds = (next - at) / 1_000 - trained + sumOf(before, at, false);
+    return { fault, lostSeconds, stillSeconds: secondsStill(news, at, next) };
+  });
+  const byFault = FAULTS.map((fault) =>
+    lossOf(
+      fault,
+      each.filter((one) => one.fault === fault),
+    ),
+  );
+  return { byFault, trainedShare: to > from ? sumOf(from, to, true) / ((to - from) / 1_000) : 0 };
+}
+
+function lossOf(
+  fault: Fault,
+  each: readonly { readonly lostSeconds: number; readonly stillSeconds: number | undefined }[],
+): Loss {
+  const waits = each.flatMap(({ stillSeconds }) => (stillSeconds === undefined ? [] : [stillSeconds]));
+  return {
+    fault,
+    times: each.length,
+    stillSeconds: waits.length === 0 ? undefined : sum(waits) / waits.length,
+    longestSeconds: waits.length === 0 ? undefined : Math.max(...waits),
+    lostSeconds: sum(each.map(({ lostSeconds }) => lostSeconds)),
+  };
+}
+
+function timed(made: readonly StepMade[]): TimedStep[] {
+  const inOrder = made.toSorted((one, other) => one.at - other.at);
+  const last = new Map(inOrder.map((each) => [each.step, each]));
+  const before = new Map<string, number>();
+  let reached = 0;
+  return inOrder.map((each) => {
+    const seconds = (each.at - (before.get(each.stay) ?? each.at)) / 1_000;
+    before.set(each.stay, each.at);
+    const isNew = each.step > reached;
+    reached = Math.max(reached, each.step);
+    return { ...each, seconds, counts: last.get(each.step) === each, isNew };
+  });
+}
+
+function secondsStill(news: readonly StepMade[], from: number, to: number): number | undefined {
+  const gaps = news.flatMap(({ at }, index) =>
+    at > from && at <= to ? [(at - Math.max(from, news[index - 1]?.at ?? from)) / 1_000] : [],
+  );
+  return gaps.length === 0 ? undefined : Math.max(...gaps);
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
