@@ -1,12 +1,12 @@
 /** Which fault befalls which host when: the same for a seed on every machine. */
-import { HOST_FAULTS, type HostFault } from '@tidewheel/emulators/sagemaker/server.ts';
+import { INJECTED_FAULTS, type InjectedFault } from '@tidewheel/emulators/sagemaker/server.ts';
 import { seededUniform, shuffledPositions } from '@tidewheel/kit/seeded-random.ts';
 
-export const FAULTS = ['kill', 'reclaim', ...HOST_FAULTS] as const;
-export type Fault = 'kill' | 'reclaim' | HostFault;
+export const CHAOS_FAULTS = ['kill', 'reclaim', ...INJECTED_FAULTS] as const;
+export type ChaosFault = 'kill' | 'reclaim' | InjectedFault;
 
 /** Completes "host 2 ...". */
-export const BEFALLS: Readonly<Record<Fault, string>> = {
+export const BEFALLS: Readonly<Record<ChaosFault, string>> = {
   kill: 'is killed, with all of its processes',
   reclaim: 'and the others are reclaimed: Spot warns them',
   hang: 'hangs: its script is stopped for good',
@@ -16,15 +16,19 @@ export const BEFALLS: Readonly<Record<Fault, string>> = {
 };
 
 export interface PlannedFault {
-  readonly fault: Fault;
+  readonly fault: ChaosFault;
   /** Counted from 1. */
   readonly host: number;
 }
 
 /** Every kind once, in an order drawn by the seed, and again in the same order. */
-export function plannedFault(seed: number, index: number, hosts: number): PlannedFault {
-  const place = index % FAULTS.length;
-  const fault = FAULTS[shuffledPositions(FAULTS.length, seed).indexOf(place)] ?? 'kill';
+export function plannedFault(
+  seed: number,
+  index: number,
+  { hosts, kinds = CHAOS_FAULTS }: { readonly hosts: number; readonly kinds?: readonly ChaosFault[] },
+): PlannedFault {
+  const place = index % kinds.length;
+  const fault = kinds[shuffledPositions(kinds.length, seed).indexOf(place)] ?? 'kill';
   const drawn = 1 + Math.floor(seededUniform(`chaos ${seed} ${index}`)() * hosts);
   // Only the first host saves.
   return { fault, host: fault === 'disk' ? 1 : drawn };

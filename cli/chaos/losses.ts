@@ -1,5 +1,6 @@
-/** What faults cost, from the moments of the steps: pure. */
-import { FAULTS, type Fault } from './faults.ts';
+/** What faults cost, from the moments of the steps, and the table of it: pure. */
+import { tableText } from '../command/format.ts';
+import { CHAOS_FAULTS, type ChaosFault } from './faults.ts';
 
 /** A step that the gang has made. */
 export interface StepMade {
@@ -10,16 +11,16 @@ export interface StepMade {
   readonly step: number;
 }
 
-export interface Struck {
-  readonly fault: Fault;
+export interface StruckFault {
+  readonly fault: ChaosFault;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
-export interface Loss {
-  readonly fault: Fault;
+interface Loss {
+  readonly fault: ChaosFault;
   readonly times: number;
-  /** The longest time after it until a step that was never made before: mean, and longest; undefined where none came. */
+  /** The longest time after it without a step that counts: mean, and longest; undefined where none came. */
   readonly stillSeconds: number | undefined;
   readonly longestSeconds: number | undefined;
   /** In which nothing was trained that counts. */
@@ -36,12 +37,10 @@ interface TimedStep extends StepMade {
   readonly seconds: number;
   /** No later stay repeats it. */
   readonly counts: boolean;
-  /** It was never made before. */
-  readonly isNew: boolean;
 }
 
 /** @param until Unix milliseconds: what comes later is left out. */
-export function lossesOf(struck: readonly Struck[], made: readonly StepMade[], until: number): Losses {
+export function lossesOf(struck: readonly StruckFault[], made: readonly StepMade[], until: number): Losses {
   const steps = timed(made);
   const from = steps[0]?.at ?? until;
   const to = Math.min(until, steps.at(-1)?.at ?? until);
@@ -52,16 +51,16 @@ export function lossesOf(struck: readonly Struck[], made: readonly StepMade[], u
       .filter((step) => step.counts === counts && step.at > after && step.at <= upTo)
       .reduce((sum, { seconds }) => sum + Math.min(seconds, usual), 0);
   const inTime = struck.filter(({ at }) => at < to);
-  const news = steps.filter(({ isNew }) => isNew);
+  const counting = steps.filter(({ counts }) => counts);
   const each = inTime.map(({ fault, at }, index) => {
     const before = inTime[index - 1]?.at ?? from;
     const next = inTime[index + 1]?.at ?? to;
     const trained = sumOf(at, next, true) + sumOf(at, next, false);
-    // What was made before it, and is made again because of it.
+    // Steps before it that are made again because of it.
     const lostSeconds = (next - at) / 1_000 - trained + sumOf(before, at, false);
-    return { fault, lostSeconds, stillSeconds: secondsStill(news, at, next) };
+    return { fault, lostSeconds, stillSeconds: secondsStill(counting, at, next) };
   });
-  const byFault = FAULTS.map((fault) =>
+  const byFault = CHAOS_FAULTS.map((fault) =>
     lossOf(
       fault,
       each.filter((one) => one.fault === fault),
@@ -71,7 +70,7 @@ export function lossesOf(struck: readonly Struck[], made: readonly StepMade[], u
 }
 
 function lossOf(
-  fault: Fault,
+  fault: ChaosFault,
   each: readonly { readonly lostSeconds: number; readonly stillSeconds: number | undefined }[],
 ): Loss {
   const waits = each.flatMap(({ stillSeconds }) => (stillSeconds === undefined ? [] : [stillSeconds]));
@@ -88,19 +87,16 @@ function timed(made: readonly StepMade[]): TimedStep[] {
   const inOrder = made.toSorted((one, other) => one.at - other.at);
   const last = new Map(inOrder.map((each) => [each.step, each]));
   const before = new Map<string, number>();
-  let reached = 0;
   return inOrder.map((each) => {
     const seconds = (each.at - (before.get(each.stay) ?? each.at)) / 1_000;
     before.set(each.stay, each.at);
-    const isNew = each.step > reached;
-    reached = Math.max(reached, each.step);
-    return { ...each, seconds, counts: last.get(each.step) === each, isNew };
+    return { ...each, seconds, counts: last.get(each.step) === each };
   });
 }
 
-function secondsStill(news: readonly StepMade[], from: number, to: number): number | undefined {
-  const gaps = news.flatMap(({ at }, index) =>
-    at > from && at <= to ? [(at - Math.max(from, news[index - 1]?.at ?? from)) / 1_000] : [],
+function secondsStill(counting: readonly StepMade[], from: number, to: number): number | undefined {
+  const gaps = counting.flatMap(({ at }, index) =>
+    at > from && at <= to ? [(at - Math.max(from, counting[index - 1]?.at ?? from)) / 1_000] : [],
   );
   return gaps.length === 0 ? undefined : Math.max(...gaps);
 }
@@ -110,4 +106,28 @@ const sum = (values: readonly number[]): number => values.reduce((total, each) =
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+const HEAD = ['fault', 'times', 'until it goes on', 'at most', 'lost'];
+
+const cell = (seconds: number | undefined): string =>
+  seconds === undefined ? '-' : `${seconds.toFixed(1)} s`;
+
+/** @param weights completes "weights equal: ..." */
+export function chaosLines({ byFault, trainedShare }: Losses, weights: string): string[] {
+  const rows = byFault.map(({ fault, times, stillSeconds, longestSeconds, lostSeconds }) => [
+    fault,
+    String(times),
+    cell(stillSeconds),
+    cell(longestSeconds),
+    cell(lostSeconds),
+  ]);
+  const times = byFault.reduce((sum, each) => sum + each.times, 0);
+  const lost = byFault.reduce((sum, each) => sum + each.lostSeconds, 0);
+  const table = tableText([HEAD, ...rows, ['all', String(times), '', '', cell(lost)]]);
+  return [
+    ...table.split('\n').map((line) => `  ${line}`),
+    `  of the hosts' time ${(100 * trainedShare).toFixed(1)} % trained what counts`,
+    `  weights equal: ${weights}`,
+  ];
 }

@@ -16,11 +16,10 @@ import * as z from 'zod';
 import { isFinished } from '../../client/run-view.ts';
 import { cloudWatchLogs } from '../../functions/aws/logs/log-reader.ts';
 import { readProgress } from '../../functions/records/progress.ts';
-import { waitForRun } from '../demo/run-demo.ts';
+import { awaitNewRun } from '../demo/run-demo.ts';
 import type { Session } from '../serve/session.ts';
-import { chaosLines } from './chaos-table.ts';
-import { BEFALLS, type Fault, plannedFault } from './faults.ts';
-import { lossesOf, type StepMade, type Struck } from './losses.ts';
+import { BEFALLS, type ChaosFault, type PlannedFault, plannedFault } from './faults.ts';
+import { chaosLines, lossesOf, type StepMade, type StruckFault } from './losses.ts';
 
 const PIPELINE = 'chaos';
 const HOSTS = 4;
@@ -99,7 +98,7 @@ async function startRun(session: Session, hyperparameters: Record<string, number
   }
   const digits = await readFile(join(projectFolder, 'training/data/digits/digits.csv.gz'));
   await put(`${bucketKeys.incoming(PIPELINE)}digits.csv`, await promisify(gunzip)(digits));
-  return (await waitForRun(session, PIPELINE, undefined)) ?? '';
+  return (await awaitNewRun(session, PIPELINE, undefined)) ?? '';
 }
 
 const declared = z.looseObject({ training: z.looseObject({}), compute: z.looseObject({}) });
@@ -112,20 +111,18 @@ async function endOf({ stores, signal }: Session, runId: string): Promise<void> 
   }
 }
 
-/** Strikes while the run trains. A fault waits for a step that was not made before the last one: none hides another. */
+/** Strikes while the run trains. A fault waits for a new step after the last one: none hides another. */
 async function strikeInTurn(session: Session, runId: string, { everySeconds, seconds, seed }: ChaosOptions) {
-  const { signal, stores, store } = session;
-  const struck: Struck[] = [];
-  let reached = 0;
-  const hasStepped = async (): Promise<boolean> => {
-    const progress = await readProgress(store, PIPELINE, runId).catch(() => undefined);
-    if (progress === undefined || progress.step <= reached) return false;
-    reached = progress.step;
-    return true;
-  };
+  const { region, signal, stores } = session;
+  const kinds = ['kill', 'reclaim', ...region.interruptions.hostFaults] as const;
+  const struck: StruckFault[] = [];
+  const steps = stepWatch(session, runId);
   const isOver = async () =>
     signal.aborted || (await stores.runs.get(runId).then((run) => run && isFinished(run)));
-  while (!(await hasStepped()) && !(await isOver())) await look(signal);
+  const untilStep = async () => {
+    while (!(await steps.hasStepped()) && !(await isOver())) await look(signal);
+  };
+  await untilStep();
   const began = Date.now();
   const until = began + seconds * 1_000;
   for (
@@ -134,27 +131,48 @@ async function strikeInTurn(session: Session, runId: string, { everySeconds, sec
     due += everySeconds * 1_000
   ) {
     await sleep(Math.max(0, due - Date.now()), undefined, { signal }).catch(() => undefined);
-    while (!(await hasStepped()) && !(await isOver())) await look(signal);
-    const next = plannedFault(seed, struck.length, HOSTS);
-    if (Date.now() < until && !signal.aborted && strike(session, runId, next))
-      struck.push({ fault: next.fault, at: Date.now() });
+    await untilStep();
+    const next = plannedFault(seed, struck.length, { hosts: HOSTS, kinds });
+    if (Date.now() > until || signal.aborted || !strike(session, runId, next)) continue;
+    struck.push({ fault: next.fault, at: Date.now() });
+    steps.wasStruck(next.fault);
   }
   return { struck, until };
 }
 
+/** Whether the run has saved a new step since the last fault, which all but a slow host's ends the job. */
+function stepWatch({ region, store }: Session, runId: string) {
+  const jobNow = () => region.interruptions.running().find(({ run }) => run === runId)?.job;
+  let struckJob: string | undefined;
+  let job: string | undefined;
+  let [reached, since] = [0, 0];
+  return {
+    hasStepped: async (): Promise<boolean> => {
+      const now = jobNow();
+      if (now === undefined || now === struckJob) return false;
+      if (now !== job) [job, since] = [now, Date.now()];
+      const progress = await readProgress(store, PIPELINE, runId).catch(() => undefined);
+      if (progress === undefined || progress.step <= reached || Date.parse(progress.updatedAt) < since)
+        return false;
+      reached = progress.step;
+      return true;
+    },
+    wasStruck: (fault: ChaosFault): void => {
+      since = Date.now();
+      struckJob = fault === 'slow' ? undefined : job;
+    },
+  };
+}
+
 /** @returns false when the run has no hosts now */
-function strike(
-  { region, screen }: Session,
-  runId: string,
-  { fault, host }: { fault: Fault; host: number },
-): boolean {
+function strike({ region, screen }: Session, runId: string, { fault, host }: PlannedFault): boolean {
   const { interruptions } = region;
   const job = interruptions.running().find(({ run }) => run === runId);
   if (job === undefined) return false;
   try {
     if (fault === 'kill') interruptions.strike({ run: runId, kill: true, host });
     else if (fault === 'reclaim') interruptions.strike({ run: runId, kill: false, closes: false });
-    else interruptions.afflict(job.job, host, fault);
+    else interruptions.inject(job.job, host, fault);
   } catch (error: unknown) {
     if (error instanceof StrikeRefusedError) return false;
     throw error;

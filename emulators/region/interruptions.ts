@@ -1,6 +1,6 @@
 /** Strikes a chosen run in the region: EC2's warning with its grace, or machines that fail at once. */
 import type { LocalEc2 } from '../ec2/local-ec2.ts';
-import type { HostFault, LocalSageMaker } from '../sagemaker/server.ts';
+import type { InjectedFault, LocalSageMaker } from '../sagemaker/server.ts';
 import { runOf } from '../spot-market/model/run-name.ts';
 import type { LocalMarket } from '../spot-market/spot-market.ts';
 
@@ -37,11 +37,13 @@ export interface Interruptions {
    * @throws StrikeRefusedError that names what is running
    */
   strike(strike: Strike): RunningJob;
+  /** Those that this machine can play. */
+  readonly hostFaults: readonly InjectedFault[];
   /**
    * @param host counted from 1; of a job on SageMaker
    * @returns false when the job has no such host now
    */
-  afflict(job: string, host: number, fault: HostFault): boolean;
+  inject(job: string, host: number, fault: InjectedFault): boolean;
 }
 
 interface Servers {
@@ -50,7 +52,10 @@ interface Servers {
   readonly ec2: Pick<LocalEc2, 'hosts'>;
 }
 
-export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interruptions {
+export function makeInterruptions(
+  { market, sageMaker, ec2 }: Servers,
+  hostFaults: readonly InjectedFault[] = [],
+): Interruptions {
   const leasesOf = (job: string) => market.leases.held().filter(({ owner }) => owner === job);
   /** In an order that stays while none of them goes: they come up in any. */
   const instancesOf = (job: string) =>
@@ -89,6 +94,7 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
 
   return {
     running,
+    hostFaults,
     strike: ({ run, kill, host, closes }) => {
       const jobs = running();
       const found = jobs.find((one) => one.run === run || one.job === run);
@@ -99,10 +105,10 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
       else warn(found, host, closes);
       return found;
     },
-    afflict: (job, host, fault) => {
+    inject: (job, host, fault) => {
       const found = sageMaker.running().find(({ name }) => name === job);
       if (found === undefined || host > found.hosts) return false;
-      found.afflictHost(host, fault);
+      found.injectFault(host, fault);
       return true;
     },
   };

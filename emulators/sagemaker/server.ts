@@ -11,7 +11,7 @@ import type { CapacityMarket, CapacityRequest } from '../spot-market/model/capac
 import { startHttpServer } from './api/http.ts';
 import { runOperation } from './api/training-operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
-import type { HostFault } from './hosts/host-process.ts';
+import type { InjectedFault } from './hosts/host-process.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
@@ -21,7 +21,7 @@ import { openJobStore } from './model/job-store.ts';
 import { type LocalSageMakerOptions, type Settings, settingsOf } from './model/options.ts';
 import { throttled } from './model/refusals.ts';
 
-export { HOST_FAULTS, type HostFault } from './hosts/host-process.ts';
+export { INJECTED_FAULTS, type InjectedFault } from './hosts/host-process.ts';
 export type { LocalSageMakerOptions } from './model/options.ts';
 
 const LAST_EVENTS_MS = 3_000;
@@ -57,14 +57,14 @@ interface RunningJob {
   /** Machines fail without a warning: one, counted from 1, or all. */
   failHosts(host?: number): void;
   /** @param host counted from 1 */
-  afflictHost(host: number, fault: HostFault): void;
+  injectFault(host: number, fault: InjectedFault): void;
 }
 
 const runningJob = (job: LocalTrainingJob): RunningJob => ({
   name: job.record.name,
   hosts: job.hostCount ?? 0,
   failHosts: (host) => job.failHosts(host),
-  afflictHost: (host, fault) => job.afflictHost(host, fault),
+  injectFault: (host, fault) => job.injectFault(host, fault),
 });
 
 function queuedMarket({ market, clock, pendingSeconds }: Settings): CapacityMarket {

@@ -24,7 +24,7 @@ import {
 } from './container.ts';
 import { channelHosts, fillChannels, modeOf } from './host-channels.ts';
 import { clockEnvironment, clockedVcpus, type HostClocks, startHostClocks } from './host-clocks.ts';
-import { type HostExit, type HostFault, type HostProcess, startHost } from './host-process.ts';
+import { type HostExit, type HostProcess, type InjectedFault, startHost } from './host-process.ts';
 import { LogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
@@ -245,8 +245,8 @@ export class Gang {
   }
 
   /** @param host counted from 1 */
-  afflict(host: number, fault: HostFault): void {
-    this.#running[host - 1]?.process.afflict(fault);
+  inject(host: number, fault: InjectedFault): void {
+    this.#running[host - 1]?.process.inject(fault);
   }
 
   /** Removes the temporary folders of the hosts. */

@@ -22,8 +22,8 @@ export interface HostUsage {
 }
 
 /** What befalls a host and does not end it; host_faults.py says how. */
-export const HOST_FAULTS = ['hang', 'slow', 'disk', 'network'] as const;
-export type HostFault = (typeof HOST_FAULTS)[number];
+export const INJECTED_FAULTS = ['hang', 'slow', 'disk', 'network'] as const;
+export type InjectedFault = (typeof INJECTED_FAULTS)[number];
 
 export interface HostProcess {
   /** The parent of all of the host's processes; undefined where it could not be started. */
@@ -39,7 +39,7 @@ export interface HostProcess {
   kill(): void;
   /** The machine fails: as kill, but the host counts as lost. */
   fail(): void;
-  afflict(fault: HostFault): void;
+  inject(fault: InjectedFault): void;
 }
 
 export interface HostProgram {
@@ -93,7 +93,7 @@ export function startHost(pythonPath: string, program: HostProgram): HostProcess
       hasFailed = true;
       control('KILL');
     },
-    afflict: (fault) => control(`FAULT ${fault}`),
+    inject: (fault) => control(`FAULT ${fault}`),
   };
 }
 

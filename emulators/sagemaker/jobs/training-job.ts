@@ -11,7 +11,7 @@ import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
 import type { Host } from '../hosts/container.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
 import { channelDirectory, channelHosts, modeOf } from '../hosts/host-channels.ts';
-import type { HostFault } from '../hosts/host-process.ts';
+import type { InjectedFault } from '../hosts/host-process.ts';
 import { makeStayingGang, type Reclaim, reclaimOf, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
 import {
@@ -94,8 +94,8 @@ export class LocalTrainingJob {
   }
 
   /** @param host counted from 1 */
-  afflictHost(host: number, fault: HostFault): void {
-    this.#gang?.afflict(host, fault);
+  injectFault(host: number, fault: InjectedFault): void {
+    this.#gang?.inject(host, fault);
   }
 
   /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */

@@ -7,14 +7,19 @@ import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { projectPython } from '../../../../test/support/emulator.ts';
 import { folderOfSuite } from '../../../../test/support/folders.ts';
-import { type HostFault, startHost } from '../../../sagemaker/hosts/host-process.ts';
+import { type InjectedFault, startHost } from '../../../sagemaker/hosts/host-process.ts';
 import { canShowOptMl } from '../../../sagemaker/hosts/opt-ml.ts';
 
 const folder = folderOfSuite('host-faults');
 const hasNamespaces = await canShowOptMl(projectPython(), folder);
 
 /** Befalls the host once its program has printed a line. @returns the next line */
-async function lineAfter(fault: HostFault, name: string, script: string, ...args: string[]): Promise<string> {
+async function lineAfter(
+  fault: InjectedFault,
+  name: string,
+  script: string,
+  ...args: string[]
+): Promise<string> {
   const base = path.join(folder, name);
   await mkdir(base);
   const host = startHost(projectPython(), {
@@ -26,7 +31,7 @@ async function lineAfter(fault: HostFault, name: string, script: string, ...args
   host.stderr.resume();
   const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
   await lines.next();
-  host.afflict(fault);
+  host.inject(fault);
   const { value } = await lines.next();
   host.kill();
   await host.exited;
