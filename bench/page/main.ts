@@ -193,7 +193,7 @@ function report(figures: Readonly<Record<Figure, number>>): boolean {
 
 async function chaosPicture(folder: string, { origin, href, hash }: URL): Promise<number> {
   const chromium = await startBrowser();
-  const picture = { name: 'chaos', screen: `#/runs/${hash.slice(1)}`, height: 760 };
+  const picture = { name: 'chaos', screen: `#/runs/${hash.slice(1)}?x=time`, height: 1_050 };
   try {
     await takePicture(chromium.browser, { origin, address: href.slice(0, -hash.length) }, folder, picture);
     return 0;

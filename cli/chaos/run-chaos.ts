@@ -142,23 +142,23 @@ async function strikeInTurn(session: Session, runId: string, { everySeconds, sec
 
 /** Whether the run has saved a new step since the last fault, which all but a slow host's ends the job. */
 function stepWatch({ region, store }: Session, runId: string) {
-  const jobNow = () => region.interruptions.running().find(({ run }) => run === runId)?.job;
   let struckJob: string | undefined;
   let job: string | undefined;
-  let [reached, since] = [0, 0];
+  let reached = 0;
+  const stepNow = async (): Promise<number> =>
+    (await readProgress(store, PIPELINE, runId).catch(() => undefined))?.step ?? 0;
   return {
     hasStepped: async (): Promise<boolean> => {
-      const now = jobNow();
+      const now = region.interruptions.running().find(({ run }) => run === runId)?.job;
       if (now === undefined || now === struckJob) return false;
-      if (now !== job) [job, since] = [now, Date.now()];
-      const progress = await readProgress(store, PIPELINE, runId).catch(() => undefined);
-      if (progress === undefined || progress.step <= reached || Date.parse(progress.updatedAt) < since)
-        return false;
-      reached = progress.step;
+      const step = await stepNow();
+      // The next job resumes from here.
+      if (now !== job) [job, reached] = [now, step];
+      if (step <= reached) return false;
+      reached = step;
       return true;
     },
     wasStruck: (fault: ChaosFault): void => {
-      since = Date.now();
       struckJob = fault === 'slow' ? undefined : job;
     },
   };

@@ -148,6 +148,7 @@ async function serve(session: Session, chosen: StartOptions): Promise<number> {
   if (chaos || demo) {
     const isGood = chaos ? await runChaos(session, chaosOptions(chosen)) : await isDemoGood(session, chosen);
     if (once) return isGood ? 0 : 1;
+    if (session.signal.aborted) return 0;
     watch.showAll();
   }
   await serveDrops(session, watch);
