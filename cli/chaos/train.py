@@ -135,6 +135,8 @@ def main() -> int:
             tidewheel.progress(step, options.steps, loss=loss / samples)
             if step % _SAVE_STEPS == 0 or leaving > 0 or step == options.steps:
                 tidewheel.save(step, write, state, total=options.steps)
+                # It is small: a disk that is full ends the script now, not at its next save.
+                tidewheel.flush()
         if leaving > 0:
             return 143
         time.sleep(max(0.0, due - time.monotonic()))

@@ -99,7 +99,7 @@ export function upArguments(args) {
   const hasState = args.some((arg) => arg === '--state' || arg.startsWith('--state='));
   return [
     ...args.filter((arg) => arg !== '--demo'),
-    ...(args.includes('--demo') || args.includes('--no-demo') ? [] : ['--no-demo']),
+    ...(['--demo', '--no-demo', '--chaos'].some((each) => args.includes(each)) ? [] : ['--no-demo']),
     ...(hasState ? [] : ['--state', path.join(calledFrom(), '.tidewheel')]),
   ];
 }

@@ -10,7 +10,7 @@ from ..configuration.job import Job
 from ..failure_file import describe_signal, failure_text
 from ..gang.state import PeerFailure
 from ..log import log
-from ..platform_failure import platform_failure, speaks_of_full_disk
+from ..platform_failure import platform_failure
 from ..supervision.script_source import note_left_unsaved
 from ..supervision.supervisor import EXIT_STOPPED, ScriptEnd
 from .evaluation import evaluate_model
@@ -88,7 +88,7 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     resume = read_failed_resume(prepared.files.automatic)
     summary = _failure_summary(job, end.script_code) + (f"; {resume}" if resume else "")
     text = failure_text(summary, tail)
-    is_full = any(speaks_of_full_disk(line) for line in tail.traceback()[-1:])
+    is_full = tail.ends_with_full_disk()
     return Outcome(end.script_code, platform_failure("disk", text) if is_full else text)
 
 

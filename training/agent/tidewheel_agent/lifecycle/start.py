@@ -154,6 +154,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         has_trained_enough=limit.is_reached,
         on_check=on_check,
         hangs=lambda: hang.must_end,
+        knows_cause=prepared.tail.ends_with_full_disk,
     )
     return Started(
         supervisor=supervisor,

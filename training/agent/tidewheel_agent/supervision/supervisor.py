@@ -133,10 +133,11 @@ class Supervisor:
         on_check: Callable[[Checkpoint | None], None] = lambda newest: None,
         has_trained_enough: Callable[[], bool] = lambda: False,
         hangs: Callable[[], bool] = lambda: False,
+        knows_cause: Callable[[], bool] = lambda: False,
     ) -> None:
         """`on_check` gets the newest checkpoint every second; `has_trained_enough` tells whether
         the steps are made that the job is limited to; `hangs` whether to end the script as one that
-        does nothing."""
+        does nothing; `knows_cause` whether no other host can be the cause of a failure."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -146,6 +147,7 @@ class Supervisor:
         self._on_check = on_check
         self._has_trained_enough = has_trained_enough
         self._hangs = hangs
+        self._knows_cause = knows_cause
         self._has_hung = False
         self._peer_failed_at: float | None = None
         self._deadline: float | None = None
@@ -177,7 +179,7 @@ class Supervisor:
         # Processes that the script leaves behind would hold the container and train on unseen.
         self._script.kill()
         self._script.drain()
-        if code != 0 and self._rules.has_peers:
+        if code != 0 and self._rules.has_peers and not self._knows_cause():
             self._await_word_of_peers()
         time.sleep(self._rules.late_checkpoint_seconds)
         newest = self._check()
