@@ -44,12 +44,12 @@ export function lossesOf(struck: readonly StruckFault[], made: readonly StepMade
   const steps = timed(made);
   const from = steps[0]?.at ?? until;
   const to = Math.min(until, steps.at(-1)?.at ?? until);
-  // A slow host's steps count no more than those of the others.
+  // One of a slow host, of twice as long or more, counts as any other.
   const usual = median(steps.flatMap(({ seconds }) => (seconds > 0 ? [seconds] : [])));
   const sumOf = (after: number, upTo: number, counts: boolean): number =>
     steps
       .filter((step) => step.counts === counts && step.at > after && step.at <= upTo)
-      .reduce((sum, { seconds }) => sum + Math.min(seconds, usual), 0);
+      .reduce((total, { seconds }) => total + (seconds < 2 * usual ? seconds : usual), 0);
   const inTime = struck.filter(({ at }) => at < to);
   const counting = steps.filter(({ counts }) => counts);
   const each = inTime.map(({ fault, at }, index) => {

@@ -65,12 +65,11 @@ export async function runChaos(session: Session, options: ChaosOptions): Promise
 }
 
 /** What Ctrl-C has left of an earlier chaos. */
-async function stopUnfinished({ api, stores, signal }: Session): Promise<void> {
-  for (const { runId, pipeline } of await stores.runs.listOpen()) {
+async function stopUnfinished(session: Session): Promise<void> {
+  for (const { runId, pipeline } of await session.stores.runs.listOpen()) {
     if (pipeline !== PIPELINE) continue;
-    await api.call('POST', `/runs/${runId}/stop`);
-    while (!signal.aborted && (await stores.runs.get(runId).then((run) => run && !isFinished(run))))
-      await look(signal);
+    await session.api.call('POST', `/runs/${runId}/stop`);
+    await endOf(session, runId);
   }
 }
 
