@@ -20,7 +20,7 @@ export interface StruckFault {
 interface Loss {
   readonly fault: ChaosFault;
   readonly times: number;
-  /** The longest time after it without a step that counts: mean, and longest; undefined where none came. */
+  /** The longest time after it without a step that counts: mean, and longest. */
   readonly stillSeconds: number | undefined;
   readonly longestSeconds: number | undefined;
   /** In which nothing was trained that counts. */
@@ -71,9 +71,9 @@ export function lossesOf(struck: readonly StruckFault[], made: readonly StepMade
 
 function lossOf(
   fault: ChaosFault,
-  each: readonly { readonly lostSeconds: number; readonly stillSeconds: number | undefined }[],
+  each: readonly { readonly lostSeconds: number; readonly stillSeconds: number }[],
 ): Loss {
-  const waits = each.flatMap(({ stillSeconds }) => (stillSeconds === undefined ? [] : [stillSeconds]));
+  const waits = each.map(({ stillSeconds }) => stillSeconds);
   return {
     fault,
     times: each.length,
@@ -94,11 +94,9 @@ function timed(made: readonly StepMade[]): TimedStep[] {
   });
 }
 
-function secondsStill(counting: readonly StepMade[], from: number, to: number): number | undefined {
-  const gaps = counting.flatMap(({ at }, index) =>
-    at > from && at <= to ? [(at - Math.max(from, counting[index - 1]?.at ?? from)) / 1_000] : [],
-  );
-  return gaps.length === 0 ? undefined : Math.max(...gaps);
+function secondsStill(counting: readonly StepMade[], from: number, to: number): number {
+  const moments = [from, ...counting.flatMap(({ at }) => (at > from && at < to ? [at] : [])), to];
+  return Math.max(...moments.slice(1).map((at, index) => at - (moments[index] ?? at))) / 1_000;
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);

@@ -175,7 +175,7 @@ export const limitsSchema = z.strictObject({
   hangSeconds: seconds(1, 86_400)
     .optional()
     .describe(
-      'A script that neither computes nor prints for so long, after its first steps, is ended, and the run resumes from its checkpoint. Default: it is only reported.',
+      'A script that neither computes nor prints for so long, after its first step, is ended, and the run resumes from its checkpoint. Default: it is only reported.',
     ),
   steps: z
     .number()

@@ -61,7 +61,7 @@ class HangReports:
         self._tail = tail
         self._script = script
         self._end_seconds = end_seconds
-        self._check_seconds = min(_CHECK_SECONDS, (end_seconds or _CHECK_SECONDS) / 4)
+        self._check_seconds = min(_CHECK_SECONDS, (end_seconds or 2 * _CHECK_SECONDS) / 2)
         self._watch = HangWatch(clock(), end_seconds or _PATIENCE_SECONDS)
         self._next_check = 0.0
         self._file = file
@@ -71,7 +71,7 @@ class HangReports:
     def must_end(self) -> bool:
         """Whether the script hangs, and the job wants it ended then.
 
-        Until its first steps a script may wait long, such as for the other hosts.
+        Until its first step a script may wait long, such as for the other hosts.
         """
         found = self._watch.hang
         is_idle = found is not None and found.kind == "idle"
@@ -207,7 +207,7 @@ class HangWatch:
 
     @property
     def has_stepped(self) -> bool:
-        return self._moves >= _LEAST_MOVES
+        return self._moves > 0
 
     def overlook(self, lines: int) -> None:
         """Lines up to here were printed because the agent asked for them."""
@@ -220,7 +220,7 @@ class HangWatch:
         patience = max(_STEP_PATIENCE_SECONDS, _LONGEST_PAUSES * self._longest_pause)
         if lines != self._lines_at_move:
             patience *= _IF_IT_PRINTS
-        if self.has_stepped and now - self._moved_at >= patience:
+        if self._moves >= _LEAST_MOVES and now - self._moved_at >= patience:
             return Hang("noSteps", self._moved_at)
         return None
 
