@@ -34,12 +34,19 @@ Processes = Callable[[], Iterable[int]]
 def begin(kind: str, leader: int, processes: Processes) -> None:
     """`leader` is the host's first process, the agent; `processes` are all of them now."""
     if kind == "hang":
-        send([pid for pid in processes() if pid != leader], signal.SIGSTOP)
+        send([pid for pid in processes() if pid != leader and not is_watchdog(pid)], signal.SIGSTOP)
     elif kind == "disk":
         fill_disk(leader)
     elif kind in ("slow", "network"):
         work = slow_down if kind == "slow" else cut
         threading.Thread(target=work, args=(processes,), daemon=True).start()
+
+
+def is_watchdog(pid: int) -> bool:
+    """The agent's, and no part of the script."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"\0--watchdog\0" in file.read()
+    return False
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:
