@@ -11,13 +11,16 @@ import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
 
 const PROJECT_FOLDER = join(import.meta.dirname, '../..');
 
+const MOST_KILL_SECONDS = 4;
+
 const USAGE = `npm run bench:latency -- [OPTIONS]
 
 Drops files into a region of its own, interrupts the training, and prints the seconds
 
   - from the last arrival to the training request, without the settle window (${QUIET_SECONDS} s),
   - from the end of the interrupted job, which has saved, to the request elsewhere,
-  - from a kill -9 of the host after it to the first new step of a script that starts at once.
+  - from a kill -9 of the host after it to the first new step of a script that starts at once: exit code 1 above
+    ${MOST_KILL_SECONDS} s.
 
 The first round starts every function; later rounds find them warm.
 
@@ -67,7 +70,8 @@ async function playRounds(
 await runCommand(USAGE, async (args) => {
   const { rounds, files } = readCommandLine(args, { schema }).values;
   const load = loadavg()[0];
-  console.table(await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal)));
+  const played = await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal));
+  console.table(played);
   console.log(`${files} files, at a load of ${load?.toFixed(1)}`);
-  return 0;
+  return played.every(({ killSeconds }) => killSeconds <= MOST_KILL_SECONDS) ? 0 : 1;
 });

@@ -10,7 +10,7 @@ import { startApi } from '../../test/support/world/api-server.ts';
 import type { Ground } from '../../test/support/world/ground.ts';
 import { dayUsd, HOURS_A_DAY, PEOPLE, type Watched } from './costs.ts';
 import * as measure from './measures.ts';
-import { takeScreenshots } from './screenshots.ts';
+import { takePicture, takeScreenshots } from './screenshots.ts';
 import { ENDED_RUN, LONG_RUN, makeWorld, OPEN_RUN, POINTS, RUNS, save } from './world.ts';
 
 const USAGE = `npm run bench:page
@@ -21,10 +21,11 @@ ${measure.CPU_THROTTLE} times, seconds until an event is seen, the longest frame
 to other origins, and what watching costs. Takes about two minutes.
 
   --screenshots FOLDER  writes pictures of the screens instead, as WebP (docs/images/page)
+  --chaos ADDRESS#RUN   with it: only chaos.webp, of a run on the page that npm start serves there
   --help
 `;
 
-const schema = z.object({ screenshots: z.string().optional() });
+const schema = z.object({ screenshots: z.string().optional(), chaos: z.url().optional() });
 
 const SCREENS = [
   '#/',
@@ -190,8 +191,20 @@ function report(figures: Readonly<Record<Figure, number>>): boolean {
   return missed.length === 0;
 }
 
+async function chaosPicture(folder: string, { origin, href, hash }: URL): Promise<number> {
+  const chromium = await startBrowser();
+  const picture = { name: 'chaos', screen: `#/runs/${hash.slice(1)}?x=time`, height: 1_050 };
+  try {
+    await takePicture(chromium.browser, { origin, address: href.slice(0, -hash.length) }, folder, picture);
+    return 0;
+  } finally {
+    await chromium.stop();
+  }
+}
+
 await runCommand(USAGE, async (args) => {
-  const { screenshots } = readCommandLine(args, { schema }).values;
+  const { screenshots, chaos } = readCommandLine(args, { schema }).values;
+  if (screenshots !== undefined && chaos !== undefined) return chaosPicture(screenshots, new URL(chaos));
   const at = await makeWorld();
   const api = await startApi(at, 'arn:aws:iam::123456789012:user/reader');
   const files = await buildPage();

@@ -38,17 +38,24 @@ const WIDTH = 1_200;
 export async function takeScreenshots(browser: Browser, served: Served, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await signInPicture(browser, served, folder);
-  for (const { name, screen, dark, width = WIDTH, height = HEIGHT } of PICTURES) {
-    const { context, page } = await open(browser, served, {
-      viewport: { width, height },
-      colorScheme: dark ? 'dark' : 'light',
-    });
-    await show(page, served, screen);
-    // Images of samples come when they are in view.
-    await page.waitForTimeout(800);
-    await save(page, path.join(folder, `${name}.webp`));
-    await context.close();
-  }
+  for (const picture of PICTURES) await takePicture(browser, served, folder, picture);
+}
+
+export async function takePicture(
+  browser: Browser,
+  served: Served,
+  folder: string,
+  { name, screen, dark, width = WIDTH, height = HEIGHT }: Picture,
+): Promise<void> {
+  const { context, page } = await open(browser, served, {
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  await show(page, served, screen);
+  // Images of samples come when they are in view.
+  await page.waitForTimeout(800);
+  await save(page, path.join(folder, `${name}.webp`));
+  await context.close();
 }
 
 async function save(page: Page, file: string): Promise<void> {

@@ -30,7 +30,7 @@ export async function runDemo(session: Session): Promise<RunReport | undefined> 
   }
   screen.line(`  dropping ${DIGITS} images of handwritten digits, and one file that is no image`);
   await dropWithPatience(session, target);
-  const runId = await waitForRun(session, DEMO_PIPELINE, newest?.runId);
+  const runId = await awaitNewRun(session, DEMO_PIPELINE, newest?.runId);
   return runId === undefined ? undefined : followRun(api, runId, screen, signal);
 }
 
@@ -66,7 +66,7 @@ const POLL_MILLISECONDS = 500;
  * Waits until a pipeline has a run newer than a known one: arrivals take a moment to become one.
  * @returns the run's name, or undefined when the session ended before
  */
-async function waitForRun(
+export async function awaitNewRun(
   { stores, signal }: Session,
   pipeline: string,
   after: string | undefined,

@@ -14,15 +14,31 @@ const SCRIPTS =
   'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 export const SECONDS = 'give seconds from 1 to 120';
 export const A_FOLDER = 'name a folder';
+/** @type {Readonly<Record<'chaos-every' | 'chaos-seconds' | 'chaos-seed', readonly [least: number, most: number]>>} */
+export const CHAOS_NUMBERS = {
+  'chaos-every': [5, 3_600],
+  'chaos-seconds': [10, 86_400],
+  'chaos-seed': [0, 1e9],
+};
+/** @param {readonly [number, number]} bounds */
+export const wholeFrom = ([least, most]) => `give a whole number from ${least} to ${most}`;
 
 /** Together they would start a region that never ends. */
 export const ONCE_WITHOUT_DEMO =
   '--once ends with the report of the demo, which --no-demo leaves out: take one of them out';
 
+/** Faults befall the hosts of SageMaker. */
+export const CHAOS_ALONE =
+  '--chaos trains a pipeline of its own, on SageMaker: take out --no-demo and --launcher';
+
 /** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>} */
 export const START_OPTIONS = {
   once: { type: 'boolean' },
   'no-demo': { type: 'boolean' },
+  chaos: { type: 'boolean' },
+  'chaos-every': { type: 'string' },
+  'chaos-seconds': { type: 'string' },
+  'chaos-seed': { type: 'string' },
   launcher: { type: 'string' },
   market: { type: 'string' },
   grace: { type: 'string' },
@@ -35,6 +51,11 @@ export const START_OPTIONS = {
 const helpOf = (command, demo, state) => `${command}
 
 ${demo}
+  --chaos            in place of the demo: four hosts train, faults befall them, and a table says
+                     what was lost; with --once exit code 0 if the weights are those of an undisturbed run
+  --chaos-every N    a fault each N seconds (default 10)
+  --chaos-seconds N  so long (default 300)
+  --chaos-seed N     another order of the faults, other hosts (default 1)
   --launcher NAME    where the demo trains: ${LAUNCHER_NAMES.join(', ')} (default sagemaker; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
   --grace SECONDS    what a host gets between SIGTERM and SIGKILL (default 30; SageMaker's is 120)
@@ -78,7 +99,7 @@ export function upArguments(args) {
   const hasState = args.some((arg) => arg === '--state' || arg.startsWith('--state='));
   return [
     ...args.filter((arg) => arg !== '--demo'),
-    ...(args.includes('--demo') || args.includes('--no-demo') ? [] : ['--no-demo']),
+    ...(['--demo', '--no-demo', '--chaos'].some((each) => args.includes(each)) ? [] : ['--no-demo']),
     ...(hasState ? [] : ['--state', path.join(calledFrom(), '.tidewheel')]),
   ];
 }
@@ -111,6 +132,15 @@ const PROBLEM_OF = {
   grace: (value) => (Number(value) >= 1 && Number(value) <= 120 ? undefined : SECONDS),
   state: (value) => (value === '' ? A_FOLDER : undefined),
   limits: (value) => (PROFILE_NAMES.includes(value) ? undefined : `write ${PROFILE_NAMES.join(', ')}`),
+  ...Object.fromEntries(
+    Object.entries(CHAOS_NUMBERS).map(([name, bounds]) => [
+      name,
+      (/** @type {string} */ value) =>
+        /^\d+$/.test(value) && Number(value) >= bounds[0] && Number(value) <= bounds[1]
+          ? undefined
+          : wholeFrom(bounds),
+    ]),
+  ),
 };
 
 /**
@@ -134,6 +164,10 @@ export function startMistakes(args) {
     const problem = typeof value === 'string' ? problemOf(value) : undefined;
     return problem === undefined ? [] : [`--${name} is "${value}": ${problem}`];
   });
-  const contrary = values['once'] === true && values['no-demo'] === true ? [ONCE_WITHOUT_DEMO] : [];
+  const { once, chaos, launcher = 'sagemaker', 'no-demo': isEmpty } = values;
+  const contrary = [
+    ...(once === true && isEmpty === true ? [ONCE_WITHOUT_DEMO] : []),
+    ...(chaos === true && (isEmpty === true || launcher !== 'sagemaker') ? [CHAOS_ALONE] : []),
+  ];
   return [...mistyped, ...surplus, ...wrong, ...contrary];
 }

@@ -7,19 +7,37 @@ import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
 import { readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
+import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
-import { A_FOLDER, calledFrom, ONCE_WITHOUT_DEMO, SECONDS } from '../setup/start-options.mjs';
+import {
+  A_FOLDER,
+  CHAOS_ALONE,
+  CHAOS_NUMBERS,
+  calledFrom,
+  ONCE_WITHOUT_DEMO,
+  SECONDS,
+  wholeFrom,
+} from '../setup/start-options.mjs';
 
 export const projectFolder = join(import.meta.dirname, '../..');
 
 const typed = (folder: string): string => resolve(calledFrom(), folder);
+
+function chaosNumber(name: keyof typeof CHAOS_NUMBERS) {
+  const [least, most] = CHAOS_NUMBERS[name];
+  return wholeNumber(least, most, wholeFrom([least, most]));
+}
 
 export const startCommand = {
   schema: z
     .object({
       once: z.boolean().default(false),
       'no-demo': z.boolean().default(false),
+      chaos: z.boolean().default(false),
+      'chaos-every': chaosNumber('chaos-every').default(10),
+      'chaos-seconds': chaosNumber('chaos-seconds').default(300),
+      'chaos-seed': chaosNumber('chaos-seed').default(1),
       launcher: z
         .enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`)
         .default(DEFAULT_LAUNCHER),
@@ -46,7 +64,15 @@ export const startCommand = {
     .refine((values) => !(values.once === true && values['no-demo'] === true), {
       error: ONCE_WITHOUT_DEMO,
       when: () => true,
-    }),
+    })
+    .refine(
+      ({ chaos, launcher, ...values }) =>
+        !(
+          chaos === true &&
+          (values['no-demo'] === true || (launcher ?? DEFAULT_LAUNCHER) !== DEFAULT_LAUNCHER)
+        ),
+      { error: CHAOS_ALONE, when: () => true },
+    ),
 } as const;
 
 export type StartOptions = z.output<typeof startCommand.schema>;

@@ -13,6 +13,7 @@ import pc from 'picocolors';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { openObjectStore } from '../../functions/aws/s3/open-store.ts';
 import { documentClient } from '../../functions/aws/shared/clients.ts';
+import { type ChaosOptions, runChaos } from '../chaos/run-chaos.ts';
 import { placeOfState } from '../command/typed.ts';
 import { DEMO_PIPELINE } from '../demo/demo.ts';
 import { runDemo } from '../demo/run-demo.ts';
@@ -57,7 +58,7 @@ const openRegion = (
     projectFolder,
     stateDirectory: chosen.state,
     pythonPath: process.env['TIDEWHEEL_PYTHON'] ?? join(projectFolder, '.venv/bin/python'),
-    market: chosen.market,
+    market: chosen.chaos ? { kind: 'calm' } : chosen.market,
     graceSeconds: chosen.grace,
     limits: chosen.limits,
     log: (line) => chosen.verbose && screen.line(`  ${line}`),
@@ -137,23 +138,33 @@ async function openPage(
   }
 }
 
-async function serve(
-  session: Session,
-  { 'no-demo': withoutDemo, once, limits }: Pick<StartOptions, 'no-demo' | 'once' | 'limits'>,
-): Promise<number> {
-  const demo = !withoutDemo;
+async function serve(session: Session, chosen: StartOptions): Promise<number> {
+  const { chaos, once } = chosen;
+  const demo = !chosen['no-demo'] && !chaos;
   const { screen } = session;
   if ((await showPipelines(session)) === 0 && !demo) screen.line('  no pipeline is declared yet');
   const watch = await watchService(session, demo ? DEMO_PIPELINE : undefined);
   await resumeRuns(session);
-  if (demo) {
-    const report = await runDemo(session);
-    if (limits !== 'none' && !session.signal.aborted) await showHeldUp(session, limits);
-    if (once) return report?.status === 'succeeded' ? 0 : 1;
+  if (chaos || demo) {
+    const isGood = chaos ? await runChaos(session, chaosOptions(chosen)) : await isDemoGood(session, chosen);
+    if (once) return isGood ? 0 : 1;
+    if (session.signal.aborted) return 0;
     watch.showAll();
   }
   await serveDrops(session, watch);
   return 0;
+}
+
+const chaosOptions = (chosen: StartOptions): ChaosOptions => ({
+  everySeconds: chosen['chaos-every'],
+  seconds: chosen['chaos-seconds'],
+  seed: chosen['chaos-seed'],
+});
+
+async function isDemoGood(session: Session, { limits }: StartOptions): Promise<boolean> {
+  const report = await runDemo(session);
+  if (limits !== 'none' && !session.signal.aborted) await showHeldUp(session, limits);
+  return report?.status === 'succeeded';
 }
 
 async function showHeldUp(

@@ -1,6 +1,6 @@
 /** Strikes a chosen run in the region: EC2's warning with its grace, or machines that fail at once. */
 import type { LocalEc2 } from '../ec2/local-ec2.ts';
-import type { LocalSageMaker } from '../sagemaker/server.ts';
+import type { InjectedFault, LocalSageMaker } from '../sagemaker/server.ts';
 import { runOf } from '../spot-market/model/run-name.ts';
 import type { LocalMarket } from '../spot-market/spot-market.ts';
 
@@ -11,6 +11,8 @@ export interface Strike {
   readonly kill: boolean;
   /** One host, counted from 1; all when it is left out. */
   readonly host?: number | undefined;
+  /** Whether a zone that is warned stays closed to the run for a while; where no host stays, unless said otherwise. */
+  readonly closes?: boolean | undefined;
 }
 
 export interface RunningJob {
@@ -35,6 +37,13 @@ export interface Interruptions {
    * @throws StrikeRefusedError that names what is running
    */
   strike(strike: Strike): RunningJob;
+  /** Those that this machine can play. */
+  readonly hostFaults: readonly InjectedFault[];
+  /**
+   * @param host counted from 1; of a job on SageMaker
+   * @returns false when the job has no such host now
+   */
+  inject(job: string, host: number, fault: InjectedFault): boolean;
 }
 
 interface Servers {
@@ -43,7 +52,10 @@ interface Servers {
   readonly ec2: Pick<LocalEc2, 'hosts'>;
 }
 
-export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interruptions {
+export function makeInterruptions(
+  { market, sageMaker, ec2 }: Servers,
+  hostFaults: readonly InjectedFault[] = [],
+): Interruptions {
   const leasesOf = (job: string) => market.leases.held().filter(({ owner }) => owner === job);
   /** In an order that stays while none of them goes: they come up in any. */
   const instancesOf = (job: string) =>
@@ -77,19 +89,27 @@ export function makeInterruptions({ market, sageMaker, ec2 }: Servers): Interrup
   };
 
   // One host of several is replaced where the others are.
-  const warn = (job: RunningJob, host: number | undefined): void =>
-    market.leases.reclaimNow(warnable(job, host), host === undefined || job.hosts === 1);
+  const warn = (job: RunningJob, host: number | undefined, closes?: boolean): void =>
+    market.leases.reclaimNow(warnable(job, host), closes ?? (host === undefined || job.hosts === 1));
 
   return {
     running,
-    strike: ({ run, kill, host }) => {
+    hostFaults,
+    strike: ({ run, kill, host, closes }) => {
       const jobs = running();
       const found = jobs.find((one) => one.run === run || one.job === run);
       if (found === undefined) throw new StrikeRefusedError(`${run} has no machines now. ${inWords(jobs)}`);
       const problem = problemOf(found, { run, kill, host }, warnable(found, host).length);
       if (problem !== undefined) throw new StrikeRefusedError(problem);
-      (kill ? fail : warn)(found, host);
+      if (kill) fail(found, host);
+      else warn(found, host, closes);
       return found;
+    },
+    inject: (job, host, fault) => {
+      const found = sageMaker.running().find(({ name }) => name === job);
+      if (found === undefined || host > found.hosts) return false;
+      found.injectFault(host, fault);
+      return true;
     },
   };
 }

@@ -10,7 +10,7 @@ import type { VirtualClock } from '../clock/virtual-clock.ts';
 import { type LocalEc2, startLocalEc2 } from '../ec2/local-ec2.ts';
 import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
-import { type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
+import { INJECTED_FAULTS, type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
 import type { LocalReservation } from '../spot-market/model/reservations.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/spot-market.ts';
@@ -26,7 +26,7 @@ import {
 } from './clients.ts';
 import { startControlServer } from './control-server.ts';
 import { deploy } from './deploy.ts';
-import { makeInterruptions } from './interruptions.ts';
+import { type Interruptions, makeInterruptions } from './interruptions.ts';
 import { choosePorts, type Ports } from './ports.ts';
 import { type RegionClock, startRegionClock } from './region-clock.ts';
 import { emulatorDirectory } from './startable.ts';
@@ -73,6 +73,7 @@ export interface Region {
   readonly credentials: AccessKey;
   readonly clients: LocalClients;
   readonly stack: DeployedStack;
+  readonly interruptions: Interruptions;
   /** Only with `isClockVirtual`. */
   readonly clock: VirtualClock | undefined;
   /** Resolves if the emulator ends by itself. */
@@ -138,14 +139,14 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     options.onStep?.('Spot market, SageMaker and EC2');
     const market = await startMarket(options, { endpoints, credentials, port: ports.ec2, time });
     closers.push(() => market.close());
-    if (!(await canShowOptMl(options.pythonPath, options.stateDirectory))) options.notice?.(NOT_SHOWN);
+    const hostFaults = await faultsOfHosts(options);
     const beside = { endpoints, credentials, clients, market, time };
     const sageMaker = await startSageMaker(options, { ...beside, port: ports.sageMaker });
     closers.push(() => sageMaker.close());
     const ec2 = await startEc2(options, beside);
     closers.push(() => ec2.close());
     time.follow('EC2', () => ec2.look());
-    const interruptions = makeInterruptions({ market, sageMaker, ec2 });
+    const interruptions = makeInterruptions({ market, sageMaker, ec2 }, hostFaults);
     closers.push(await startControlServer({ ...options, credentials, interruptions }));
     closers.push(() => time.stop());
     options.onStep?.('stack (osls deploy, if the service has changed)');
@@ -157,6 +158,7 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
       credentials,
       clients,
       stack,
+      interruptions,
       clock: time.virtual,
       emulatorExited: emulator.exited,
       close,
@@ -165,6 +167,13 @@ async function startLocked(options: RegionOptions, unlock: () => void): Promise<
     await close();
     throw error;
   }
+}
+
+/** Says where hosts have no /opt/ml of their own: none can have a full disk there. */
+async function faultsOfHosts({ pythonPath, stateDirectory, notice }: RegionOptions) {
+  if (await canShowOptMl(pythonPath, stateDirectory)) return INJECTED_FAULTS;
+  notice?.(NOT_SHOWN);
+  return INJECTED_FAULTS.filter((fault) => fault !== 'disk');
 }
 
 /** SageMaker's and EC2's hosts share what was installed once. */

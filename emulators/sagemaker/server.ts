@@ -11,6 +11,7 @@ import type { CapacityMarket, CapacityRequest } from '../spot-market/model/capac
 import { startHttpServer } from './api/http.ts';
 import { runOperation } from './api/training-operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
+import type { InjectedFault } from './hosts/host-process.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
@@ -20,6 +21,7 @@ import { openJobStore } from './model/job-store.ts';
 import { type LocalSageMakerOptions, type Settings, settingsOf } from './model/options.ts';
 import { throttled } from './model/refusals.ts';
 
+export { INJECTED_FAULTS, type InjectedFault } from './hosts/host-process.ts';
 export type { LocalSageMakerOptions } from './model/options.ts';
 
 const LAST_EVENTS_MS = 3_000;
@@ -54,12 +56,15 @@ interface RunningJob {
   readonly hosts: number;
   /** Machines fail without a warning: one, counted from 1, or all. */
   failHosts(host?: number): void;
+  /** @param host counted from 1 */
+  injectFault(host: number, fault: InjectedFault): void;
 }
 
 const runningJob = (job: LocalTrainingJob): RunningJob => ({
   name: job.record.name,
   hosts: job.hostCount ?? 0,
   failHosts: (host) => job.failHosts(host),
+  injectFault: (host, fault) => job.injectFault(host, fault),
 });
 
 function queuedMarket({ market, clock, pendingSeconds }: Settings): CapacityMarket {

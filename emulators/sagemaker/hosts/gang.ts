@@ -24,7 +24,7 @@ import {
 } from './container.ts';
 import { channelHosts, fillChannels, modeOf } from './host-channels.ts';
 import { clockEnvironment, clockedVcpus, type HostClocks, startHostClocks } from './host-clocks.ts';
-import { type HostExit, type HostProcess, startHost } from './host-process.ts';
+import { type HostExit, type HostProcess, type InjectedFault, startHost } from './host-process.ts';
 import { LogStream } from './job-logs.ts';
 import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
@@ -242,6 +242,11 @@ export class Gang {
   fail(host?: number): void {
     const meant = this.#running.filter((_, index) => host === undefined || host === index + 1);
     for (const { process } of meant) process.fail();
+  }
+
+  /** @param host counted from 1 */
+  inject(host: number, fault: InjectedFault): void {
+    this.#running[host - 1]?.process.inject(fault);
   }
 
   /** Removes the temporary folders of the hosts. */

@@ -21,6 +21,10 @@ export interface HostUsage {
   readonly residentBytes: number;
 }
 
+/** What befalls a host and does not end it; host_faults.py says how. */
+export const INJECTED_FAULTS = ['hang', 'slow', 'disk', 'network'] as const;
+export type InjectedFault = (typeof INJECTED_FAULTS)[number];
+
 export interface HostProcess {
   /** The parent of all of the host's processes; undefined where it could not be started. */
   readonly supervisorPid: number | undefined;
@@ -35,6 +39,7 @@ export interface HostProcess {
   kill(): void;
   /** The machine fails: as kill, but the host counts as lost. */
   fail(): void;
+  inject(fault: InjectedFault): void;
 }
 
 export interface HostProgram {
@@ -88,6 +93,7 @@ export function startHost(pythonPath: string, program: HostProgram): HostProcess
       hasFailed = true;
       control('KILL');
     },
+    inject: (fault) => control(`FAULT ${fault}`),
   };
 }
 

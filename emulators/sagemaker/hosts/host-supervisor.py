@@ -1,10 +1,10 @@
 """Runs one host's program and makes sure that nothing of it outlives the host.
 
 Started by the local SageMaker with pipes. Standard input carries one line of JSON ({"command",
-"environment", "directory", "optMl"}) and then the lines TERM and KILL; its end means that the
-server is gone, and then everything dies. File descriptor 3 carries lines of JSON back:
-{"started": pid}, {"usage": {...}}, {"exit": {"code", "signal"}} or {"refused": why}. Standard
-output and error belong to the program.
+"environment", "directory", "optMl"}) and then the lines TERM, KILL and FAULT with a kind
+(host_faults.py); its end means that the server is gone, and then everything dies. File descriptor
+3 carries lines of JSON back: {"started": pid}, {"usage": {...}}, {"exit": {"code", "signal"}} or
+{"refused": why}. Standard output and error belong to the program.
 
 Dependency-free; Python 3.10 or newer. Linux for the full promise; elsewhere the program's process
 group is what is killed.
@@ -196,6 +196,12 @@ class Supervisor:
                 send(self.leader, signal.SIGTERM)
             elif line == b"KILL":
                 self.kill_everything()
+            elif line.startswith(b"FAULT "):
+                # Only now: every host starts sooner without it.
+                import host_faults
+
+                kind = line.removeprefix(b"FAULT ").decode()
+                host_faults.begin(kind, self.leader, lambda: descendants(processes()))
 
     def sample(self) -> None:
         table = processes()

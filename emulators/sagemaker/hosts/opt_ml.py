@@ -25,9 +25,9 @@ def _check(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def _mount(source: str, target: str, kind: str, flags: int) -> None:
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    arguments = (source.encode(), target.encode(), kind.encode(), flags, None)
+    arguments = (source.encode(), target.encode(), kind.encode(), flags, options.encode())
     _check(libc.mount(*arguments), f"mount {target}")
 
 
@@ -43,16 +43,16 @@ def _own_namespaces() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-def _bind(source: Path, target: Path) -> None:
-    _mount(str(source), str(target), "", MS_BIND | MS_REC)
+def bind(source: Path, target: Path) -> None:
+    mount(str(source), str(target), "", MS_BIND | MS_REC)
 
 
 def _rebuild_opt(old: Path) -> None:
     """A new /opt in memory with everything of the old one and room for `ml`. No right to write to
     the real one is needed, and a mount on a real /opt/ml would end when that is removed or moved:
     the host would then share the machine's."""
-    _bind(OPT, old)
-    _mount("tmpfs", str(OPT), "tmpfs", 0)
+    bind(OPT, old)
+    mount("tmpfs", str(OPT), "tmpfs", 0)
     for entry in old.iterdir():
         if entry.name == OPT_ML.name:
             continue
@@ -61,10 +61,10 @@ def _rebuild_opt(old: Path) -> None:
             target.symlink_to(entry.readlink())
         elif entry.is_dir():
             target.mkdir()
-            _bind(entry, target)
+            bind(entry, target)
         elif entry.is_file():
             target.touch()
-            _bind(entry, target)
+            bind(entry, target)
     OPT_ML.mkdir()
 
 
@@ -87,12 +87,12 @@ def show(base: str, scratch: str) -> None:
     """base: the folder to be seen as /opt/ml. scratch: an existing folder of the caller's.
     Raises OSError."""
     _own_namespaces()
-    _mount("none", "/", "", MS_REC | MS_PRIVATE)
+    mount("none", "/", "", MS_REC | MS_PRIVATE)
     folder = Path(base).resolve()
     old = Path(scratch) / "opt"
     old.mkdir(exist_ok=True)
     _rebuild_opt(old)
-    _bind(folder, OPT_ML)
+    bind(folder, OPT_ML)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import { type ArtifactKind, uploadArtifacts } from '../hosts/artifacts.ts';
 import type { Host } from '../hosts/container.ts';
 import { failureOf, type Gang, type GangOutcome } from '../hosts/gang.ts';
 import { channelDirectory, channelHosts, modeOf } from '../hosts/host-channels.ts';
+import type { InjectedFault } from '../hosts/host-process.ts';
 import { makeStayingGang, type Reclaim, reclaimOf, type StayServices } from '../hosts/lease.ts';
 import { EndingSwitch, STOPPED_AS } from '../model/endings.ts';
 import {
@@ -90,6 +91,11 @@ export class LocalTrainingJob {
   /** Machines fail without a warning: one, counted from 1, or all. */
   failHosts(host?: number): void {
     this.#gang?.fail(host);
+  }
+
+  /** @param host counted from 1 */
+  injectFault(host: number, fault: InjectedFault): void {
+    this.#gang?.inject(host, fault);
   }
 
   /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */

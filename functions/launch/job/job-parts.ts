@@ -180,11 +180,13 @@ function processesOf({ declaration: { training }, placement }: JobInput): number
 function environmentOf(input: JobInput): Record<string, string> {
   const { declaration, placement } = input;
   const { packageIndex, model = 'required' } = declaration.training;
+  const { hangSeconds } = declaration.limits;
   const wheels = s3Uri(input.dataBucket ?? input.bucket, bucketKeys.wheels(declaration.name));
   const [url, arn] = packageIndex ? [indexUrl(packageIndex), indexCredentialsArn(packageIndex)] : [];
   return {
     TIDEWHEEL_SPOT: placement.pool.purchaseOption === 'spot' ? '1' : '0',
     TIDEWHEEL_MODEL: model,
+    ...(hangSeconds !== undefined && { TIDEWHEEL_HANG_SECONDS: String(hangSeconds) }),
     TIDEWHEEL_WHEELS: `${input.dataRegion ?? input.region} ${wheels}`,
     ...(url !== undefined && { TIDEWHEEL_INDEX_URL: url }),
     ...(arn !== undefined && { TIDEWHEEL_INDEX_SECRET: arn }),

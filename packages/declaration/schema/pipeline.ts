@@ -178,6 +178,11 @@ export const limitsSchema = z.strictObject({
     .optional()
     .describe('No attempt starts that may pass this sum for the run.'),
   attempts: z.number().int().min(1).max(1_000).default(50),
+  hangSeconds: seconds(1, 86_400)
+    .optional()
+    .describe(
+      'A script that neither computes nor prints for so long, after its first step, is ended, and the run resumes from its checkpoint. Default: it is only reported.',
+    ),
   steps: z
     .number()
     .int()

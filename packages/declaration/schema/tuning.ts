@@ -33,7 +33,7 @@ const TUNED = {
     resumeOnOtherTopology: true,
   },
   'compute.ec2': { privateSubnets: true },
-  limits: { valueOfTimeUsdPerHour: true, attempts: true },
+  limits: { valueOfTimeUsdPerHour: true, attempts: true, hangSeconds: true },
   retention: { workDays: true, sourceDays: true },
 } as const;
 

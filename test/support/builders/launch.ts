@@ -10,13 +10,22 @@ type Raw = Record<string, unknown>;
 
 /** Through the real schema, so that a fixture cannot be something that no user could declare. */
 export const declaration = (
-  over: { training?: Raw; compute?: Raw; packing?: Raw; name?: string; owner?: string; tags?: Raw } = {},
+  over: {
+    training?: Raw;
+    compute?: Raw;
+    packing?: Raw;
+    limits?: Raw;
+    name?: string;
+    owner?: string;
+    tags?: Raw;
+  } = {},
 ): Pipeline =>
   pipelineSchema.parse({
     name: over.name ?? 'digits',
     owner: over.owner,
     tags: over.tags,
     ...(over.packing && { packing: over.packing }),
+    ...(over.limits && { limits: over.limits }),
     training: { strategy: 'ddp', frameworkVersion: '2.13', ...over.training },
     compute: { instanceTypes: ['g5.xlarge'], nodes: 2, ...over.compute },
   });

@@ -44,6 +44,11 @@ describe('buildTrainingJob', () => {
     });
   });
 
+  it('has hosts end a script that hangs', () => {
+    const ends = declaration({ limits: { hangSeconds: 90 } });
+    expect(request(launch({ declaration: ends })).Environment['TIDEWHEEL_HANG_SECONDS']).toBe('90');
+  });
+
   it('writes models under the customer key', () => {
     const kmsKey = 'arn:aws:kms:us-east-1:123456789012:key/abc';
     const made = request({ ...launch(), kmsKey });

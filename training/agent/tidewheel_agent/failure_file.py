@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .log import log, redact
+from .platform_failure import speaks_of_full_disk
 
 
 def describe_signal(code: int) -> str:
@@ -84,6 +85,9 @@ class LogTail:
         causes = [block for block in blocks if not _is_echo(block)]
         chosen = causes or blocks
         return chosen[0] if chosen else []
+
+    def ends_with_full_disk(self) -> bool:
+        return any(speaks_of_full_disk(line) for line in self.traceback()[-1:])
 
     def names_cause(self) -> bool:
         """False when the output holds no cause, or only echoes of another process's end."""

@@ -1103,6 +1103,7 @@ class DeclarationTuningComputeEc2(TypedDict, total=False):
 class DeclarationTuningLimits(TypedDict, total=False):
     valueOfTimeUsdPerHour: float
     attempts: int
+    hangSeconds: int
 
 
 class DeclarationTuningRetention(TypedDict, total=False):
@@ -2635,6 +2636,7 @@ class PutLimitsAnswerLimits(_PutLimitsAnswerLimits, total=False):
     patienceHours: float
     valueOfTimeUsdPerHour: float
     budgetUsd: float
+    hangSeconds: int
     steps: int
 
 
@@ -3850,6 +3852,7 @@ class _RunDeclarationTuningLimits(TypedDict):
 
 class RunDeclarationTuningLimits(_RunDeclarationTuningLimits, total=False):
     valueOfTimeUsdPerHour: float
+    hangSeconds: int
 
 
 class RunDeclarationTuningRetention(TypedDict):

@@ -51,8 +51,8 @@ import os, pathlib, sys, tempfile
 sys.path.insert(0, os.getcwd())
 import opt_ml
 opt_ml._own_namespaces()
-opt_ml._mount("none", "/", "", opt_ml.MS_REC | opt_ml.MS_PRIVATE)
-opt_ml._mount("tmpfs", "/opt", "tmpfs", 0)
+opt_ml.mount("none", "/", "", opt_ml.MS_REC | opt_ml.MS_PRIVATE)
+opt_ml.mount("tmpfs", "/opt", "tmpfs", 0)
 machine = pathlib.Path("/opt/ml")
 if sys.argv[1] == "dangles":
     machine.symlink_to("/nowhere")

@@ -33,6 +33,8 @@ describe('a start', () => {
     ['--grace', 'soon', 'now'],
     ['--market', 'demo:1234567890', '--market=trace:'],
     ['--once', '--no-demo'],
+    ['--chaos', '--chaos-every', '20', '--chaos-seed=0', '--once'],
+    ['--chaos', '--no-demo', '--launcher', 'ec2', '--chaos-every', '2', '--chaos-seconds', 'long'],
     ['--no-demo', '--grace', '900', '--once', '--lmits', 'none'],
     ['--once=yes', '--no-demo'],
     ['--state', '', 'now'],

@@ -39,6 +39,9 @@ class Settings:
     """The port of the leader's agent; by default the master port + 1."""
     silence_seconds: float = _number("TIDEWHEEL_SILENCE_SECONDS", 60.0, 1, 86_400)
     """a host that sends nothing for so long counts as lost."""
+    hang_seconds: float | None = _number("TIDEWHEEL_HANG_SECONDS", None, 1, 86_400)
+    """A script that neither computes nor prints for so long is ended, and the run resumes; by
+    default it is only reported."""
     grace_seconds: float = _number("TIDEWHEEL_GRACE_SECONDS", 110.0, 0, 86_400)
     """From SIGTERM to the end; SageMaker kills after 120."""
     spot: bool = False

@@ -10,9 +10,9 @@ from ..configuration.job import Job
 from ..failure_file import describe_signal, failure_text
 from ..gang.state import PeerFailure
 from ..log import log
-from ..platform_failure import platform_failure, speaks_of_full_disk
+from ..platform_failure import platform_failure
 from ..supervision.script_source import note_left_unsaved
-from ..supervision.supervisor import ScriptEnd
+from ..supervision.supervisor import EXIT_STOPPED, ScriptEnd
 from .evaluation import evaluate_model
 from .host_run import HostRun, Outcome, peer_failed
 from .prepare import Prepared
@@ -68,6 +68,9 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     if end.has_finished_unaware:
         log(f"{job.program} finished before the stop reached it; {safe}")
         return Outcome(0)
+    if end.has_hung:
+        log(f"{job.program} hung; {safe}")
+        return Outcome(EXIT_STOPPED, f"Interrupted: host {job.current_host} hung; {safe}\n")
     if end.was_stopped:
         how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
         log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")
@@ -85,7 +88,7 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
     resume = read_failed_resume(prepared.files.automatic)
     summary = _failure_summary(job, end.script_code) + (f"; {resume}" if resume else "")
     text = failure_text(summary, tail)
-    is_full = any(speaks_of_full_disk(line) for line in tail.traceback()[-1:])
+    is_full = tail.ends_with_full_disk()
     return Outcome(end.script_code, platform_failure("disk", text) if is_full else text)
 
 

@@ -38,6 +38,7 @@ class HangReports:
 
     `positions`: how far the script is; it changes with each step. `cells`: of the hooks.
     `file`: where the service learns of it; None where the job saves no checkpoints.
+    `end_seconds`: so long a script may be idle; None: for ever.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class HangReports:
         cells: Path,
         tail: LogTail,
         file: Path | None,
+        end_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
@@ -58,16 +60,28 @@ class HangReports:
         self._cells = cells
         self._tail = tail
         self._script = script
-        self._watch = HangWatch(clock())
+        self._end_seconds = end_seconds
+        self._check_seconds = min(_CHECK_SECONDS, (end_seconds or 2 * _CHECK_SECONDS) / 2)
+        self._watch = HangWatch(clock(), end_seconds or _PATIENCE_SECONDS)
         self._next_check = 0.0
         self._file = file
         self._reported: Hang | None = None
+
+    @property
+    def must_end(self) -> bool:
+        """Whether the script hangs, and the job wants it ended then.
+
+        Until its first step a script may wait long, such as for the other hosts.
+        """
+        found = self._watch.hang
+        is_idle = found is not None and found.kind == "idle"
+        return self._end_seconds is not None and is_idle and self._watch.has_stepped
 
     def check(self) -> None:
         now = self._clock()
         if now < self._next_check:
             return
-        self._next_check = now + _CHECK_SECONDS
+        self._next_check = now + self._check_seconds
         cpu = self._counters.read().cpu_seconds or 0.0
         counts = [(each.pid, each.events) for each in read_counts(self._cells, now)]
         positions = (*counts, self._positions())
@@ -149,7 +163,8 @@ class HangWatch:
     Pure: the caller passes what it has seen, and prints the line that comes back.
     """
 
-    def __init__(self, started_at: float) -> None:
+    def __init__(self, started_at: float, idle_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._idle_seconds = idle_seconds
         self._worked_at = self._moved_at = started_at
         self._moves = 0
         self._longest_pause = 0.0
@@ -178,6 +193,7 @@ class HangWatch:
             pause = now - self._moved_at if self._moves else 0.0
             self._longest_pause = max(self._longest_pause, pause)
             self._moves, self._moved_at, self._lines_at_move = self._moves + 1, now, lines
+            self._worked_at = now
         computed = cpu_seconds - before[1] > _IDLE_CPUS * (now - before[0])
         if computed or lines != before[2] or (gpu_percent or 0.0) > 0.0:
             self._worked_at = now
@@ -189,13 +205,17 @@ class HangWatch:
         self._warn_at = hang.since + 2 * (now - hang.since)
         return self._warning(hang.kind, now - hang.since)
 
+    @property
+    def has_stepped(self) -> bool:
+        return self._moves > 0
+
     def overlook(self, lines: int) -> None:
         """Lines up to here were printed because the agent asked for them."""
         if self._before is not None:
             self._before = (*self._before[:2], lines)
 
     def _found(self, now: float, lines: int) -> Hang | None:
-        if now - self._worked_at >= _PATIENCE_SECONDS:
+        if now - self._worked_at >= self._idle_seconds:
             return Hang("idle", self._worked_at)
         patience = max(_STEP_PATIENCE_SECONDS, _LONGEST_PAUSES * self._longest_pause)
         if lines != self._lines_at_move:

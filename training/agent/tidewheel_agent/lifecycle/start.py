@@ -135,6 +135,7 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         cells=prepared.files.instrument,
         tail=prepared.tail,
         file=_hang_file(job),
+        end_seconds=run.settings.hang_seconds,
     )
     limit = StepLimit(run, prepared.files.instrument, log_progress)
     pass_on = _checks(run, prepared, progress, proof, None if launch.serves else hang)
@@ -152,6 +153,8 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         stall_watch=stall_watch,
         has_trained_enough=limit.is_reached,
         on_check=on_check,
+        hangs=lambda: hang.must_end,
+        knows_cause=prepared.tail.ends_with_full_disk,
     )
     return Started(
         supervisor=supervisor,
