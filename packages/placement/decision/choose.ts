@@ -6,7 +6,7 @@
 
 import type { Candidate } from '../candidates/pools.ts';
 import { sameShape } from '../candidates/topologies.ts';
-import { assumed, dollars, hours } from '../model/assumed.ts';
+import { dollars, hours } from '../model/assumed.ts';
 import {
   nameOfPool,
   nameOfReservation,
@@ -22,7 +22,7 @@ import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from 
 import { isReserved, paidRest, type ReservedSpan, reservedUntil, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
-import { costUsd, gangUsd, longWaitOf, restartOf } from './work.ts';
+import { costUsd, gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const { situation, ends } = besideReservations(situationOf(input));
@@ -57,7 +57,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
 /** SageMaker's `InstancePreferences` has five types at most. */
 const MOST_ALTERNATIVES = 4;
 /** What an alternative may cost to the end, as a multiple of the chosen type. Stated. */
-const DEAREST = 2;
+const DEAREST = 1.5;
 
 /**
  * Types that the request names beside the chosen one, cheapest first, once a wait for On-Demand could make the attempt
@@ -71,10 +71,7 @@ function alternativesTo(
   const { pool, topology } = candidate;
   const { secondsLeft, work, marginSeconds } = situation;
   const slackSeconds = secondsLeft - safeWorkSeconds - restartOf(candidate, work);
-  const longWait = longWaitOf(situation.onDemandWaits);
-  // A long wait that is known was reckoned with: one type will do while it fits.
-  const needs = longWait > assumed.patienceSeconds ? longWait : work.restartSeconds + marginSeconds;
-  const isUrgent = slackSeconds < needs;
+  const isUrgent = slackSeconds < work.restartSeconds + marginSeconds;
   // No request names groups and several types.
   if (pool.purchaseOption !== 'on-demand' || !isUrgent || candidate.helpersHourlyUsd > 0) return [];
   const needed = Math.min(secondsLeft, longestRun(candidate, situation));

@@ -21,9 +21,9 @@ const PRICES = {
   'g5.xlarge': 1.4,
   'g5.2xlarge': 1.5,
   'g5.4xlarge': 1.6,
-  'g5.8xlarge': 2.5,
+  'g5.8xlarge': 2,
   'g5.16xlarge': 4,
-  'g6e.xlarge': 3.6,
+  'g6e.xlarge': 3.2,
   'g4dn.xlarge': 0.7,
   'g5.12xlarge': 9,
 };
@@ -65,8 +65,8 @@ describe('when a wait for On-Demand would be late', () => {
     expect(named).toEqual([
       { instanceType: 'g5.2xlarge', onDemandHourlyUsd: 1.5 },
       { instanceType: 'g5.4xlarge', onDemandHourlyUsd: 1.6 },
-      { instanceType: 'g6e.xlarge', onDemandHourlyUsd: 3.6 },
-      { instanceType: 'g5.8xlarge', onDemandHourlyUsd: 2.5 },
+      { instanceType: 'g6e.xlarge', onDemandHourlyUsd: 3.2 },
+      { instanceType: 'g5.8xlarge', onDemandHourlyUsd: 2 },
     ]);
     expect(reason).toContain('it takes g5.2xlarge, or g5.4xlarge, or g6e.xlarge, or g5.8xlarge');
     const rows = considered.slice(0, 5).map((row) => row.pool);
@@ -74,13 +74,10 @@ describe('when a wait for On-Demand would be late', () => {
     expect(considered[4]?.verdict).toMatch(/^named in the same request/);
   });
 
-  it('a long wait that is known and fits needs one type', () => {
-    const waited = (seconds: number) =>
-      alternatives({ onDemandWaits: Array.from({ length: 20 }, () => seconds) });
-    // Sixteen minutes of slack are left.
-    expect(waited(100)).toHaveLength(4);
-    expect(waited(900)).toEqual([]);
-    expect(waited(1_800)).toHaveLength(4);
+  it('a learnt wait makes that moment earlier', () => {
+    const now = hoursLater(24 - 2);
+    expect(alternatives({ now })).toEqual([]);
+    expect(alternatives({ now, onDemandWaits: Array.from({ length: 20 }, () => 3_000) })).toHaveLength(4);
   });
 
   it('Spot names one type', () => {
@@ -114,7 +111,7 @@ describe('when a wait for On-Demand would be late', () => {
     expect(maximumRunSeconds).toBe(Math.floor((2.2 / 1.6) * 3_600));
   });
 
-  it('a type more than twice as dear is left out', () => {
+  it('a type much dearer than the chosen is left out', () => {
     const compute = { instanceTypes: ['g5.xlarge', 'g5.8xlarge', 'g5.16xlarge'] };
     expect(alternatives({}, compute)).toEqual(['g5.8xlarge']);
   });
