@@ -41,7 +41,7 @@ export interface PlanRunDeps
   readonly tooLate: () => Promise<void>;
 }
 
-export interface PlannedData {
+interface PlannedData {
   readonly files: number;
   readonly bytes: number;
 }
