@@ -6,6 +6,7 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { markdownTable } from '../../cli/recipes/table.ts';
+import { DANGER_CHANCE } from '../../functions/run/attempts/watch-limits.ts';
 import { HOUR } from '../placement/decided/decided-campaign.ts';
 import { onThreads } from '../threads.ts';
 import { type Kept, TROUBLES, type Trouble } from './campaigns.ts';
@@ -74,7 +75,7 @@ await runCommand(USAGE, async (args) => {
   const looks = kept.flatMap(({ shown }) => shown);
   const took = looks.map(({ cpuMilliseconds }) => cpuMilliseconds).toSorted((a, b) => a - b);
   const alarmed = kept.filter(({ shown }) =>
-    shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
+    shown.some(({ share, lateChance }) => share > 0 && lateChance > DANGER_CHANCE),
   );
   console.log(markdownTable(HEAD, lines.map(rowOf)));
   console.log(

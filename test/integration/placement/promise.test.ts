@@ -3,6 +3,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type Kept, keptCampaign, TROUBLES } from '../../../bench/promise/campaigns.ts';
 import { type Cell, cellsOf } from '../../../bench/promise/score.ts';
+import { DANGER_CHANCE } from '../../../functions/run/attempts/watch-limits.ts';
 
 const SEEDS = Array.from({ length: 20 }, (_, k) => k + 1);
 
@@ -20,6 +21,8 @@ const mean = (of: (cell: Cell) => number): number =>
 it('the intervals of end and cost hold', () => {
   expect(cells).toHaveLength(10);
   expect(mean(({ holds }) => holds)).toBeGreaterThan(0.85);
+  // Where nine in ten hold, one in 2,500 such samples has fewer.
+  for (const { holds } of cells) expect(holds).toBeGreaterThan(0.6);
   // Wilson's interval at 99 %, as the bench judges each slice.
   for (const { holdsBetween } of cells) expect(holdsBetween[1]).toBeGreaterThan(0.87);
 });
@@ -33,13 +36,11 @@ it('the median beats the ruler that extends the past', () => {
   expect(Math.abs(mean(({ bias }) => bias))).toBeLessThan(0.05);
 });
 
-it('a run called late is late or nearly', () => {
+it('a run in time is never called late', () => {
   const called = campaigns.filter(({ shown }) =>
-    shown.some(({ share, lateChance }) => share > 0 && lateChance > 0.5),
+    shown.some(({ share, lateChance }) => share > 0 && lateChance > DANGER_CHANCE),
   );
-  const spared = ({ kinds, seconds }: Kept): number => 1 - seconds / (16 * 3_600 * Number(kinds.deadline));
-  for (const each of called) expect(spared(each)).toBeLessThan(0.01);
-  expect(called.filter(({ isLate }) => !isLate).length).toBeLessThanOrEqual(1);
+  expect(called.filter(({ isLate }) => !isLate)).toEqual([]);
 });
 
 it.each(TROUBLES)('%s is announced an hour ahead', async (trouble) => {
