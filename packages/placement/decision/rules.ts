@@ -52,10 +52,11 @@ const RULES: readonly Rule[] = [
     // Slack does not shrink while Spot runs at least as fast as the fallback.
     name: 'a slower pool leaves time for a loss at its end',
     appliesTo: 'spot',
-    forbids: ({ candidate, safeWorkSeconds }, { secondsLeft, work, marginSeconds }) =>
-      secondsLeft - safeWorkSeconds - restartOf(candidate, work) >= work.restartSeconds + marginSeconds
+    forbids: (pool, { secondsLeft, work, marginSeconds }) =>
+      secondsLeft - reckonedSeconds(pool, work) - restartOf(pool.candidate, work) >=
+      work.restartSeconds + marginSeconds
         ? undefined
-        : `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`,
+        : `too slow to leave time for On-Demand after a loss: it may take ${hours(pool.safeWorkSeconds)}`,
   },
 ];
 
@@ -121,7 +122,11 @@ function isOutOfSpotAttempts({ input: { attempts, limits }, candidates }: Situat
 
 /** Whether the work ends in time in this pool, even at the slow end of its estimate. */
 export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): boolean =>
-  each.safeWorkSeconds + restartOf(each.candidate, work) <= secondsLeft;
+  reckonedSeconds(each, work) + restartOf(each.candidate, work) <= secondsLeft;
+
+/** A length that is assumed, and not known, forbids no pool for being slower than the one that it is stated for. */
+const reckonedSeconds = ({ safeWorkSeconds }: Assessed, { basis, workSeconds }: WorkEstimate): number =>
+  basis === 'assumed' ? Math.min(safeWorkSeconds, workSeconds) : safeWorkSeconds;
 
 /** Said where most of a start is the download. */
 function startOf(candidate: Candidate, work: WorkEstimate): string {

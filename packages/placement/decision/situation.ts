@@ -37,7 +37,6 @@ import type { MarketView } from '../records/market-history.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
 import { type MetIn, metIn } from './met.ts';
 import {
-  assumedForAll,
   assumedTimeUsd,
   type DownloadSeconds,
   estimateWork,
@@ -171,7 +170,7 @@ export function situationOf(input: PlacementInput): Situation {
     factsWith(input.hardware),
   );
   const { candidates, pruned } = poolsFor(input, model, downloadIn && slowedBy(startRatio, downloadIn));
-  const work = withDownloads(assumedForAll(estimated, candidates), candidates);
+  const work = withDownloads(estimated, candidates);
   const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
   const observations = recentObservations(seen, nowMilliseconds);
   const onDemandWaits = waitsWithPrior([...(input.onDemandWaits ?? []), ...onDemandWaitsOf(input.attempts)]);

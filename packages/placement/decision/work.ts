@@ -104,17 +104,6 @@ function lowerMedian(values: readonly number[]): number | undefined {
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
-/**
- * Work of unknown length is an assumption about the time that is there, so it forbids no pool: the slowest one ends it in
- * the assumed time.
- */
-export function assumedForAll(work: WorkEstimate, candidates: readonly Candidate[]): WorkEstimate {
-  if (work.basis !== 'assumed') return work;
-  const open = candidates.filter(({ closed }) => closed === undefined);
-  const longest = Math.max(work.workSeconds, ...open.map((each) => safeWorkOf(each, work)));
-  return longest === 0 ? work : { ...work, workSeconds: work.workSeconds ** 2 / longest };
-}
-
 /** With the download that every start at least makes: that of the candidate whose shards are there first. */
 export function withDownloads(work: WorkEstimate, candidates: readonly Candidate[]): WorkEstimate {
   const open = candidates.filter(({ closed }) => closed === undefined);
