@@ -20,6 +20,9 @@ export async function onThreads<Answer>(
     try {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
         answers[next[0]] = await answerOf<Answer>(worker, next[1]);
+    } catch (error: unknown) {
+      waiting.length = 0;
+      throw error;
     } finally {
       await worker.terminate();
     }

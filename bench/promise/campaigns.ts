@@ -143,7 +143,6 @@ interface Zone {
   readonly law: Law;
   readonly trace: Trace;
 }
-const NO_ZONE: Zone = { law: { up: 1, down: 1 }, trace: [] };
 
 /** So often at most a spell is drawn again that would have ended already. */
 const REDRAWS = 500;
@@ -152,7 +151,9 @@ const REDRAWS = 500;
 const oracle =
   (zones: readonly Zone[], now: number): DrawPool =>
   ({ pool }, draw) => {
-    const { law, trace } = zones[ZONE_IDS.indexOf(pool.zoneId ?? '')] ?? NO_ZONE;
+    const zone = zones[ZONE_IDS.indexOf(pool.zoneId ?? '')];
+    if (zone === undefined) throw new Error(`no zone of the campaign: ${pool.zoneId ?? 'none'}`);
+    const { law, trace } = zone;
     const tick = Math.floor(now / TICK_SECONDS);
     let isUp = trace[tick] ?? false;
     let change = TICK_SECONDS * (trace.lastIndexOf(!isUp, tick) + 1) - now;

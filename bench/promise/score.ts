@@ -29,7 +29,7 @@ export interface Cell {
 export const PLAIN = 'earlier runs, right work and scores';
 
 /** @returns a row for each slice, share of the work, and end or cost; those without a promise are left out */
-export function cellsOf(campaigns: readonly Kept[]): readonly Cell[] {
+export function cellsOf(campaigns: readonly Kept[], isTold = showsWork): readonly Cell[] {
   const slices = new Map<string, Kept[]>();
   for (const each of campaigns) {
     const kinds = Object.entries(each.kinds).map(([name, kind]) => `${name}: ${kind}`);
@@ -38,7 +38,14 @@ export function cellsOf(campaigns: readonly Kept[]): readonly Cell[] {
   }
   return [...slices]
     .flatMap(([slice, own]) =>
-      SHARES.flatMap((share) => (['end', 'cost'] as const).map((of) => cellOf(own, { slice, share, of }))),
+      SHARES.flatMap((share) =>
+        (['end', 'cost'] as const).map((of) =>
+          cellOf(
+            own.filter((each) => slice.startsWith('work: ') || isTold(each, share)),
+            { slice, share, of },
+          ),
+        ),
+      ),
     )
     .filter(({ count }) => count > 0);
 }
@@ -53,15 +60,16 @@ interface One {
   readonly happened: number;
 }
 
-/** Before steps show it, campaigns whose work is not that of former runs count only in slices of their own. */
+/** Before its steps show it, nothing tells that a run's work is not that of former runs. */
+const showsWork = ({ kinds }: Kept, share: number): boolean =>
+  share >= SHOWS_WORK || kinds.work === 'as before' || kinds.former === 'none';
+
 function cellOf(campaigns: readonly Kept[], cell: Pick<Cell, 'slice' | 'share' | 'of'>): Cell {
   const unit = cell.of === 'end' ? 'seconds' : 'usd';
   const isOfWork = cell.slice.startsWith('work: ');
   const ones = campaigns.flatMap((each): readonly One[] => {
     const shown = each.shown.find(({ share }) => share === cell.share);
-    const isKnown = cell.share >= SHOWS_WORK || isOfWork || each.kinds.work === 'as before';
-    if (shown === undefined || !isKnown) return [];
-    if (Number.isNaN(shown[unit].low) || !Number.isFinite(each.seconds)) return [];
+    if (shown === undefined || Number.isNaN(shown[unit].low) || !Number.isFinite(each.seconds)) return [];
     const { naive, oracle } = shown;
     return [
       {
@@ -128,7 +136,7 @@ export function brokenIn(cells: readonly Cell[]): readonly string[] {
   ];
 }
 
-/** Of all campaigns and looks. */
+/** Counts all campaigns and looks. */
 export function pooled(cells: readonly Cell[], of: Cell['of']): number {
   const all = cells.filter((cell) => cell.slice === 'all' && cell.of === of);
   const count = all.reduce((sum, each) => sum + each.count, 0);

@@ -8,7 +8,6 @@ import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
-import { LOOK_SECONDS } from '../decision/cheaper-pool.ts';
 import { choosePlacement } from '../decision/choose.ts';
 import { idleSpan, isReserved, paidRest, type ReservedSpan, spansAhead } from '../decision/reserved.ts';
 import { asIfEnded } from '../decision/revise.ts';
@@ -285,24 +284,30 @@ const scaledTo = (
 ): number => (workSeconds / expectedSeconds) * Math.exp(meanOf(former));
 
 interface Paces {
-  /** Of the attempt at hand over that of all of them, where its steps showed it. */
+  /** That of the attempt at hand over the mean of all, where its steps showed it. */
   readonly own?: number | undefined;
-  /** Of the logarithms of attempts' paces, and of their mean. */
+  /** Standard deviations of the logarithms of attempts' paces, and of their mean. */
   readonly spread: number;
   readonly ofMean: number;
 }
 
 function pacesOf({ input, work }: Situation, begins: Begins, here: Placement | undefined): Paces {
-  const logs = measuredThroughputs(input.attempts)
-    .filter(({ instanceType }) => here === undefined || instanceType === here.pool.instanceType)
-    .map(({ stepSeconds }) => Math.log(stepSeconds));
-  const spread = spreadOf(logs, assumed.paceSpread);
+  const measured = measuredThroughputs(input.attempts).filter(
+    ({ instanceType }) => here === undefined || instanceType === here.pool.instanceType,
+  );
+  const spread = spreadOf(
+    measured.map(({ stepSeconds }) => Math.log(stepSeconds)),
+    assumed.paceSpread,
+  );
   if (work.basis !== 'measured') return { spread, ofMean: 0 };
-  const { step = 0, totalSteps = 0 } = input.progress ?? {};
   const [last] = begins.kind === 'holds' ? measuredThroughputs(input.attempts.slice(-1)) : [];
-  const own =
-    last && work.workSeconds > 0 ? (last.stepSeconds * (totalSteps - step)) / work.workSeconds : undefined;
-  return { own, spread, ofMean: spread / Math.sqrt(Math.max(1, logs.length)) };
+  const steps = measured.reduce((sum, each) => sum + each.steps, 0);
+  const seconds = measured.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0);
+  return {
+    own: last && (last.stepSeconds * steps) / seconds,
+    spread,
+    ofMean: spread / Math.sqrt(Math.max(1, measured.length)),
+  };
 }
 
 const meanOf = (values: readonly number[]): number =>
@@ -364,7 +369,6 @@ function drawnBy(
     nextPace,
     packingSeconds: packingSeconds[Math.floor(draw() * packingSeconds.length)] ?? 0,
     demandWaitSeconds: demandWait(world, draw()),
-    noticedSeconds: LOOK_SECONDS * draw(),
     placePace: (spread) => about(spread, unmeasured),
     pools: world.spot.map((each) => drawPool(each, draw)),
   };

@@ -52,8 +52,6 @@ export interface Drawn {
   readonly start: number;
   readonly price: number;
   readonly demandWaitSeconds: number;
-  /** After the latest safe moment, until a look notices it. */
-  readonly noticedSeconds: number;
 }
 
 interface Ending {
@@ -75,7 +73,7 @@ interface Course {
   unsaved: number;
   /** Seconds that a second of the reference's work takes in this attempt, apart from its place. */
   pace: number;
-  /** Seconds of the reference's work that showed a pace, and how long they took: what decisions go by. */
+  /** Seconds of the reference's work trained so far, and how long they took: what decisions go by. */
   shown: number;
   took: number;
   readonly budgetUsd: number;
@@ -217,6 +215,7 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
 const unitOf = ({ hourlyUsd, factor }: SpotPlace): number => hourlyUsd * factor;
 
 const save = (course: Course, hourlyUsd: number): void => {
+  course.unsaved = 0;
   course.at += assumed.saveSeconds;
   course.usd += (hourlyUsd * assumed.saveSeconds) / 3_600;
 };
@@ -332,10 +331,8 @@ const bestOf = (
 function ask(world: World, drawn: Drawn, course: Course): void {
   const safe = latestSafe(world, course);
   if (world.spot.length === 0 || safe < course.at) {
-    if (world.onDemand.length > 0) {
-      course.at += drawn.noticedSeconds;
-      startOnDemand(world, drawn, course);
-    } else course.at = Number.POSITIVE_INFINITY;
+    if (world.onDemand.length > 0) startOnDemand(world, drawn, course);
+    else course.at = Number.POSITIVE_INFINITY;
     return;
   }
   const pool = poolToAsk(world, drawn, course);

@@ -1,7 +1,7 @@
 /**
  * The figures that placement assumes where nothing was measured. `npm run bench:placement -- --assumed NAMES` shows what
- * campaigns cost with half and with twice of each; nothing else changes them. Those campaigns have one type in one region,
- * so of the last group they show nothing.
+ * campaigns cost with half and with twice of each; nothing else changes them. Those campaigns have one type in one region:
+ * they show nothing of the last group.
  */
 
 const HOUR = 3_600;
@@ -26,7 +26,7 @@ export const assumed = {
   marginShare: 0.05,
   /** After a capacity error, doubled for each one more. */
   coolSeconds: 60,
-  /** With which a quota begins that other jobs use up for a while. A quota of 0 lasts until a person raises it. */
+  /** The longest; and the first after a refusal for a quota, which other jobs may use up for a while. */
   longestCoolSeconds: 900,
   longestQuotaCoolSeconds: 4 * HOUR,
   /** Capacity that was just lost may return only for minutes. */

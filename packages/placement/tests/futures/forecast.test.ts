@@ -81,6 +81,21 @@ describe('a forecast', () => {
     expect(at(hoursLater(0)).seconds.expected).toBeCloseTo(3 * HOUR, -2);
   });
 
+  it('goes on at the pace that a burst leaves', () => {
+    const reading = { inputMode: 'FastFile', bytesPerStep: 5e8, dataBytes: 1e11, processBytes: 5e9 } as const;
+    const saved = { ...progress(1_000, 500), totalSteps: 10_000 };
+    const { outcome: _, ...open } = attempt(1, poolOf('g5.xlarge', 'use1-az1', 'on-demand'), {
+      kind: 'completed',
+    });
+    const input = onDemandOnly({
+      attempts: [{ ...open, progressAfter: saved, diagnosis: { reading } }],
+      now: hoursLater(0),
+      progress: saved,
+    });
+    const { seconds, workSeconds } = forecastOf(input, held('on-demand', CLOSED_AT, CLOSED_AT));
+    expect(seconds.expected / workSeconds).toBeCloseTo(1, 1);
+  });
+
   it('takes former runs together, not the longest', () => {
     const formerSeconds = [6, 4, 4, 4, 4].map((hours) => hours * HOUR);
     const { seconds } = forecastOf(onDemandOnly({ formerSeconds }));
@@ -221,7 +236,6 @@ it('a future asks no pool second by second', () => {
       start: 1,
       price: 1,
       demandWaitSeconds: 0,
-      noticedSeconds: 0,
     },
     { kind: 'nothing', waitSeconds: 0 },
   );
