@@ -87,12 +87,12 @@ describe('a forecast', () => {
     const { outcome: _, ...open } = attempt(1, poolOf('g5.xlarge', 'use1-az1', 'on-demand'), {
       kind: 'completed',
     });
-    const input = onDemandOnly({
-      attempts: [{ ...open, progressAfter: saved, diagnosis: { reading } }],
-      now: hoursLater(0),
-      progress: saved,
-    });
-    const { seconds, workSeconds } = forecastOf(input, held('on-demand', CLOSED_AT, CLOSED_AT));
+    const placed = { ...open, progressAfter: saved, diagnosis: { reading } };
+    const input = onDemandOnly({ attempts: [placed], now: hoursLater(0), progress: saved });
+    const [heldSince, scriptSince] = [new Date(CLOSED_AT), new Date(CLOSED_AT)];
+    const standing: Standing = { kind: 'attempt', placed, heldSince, scriptSince };
+    const { seconds, workSeconds } = forecastOf(input, standing);
+    expect(workSeconds).toBeGreaterThan(13_000);
     expect(seconds.expected / workSeconds).toBeCloseTo(1, 1);
   });
 
