@@ -105,12 +105,11 @@ export function makeInterruptions(
       else warn(found, host, closes);
       return found;
     },
-    inject: (job, host, fault) => {
-      const found = sageMaker.running().find(({ name }) => name === job);
-      if (found === undefined || host > found.hosts) return false;
-      found.injectFault(host, fault);
-      return true;
-    },
+    inject: (job, host, fault) =>
+      sageMaker
+        .running()
+        .find(({ name }) => name === job)
+        ?.injectFault(host, fault) ?? false,
   };
 }
 

@@ -56,8 +56,8 @@ interface RunningJob {
   readonly hosts: number;
   /** Machines fail without a warning: one, counted from 1, or all. */
   failHosts(host?: number): void;
-  /** @param host counted from 1 */
-  injectFault(host: number, fault: InjectedFault): void;
+  /** @param host counted from 1. @returns false when the job has no such host now */
+  injectFault(host: number, fault: InjectedFault): boolean;
 }
 
 const runningJob = (job: LocalTrainingJob): RunningJob => ({

@@ -244,9 +244,9 @@ export class Gang {
     for (const { process } of meant) process.fail();
   }
 
-  /** @param host counted from 1 */
-  inject(host: number, fault: InjectedFault): void {
-    this.#running[host - 1]?.process.inject(fault);
+  /** @param host counted from 1. @returns false where there is no such host, or it has ended */
+  inject(host: number, fault: InjectedFault): boolean {
+    return this.#running[host - 1]?.process.inject(fault) ?? false;
   }
 
   /** Removes the temporary folders of the hosts. */

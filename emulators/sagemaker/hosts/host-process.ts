@@ -39,7 +39,8 @@ export interface HostProcess {
   kill(): void;
   /** The machine fails: as kill, but the host counts as lost. */
   fail(): void;
-  inject(fault: InjectedFault): void;
+  /** @returns false where the host has ended */
+  inject(fault: InjectedFault): boolean;
 }
 
 export interface HostProgram {
@@ -70,8 +71,9 @@ export function startHost(pythonPath: string, program: HostProgram): HostProcess
     detached: true,
   });
   const { stdin, stdout, stderr } = child;
-  const control = (line: string): void => {
+  const control = (line: string): boolean => {
     if (stdin.writable) stdin.write(`${line}\n`);
+    return stdin.writable;
   };
   // A supervisor that has just ended breaks the pipe; its exit says the rest.
   stdin.on('error', () => {});

@@ -14,8 +14,10 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 
 import opt_ml
@@ -25,6 +27,7 @@ STOPPED_SECONDS, RUNNING_SECONDS = 0.45, 0.15
 CUT_SECONDS = 0.05
 CHECKPOINTS = opt_ml.OPT_ML / "checkpoints"
 PIDFD_OPEN, PIDFD_GETFD = 434, 438
+MNT_DETACH = 2
 FREE_BYTES = 1 << 20
 """For what the copy needs beside the bytes of its files; then filled."""
 
@@ -96,12 +99,17 @@ def fill_disk(leader: int) -> None:
     """By a child of its own, which enters the host's mounts and ends."""
     pid = os.fork()
     if pid == 0:
+        code = 1
         try:
             enter(leader)
             lay_full_disk()
+            code = 0
+        except Exception:
+            traceback.print_exc()
         finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+            os._exit(code)
+    if os.waitpid(pid, 0)[1] != 0:
+        print("the fault `disk` was refused: see above", file=sys.stderr, flush=True)
 
 
 def enter(pid: int) -> None:
@@ -118,12 +126,26 @@ def is_shared(pid: int, kind: str) -> bool:
 
 
 def lay_full_disk() -> None:
+    """Tried twice: files may vanish meanwhile."""
+    try:
+        cover_checkpoints()
+    except OSError:
+        cover_checkpoints()
+
+
+def cover_checkpoints() -> None:
+    """Leaves nothing where it fails."""
     sizes = [path.stat().st_size for path in CHECKPOINTS.rglob("*") if path.is_file()]
     full = opt_ml.OPT / "full"
     full.mkdir()
-    opt_ml.mount("tmpfs", str(full), "tmpfs", 0, f"size={2 * sum(sizes) + FREE_BYTES}")
-    shutil.copytree(CHECKPOINTS, full, dirs_exist_ok=True)
-    with contextlib.suppress(OSError), open(full / ".full", "wb", buffering=0) as ballast:
-        while ballast.write(bytes(4096)):
-            pass
-    opt_ml.bind(full, CHECKPOINTS)
+    try:
+        opt_ml.mount("tmpfs", str(full), "tmpfs", 0, f"size={2 * sum(sizes) + FREE_BYTES}")
+        shutil.copytree(CHECKPOINTS, full, dirs_exist_ok=True)
+        with contextlib.suppress(OSError), open(full / ".full", "wb", buffering=0) as ballast:
+            while ballast.write(bytes(4096)):
+                pass
+        opt_ml.bind(full, CHECKPOINTS)
+    except OSError:
+        ctypes.CDLL(None).umount2(str(full).encode(), MNT_DETACH)
+        full.rmdir()
+        raise

@@ -93,9 +93,9 @@ export class LocalTrainingJob {
     this.#gang?.fail(host);
   }
 
-  /** @param host counted from 1 */
-  injectFault(host: number, fault: InjectedFault): void {
-    this.#gang?.inject(host, fault);
+  /** @param host counted from 1. @returns false when the job has no such host now */
+  injectFault(host: number, fault: InjectedFault): boolean {
+    return this.#gang?.inject(host, fault) ?? false;
   }
 
   /** The server goes: hosts are stopped and checkpoints saved, the record stays as one that was running. */

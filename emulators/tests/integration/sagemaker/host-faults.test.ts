@@ -1,6 +1,6 @@
 /** Faults of a host as its program meets them: real stops, a real full disk, real broken connections. */
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,6 +13,17 @@ import { canShowOptMl } from '../../../sagemaker/hosts/opt-ml.ts';
 const folder = folderOfSuite('host-faults');
 const hasNamespaces = await canShowOptMl(projectPython(), folder);
 
+async function hostOf(name: string, script: string, ...args: string[]) {
+  const base = path.join(folder, name);
+  await mkdir(base);
+  return startHost(projectPython(), {
+    command: [projectPython(), '-c', script, ...args],
+    environment: { TMPDIR: folder },
+    directory: folder,
+    optMl: base,
+  });
+}
+
 /** Befalls the host once its program has printed a line. @returns the next line */
 async function lineAfter(
   fault: InjectedFault,
@@ -20,14 +31,7 @@ async function lineAfter(
   script: string,
   ...args: string[]
 ): Promise<string> {
-  const base = path.join(folder, name);
-  await mkdir(base);
-  const host = startHost(projectPython(), {
-    command: [projectPython(), '-c', script, ...args],
-    environment: { TMPDIR: folder },
-    directory: folder,
-    optMl: base,
-  });
+  const host = await hostOf(name, script, ...args);
   host.stderr.resume();
   const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
   await lines.next();
@@ -55,6 +59,32 @@ for number in range(10_000):
 
 test.skipIf(!hasNamespaces)('a full disk keeps what was there', async () => {
   expect(await lineAfter('disk', 'full', FILLS)).toBe('No space left on device as it was');
+});
+
+const HAS_NO_CHECKPOINTS = `
+import pathlib, time
+print("ready", flush=True)
+while not pathlib.Path("/opt/ml/refused").exists():
+    time.sleep(0.02)
+print("left" if pathlib.Path("/opt/full").exists() else "clean", flush=True)
+`;
+
+test.skipIf(!hasNamespaces)('a full disk that fails says so', async () => {
+  const host = await hostOf('refuses', HAS_NO_CHECKPOINTS);
+  const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
+  await lines.next();
+  expect(host.inject('disk')).toBe(true);
+  let said = '';
+  for await (const line of createInterface({ input: host.stderr })) {
+    said += line;
+    if (line.includes('refused')) break;
+  }
+  expect(said).toContain('FileNotFoundError');
+  await writeFile(path.join(folder, 'refuses', 'refused'), '');
+  expect((await lines.next()).value).toBe('clean');
+  host.kill();
+  await host.exited;
+  expect(host.inject('disk')).toBe(false);
 });
 
 const RECEIVES = `
