@@ -1,9 +1,11 @@
 /** Which fault befalls which host when: the same for a seed on every machine. */
-import { INJECTED_FAULTS, type InjectedFault } from '@tidewheel/emulators/sagemaker/server.ts';
+import { INJECTED_FAULTS } from '@tidewheel/emulators/sagemaker/server.ts';
 import { seededUniform, shuffledPositions } from '@tidewheel/kit/seeded-random.ts';
 
-export const CHAOS_FAULTS = ['kill', 'reclaim', ...INJECTED_FAULTS] as const;
-export type ChaosFault = 'kill' | 'reclaim' | InjectedFault;
+/** Any machine can play these. */
+export const STRIKES = ['kill', 'reclaim'] as const;
+export const CHAOS_FAULTS = [...STRIKES, ...INJECTED_FAULTS] as const;
+export type ChaosFault = (typeof CHAOS_FAULTS)[number];
 
 /** Completes "host 2 ...". */
 export const BEFALLS: Readonly<Record<ChaosFault, string>> = {
@@ -25,7 +27,7 @@ export interface PlannedFault {
 export function plannedFault(
   seed: number,
   index: number,
-  { hosts, kinds = CHAOS_FAULTS }: { readonly hosts: number; readonly kinds?: readonly ChaosFault[] },
+  { hosts, kinds }: { readonly hosts: number; readonly kinds: readonly ChaosFault[] },
 ): PlannedFault {
   const place = index % kinds.length;
   const fault = kinds[shuffledPositions(kinds.length, seed).indexOf(place)] ?? 'kill';

@@ -120,8 +120,8 @@ export function chaosLines({ byFault, trainedShare }: Losses, weights: string): 
     cell(longestSeconds),
     cell(lostSeconds),
   ]);
-  const times = byFault.reduce((sum, each) => sum + each.times, 0);
-  const lost = byFault.reduce((sum, each) => sum + each.lostSeconds, 0);
+  const times = sum(byFault.map((each) => each.times));
+  const lost = sum(byFault.map((each) => each.lostSeconds));
   const table = tableText([HEAD, ...rows, ['all', String(times), '', '', cell(lost)]]);
   return [
     ...table.split('\n').map((line) => `  ${line}`),

@@ -16,9 +16,10 @@ import * as z from 'zod';
 import { isFinished } from '../../client/run-view.ts';
 import { cloudWatchLogs } from '../../functions/aws/logs/log-reader.ts';
 import { readProgress } from '../../functions/records/progress.ts';
+import type { RunRecord } from '../../functions/records/run-records.ts';
 import { awaitNewRun } from '../demo/run-demo.ts';
 import type { Session } from '../serve/session.ts';
-import { BEFALLS, type ChaosFault, type PlannedFault, plannedFault } from './faults.ts';
+import { BEFALLS, type ChaosFault, type PlannedFault, plannedFault, STRIKES } from './faults.ts';
 import { chaosLines, lossesOf, type StepMade, type StruckFault } from './losses.ts';
 
 const PIPELINE = 'chaos';
@@ -29,6 +30,8 @@ const STEP_SECONDS = 0.2;
 const FAULT_SECONDS = 4.5;
 const LEAST_SHARE = 0.25;
 const LOOK_MILLISECONDS = 200;
+/** A job that goes on for so long was not struck. */
+const LOST_FAULT_MILLISECONDS = 30_000;
 
 export interface ChaosOptions {
   readonly everySeconds: number;
@@ -36,28 +39,34 @@ export interface ChaosOptions {
   readonly seed: number;
 }
 
-/** @returns whether the weights are those of the run without faults */
+/**
+ * @returns whether the run succeeded with the weights of the run without faults
+ * @throws Error when the run without faults does not succeed
+ */
 export async function runChaos(session: Session, options: ChaosOptions): Promise<boolean> {
-  const { screen, signal } = session;
+  const { screen } = session;
   const share = Math.max(LEAST_SHARE, 1 - FAULT_SECONDS / options.everySeconds);
   const steps = Math.round((share * options.seconds) / STEP_SECONDS);
   await stopUnfinished(session);
   screen.line(`  chaos: ${HOSTS} hosts, a fault each ${options.everySeconds} s, seed ${options.seed}`);
   screen.line(`  first the same ${steps} steps in peace, and without a pause between them`);
   const calm = await startRun(session, { steps, step_seconds: 0 });
-  await endOf(session, calm);
-  if (signal.aborted) return false;
+  const peaceful = await endOf(session, calm);
+  if (peaceful === undefined) return false;
+  if (peaceful.status !== 'succeeded')
+    throw new Error(`the run without faults has not succeeded: ${endText(peaceful)}`);
   const runId = await startRun(session, { steps, step_seconds: STEP_SECONDS });
   screen.line(`  now with faults: ${runId}, whose loss is on the page`);
   const ended = endOf(session, runId);
   const { struck, until } = await strikeInTurn(session, runId, options);
-  await ended;
+  const run = await ended;
   const [undisturbed, disturbed] = await Promise.all(
     [calm, runId].map((id) => weightsOf(session, id, steps)),
   );
-  const isEqual = disturbed !== undefined && disturbed === undisturbed;
-  const weights =
-    disturbed === undefined ? 'the run has not ended' : isEqual ? `yes, ${calm} has the same` : 'NO';
+  const hasSucceeded = run?.status === 'succeeded';
+  const isEqual = hasSucceeded && disturbed !== undefined && disturbed === undisturbed;
+  const compared = isEqual ? `yes, ${calm} has the same` : 'NO';
+  const weights = hasSucceeded ? compared : run === undefined ? 'the run has not ended' : endText(run);
   screen.line();
   for (const line of chaosLines(lossesOf(struck, await stepsOf(session, runId), until), weights))
     screen.line(line);
@@ -68,7 +77,10 @@ export async function runChaos(session: Session, options: ChaosOptions): Promise
 async function stopUnfinished(session: Session): Promise<void> {
   for (const { runId, pipeline } of await session.stores.runs.listOpen()) {
     if (pipeline !== PIPELINE) continue;
-    await session.api.call('POST', `/runs/${runId}/stop`);
+    const { status, body } = await session.api.call('POST', `/runs/${runId}/stop`);
+    // 409: it has ended meanwhile.
+    if (status !== 202 && status !== 409)
+      throw new Error(`the stop of ${runId} was refused (${status}): ${JSON.stringify(body)}`);
     await endOf(session, runId);
   }
 }
@@ -93,6 +105,8 @@ async function startRun(session: Session, hyperparameters: Record<string, number
   const [newest] = await stores.runs.list(PIPELINE, 1);
   if (newest !== undefined) {
     const started = await api.call('POST', `/pipelines/${PIPELINE}/runs`);
+    if (started.status !== 202)
+      throw new Error(`the run was refused (${started.status}): ${JSON.stringify(started.body)}`);
     return z.object({ runId: z.string() }).parse(started.body).runId;
   }
   const digits = await readFile(join(projectFolder, 'training/data/digits/digits.csv.gz'));
@@ -102,18 +116,23 @@ async function startRun(session: Session, hyperparameters: Record<string, number
 
 const declared = z.looseObject({ training: z.looseObject({}), compute: z.looseObject({}) });
 
-async function endOf({ stores, signal }: Session, runId: string): Promise<void> {
+/** @returns the run that has ended; undefined when the session ended before */
+async function endOf({ stores, signal }: Session, runId: string): Promise<RunRecord | undefined> {
   while (!signal.aborted) {
     const run = await stores.runs.get(runId).catch(() => undefined);
-    if (run !== undefined && isFinished(run)) return;
+    if (run !== undefined && isFinished(run)) return run;
     await look(signal);
   }
+  return undefined;
 }
+
+const endText = ({ runId, status, failure = status }: RunRecord): string =>
+  status === 'failed' ? `the run failed: ${failure}` : `${runId} ended as ${status}`;
 
 /** Strikes while the run trains. A fault waits for a new step after the last one: none hides another. */
 async function strikeInTurn(session: Session, runId: string, { everySeconds, seconds, seed }: ChaosOptions) {
   const { region, signal, stores } = session;
-  const kinds = ['kill', 'reclaim', ...region.interruptions.hostFaults] as const;
+  const kinds = [...STRIKES, ...region.interruptions.hostFaults];
   const struck: StruckFault[] = [];
   const steps = stepWatch(session, runId);
   const isOver = async () =>
@@ -139,9 +158,9 @@ async function strikeInTurn(session: Session, runId: string, { everySeconds, sec
   return { struck, until };
 }
 
-/** Whether the run has saved a new step since the last fault, which all but a slow host's ends the job. */
+/** Whether the run has saved a new step since the last fault, which ends the job unless it is a slow host or got lost. */
 function stepWatch({ region, store }: Session, runId: string) {
-  let struckJob: string | undefined;
+  let struck = { job: '', until: 0 };
   let job: string | undefined;
   let reached = 0;
   const stepNow = async (): Promise<number> =>
@@ -149,7 +168,7 @@ function stepWatch({ region, store }: Session, runId: string) {
   return {
     hasStepped: async (): Promise<boolean> => {
       const now = region.interruptions.running().find(({ run }) => run === runId)?.job;
-      if (now === undefined || now === struckJob) return false;
+      if (now === undefined || (now === struck.job && Date.now() < struck.until)) return false;
       const step = await stepNow();
       // The next job resumes from here.
       if (now !== job) [job, reached] = [now, step];
@@ -158,12 +177,12 @@ function stepWatch({ region, store }: Session, runId: string) {
       return true;
     },
     wasStruck: (fault: ChaosFault): void => {
-      struckJob = fault === 'slow' ? undefined : job;
+      if (fault !== 'slow') struck = { job: job ?? '', until: Date.now() + LOST_FAULT_MILLISECONDS };
     },
   };
 }
 
-/** @returns false when the run has no hosts now */
+/** @returns false when the run has no such host now */
 function strike({ region, screen }: Session, runId: string, { fault, host }: PlannedFault): boolean {
   const { interruptions } = region;
   const job = interruptions.running().find(({ run }) => run === runId);
@@ -171,7 +190,7 @@ function strike({ region, screen }: Session, runId: string, { fault, host }: Pla
   try {
     if (fault === 'kill') interruptions.strike({ run: runId, kill: true, host });
     else if (fault === 'reclaim') interruptions.strike({ run: runId, kill: false, closes: false });
-    else interruptions.inject(job.job, host, fault);
+    else if (!interruptions.inject(job.job, host, fault)) return false;
   } catch (error: unknown) {
     if (error instanceof StrikeRefusedError) return false;
     throw error;

@@ -13,6 +13,7 @@ const stay = (name: string, from: number, first: number, last: number): StepMade
 
 const of = ({ byFault }: Losses, fault: string) => byFault.find((each) => each.fault === fault);
 const FOREVER = Number.POSITIVE_INFINITY;
+const EACH = { hosts: 4, kinds: CHAOS_FAULTS };
 
 describe('what faults cost', () => {
   it('nothing is lost without faults', () => {
@@ -57,14 +58,14 @@ describe('the faults of a seed', () => {
   it('take turns in all kinds', () => {
     const kinds = Array.from(
       { length: 2 * CHAOS_FAULTS.length },
-      (_, index) => plannedFault(7, index, { hosts: 4 }).fault,
+      (_, index) => plannedFault(7, index, EACH).fault,
     );
     expect(new Set(kinds.slice(0, CHAOS_FAULTS.length)).size).toBe(CHAOS_FAULTS.length);
     expect(kinds.slice(CHAOS_FAULTS.length)).toEqual(kinds.slice(0, CHAOS_FAULTS.length));
   });
 
   it('befall hosts that exist, the same each time', () => {
-    const planned = () => Array.from({ length: 60 }, (_, index) => plannedFault(3, index, { hosts: 4 }));
+    const planned = () => Array.from({ length: 60 }, (_, index) => plannedFault(3, index, EACH));
     expect(planned()).toEqual(planned());
     expect(new Set(planned().map(({ host }) => host))).toEqual(new Set([1, 2, 3, 4]));
     expect(
