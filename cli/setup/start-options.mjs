@@ -14,13 +14,17 @@ const SCRIPTS =
   'demo (one interruption a run; demo:NUMBER moves it), calm, seed:NUMBER, or trace:FOLDER (a JSON file for each zone)';
 export const SECONDS = 'give seconds from 1 to 120';
 export const A_FOLDER = 'name a folder';
-/** @type {Readonly<Record<'chaos-every' | 'chaos-seconds' | 'chaos-seed', readonly [least: number, most: number]>>} */
+/**
+ * @typedef {readonly [least: number, most: number, standard: number]} Bounds
+ * @type {Readonly<Record<'chaos-every' | 'chaos-seconds' | 'chaos-seed', Bounds>>}
+ */
 export const CHAOS_NUMBERS = {
-  'chaos-every': [5, 3_600],
-  'chaos-seconds': [10, 86_400],
-  'chaos-seed': [0, 1e9],
+  'chaos-every': [5, 3_600, 10],
+  // The deadline of the pipeline.
+  'chaos-seconds': [10, 7_200, 300],
+  'chaos-seed': [0, 1e9, 1],
 };
-/** @param {readonly [number, number]} bounds */
+/** @param {Bounds} bounds */
 export const wholeFrom = ([least, most]) => `give a whole number from ${least} to ${most}`;
 
 /** Together they would start a region that never ends. */
@@ -28,8 +32,7 @@ export const ONCE_WITHOUT_DEMO =
   '--once ends with the report of the demo, which --no-demo leaves out: take one of them out';
 
 /** Faults befall the hosts of SageMaker. */
-export const CHAOS_ALONE =
-  '--chaos trains a pipeline of its own, on SageMaker: take out --no-demo and --launcher';
+const CHAOS_ALONE = '--chaos trains a pipeline of its own, on SageMaker: take out --no-demo and --launcher';
 
 /** @type {Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>} */
 export const START_OPTIONS = {
@@ -54,7 +57,7 @@ ${demo}
   --chaos            in place of the demo: four hosts train, faults befall them, and a table says
                      what was lost; with --once exit code 0 if the weights are those of an undisturbed run
   --chaos-every N    a fault each N seconds (default 10)
-  --chaos-seconds N  so long (default 300)
+  --chaos-seconds N  so long (default 300, at most 7200)
   --chaos-seed N     another order of the faults, other hosts (default 1)
   --launcher NAME    where the demo trains: ${LAUNCHER_NAMES.join(', ')} (default sagemaker; cheapest: placement weighs all)
   --market SCRIPT    demo (default: one interruption a run), demo:N, calm, seed:NUMBER, trace:FOLDER
@@ -144,6 +147,34 @@ const PROBLEM_OF = {
 };
 
 /**
+ * @param {Readonly<Record<string, unknown>>} given the options as they were typed
+ * @returns {string[]} what is wrong with several together, in a sentence each
+ */
+export function contraryOptions(given) {
+  const { once, chaos, market, launcher = 'sagemaker', 'no-demo': isEmpty } = given;
+  const typed = Object.keys(CHAOS_NUMBERS).flatMap((name) => {
+    const value = given[name];
+    return typeof value === 'string' ? [{ name, value }] : [];
+  });
+  const numberOf = (/** @type {keyof typeof CHAOS_NUMBERS} */ wanted) =>
+    Number(typed.find(({ name }) => name === wanted)?.value ?? CHAOS_NUMBERS[wanted][2]);
+  const [every, seconds] = [numberOf('chaos-every'), numberOf('chaos-seconds')];
+  return [
+    ...(once === true && isEmpty === true ? [ONCE_WITHOUT_DEMO] : []),
+    ...(chaos === true && (isEmpty === true || launcher !== 'sagemaker') ? [CHAOS_ALONE] : []),
+    ...(chaos === true && typeof market === 'string' && market !== 'calm'
+      ? [`--market is "${market}", and --chaos runs with a calm one: take out --market`]
+      : []),
+    ...(chaos === undefined ? typed : []).map(
+      ({ name, value }) => `--${name} is "${value}", and is for --chaos: add that, or take it out`,
+    ),
+    ...(seconds <= every
+      ? [`--chaos-seconds is ${seconds}: give more than --chaos-every, which is ${every}`]
+      : []),
+  ];
+}
+
+/**
  * @param {readonly string[]} args
  * @returns {string[]} every mistake, in a sentence each
  */
@@ -164,10 +195,5 @@ export function startMistakes(args) {
     const problem = typeof value === 'string' ? problemOf(value) : undefined;
     return problem === undefined ? [] : [`--${name} is "${value}": ${problem}`];
   });
-  const { once, chaos, launcher = 'sagemaker', 'no-demo': isEmpty } = values;
-  const contrary = [
-    ...(once === true && isEmpty === true ? [ONCE_WITHOUT_DEMO] : []),
-    ...(chaos === true && (isEmpty === true || launcher !== 'sagemaker') ? [CHAOS_ALONE] : []),
-  ];
-  return [...mistyped, ...surplus, ...wrong, ...contrary];
+  return [...mistyped, ...surplus, ...wrong, ...contraryOptions(values)];
 }

@@ -5,17 +5,16 @@ import { DECLARED_LAUNCHERS, DEFAULT_LAUNCHER } from '@tidewheel/declaration/lau
 import { LIMIT_PROFILES } from '@tidewheel/emulators/limits/profiles.ts';
 import { ensureStartable } from '@tidewheel/emulators/region/startable.ts';
 import { marketScriptOf } from '@tidewheel/emulators/spot-market/script-option.ts';
-import { readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
+import { type CommandSpec, readCommandLine, usable } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { makeWritable } from '@tidewheel/kit/files.ts';
 import * as z from 'zod';
 import {
   A_FOLDER,
-  CHAOS_ALONE,
   CHAOS_NUMBERS,
   calledFrom,
-  ONCE_WITHOUT_DEMO,
+  contraryOptions,
   SECONDS,
   wholeFrom,
 } from '../setup/start-options.mjs';
@@ -25,55 +24,40 @@ export const projectFolder = join(import.meta.dirname, '../..');
 const typed = (folder: string): string => resolve(calledFrom(), folder);
 
 function chaosNumber(name: keyof typeof CHAOS_NUMBERS) {
-  const [least, most] = CHAOS_NUMBERS[name];
-  return wholeNumber(least, most, wholeFrom([least, most]));
+  const [least, most, standard] = CHAOS_NUMBERS[name];
+  return wholeNumber(least, most, wholeFrom(CHAOS_NUMBERS[name])).default(standard);
 }
 
 export const startCommand = {
-  schema: z
-    .object({
-      once: z.boolean().default(false),
-      'no-demo': z.boolean().default(false),
-      chaos: z.boolean().default(false),
-      'chaos-every': chaosNumber('chaos-every').default(10),
-      'chaos-seconds': chaosNumber('chaos-seconds').default(300),
-      'chaos-seed': chaosNumber('chaos-seed').default(1),
-      launcher: z
-        .enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`)
-        .default(DEFAULT_LAUNCHER),
-      market: z
-        .string()
-        .transform((text, context) => {
-          try {
-            return marketScriptOf(
-              text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
-            );
-          } catch (error: unknown) {
-            context.addIssue(messageOf(error));
-            return z.NEVER;
-          }
-        })
-        .prefault('demo'),
-      grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS).default(30),
-      limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`).default('none'),
-      state: z.string().min(1, A_FOLDER).transform(typed).default(join(projectFolder, '.tidewheel')),
-      verbose: z.boolean().default(false),
-      json: z.boolean().default(false),
-    })
-    // `when`: it is reported beside what else is wrong.
-    .refine((values) => !(values.once === true && values['no-demo'] === true), {
-      error: ONCE_WITHOUT_DEMO,
-      when: () => true,
-    })
-    .refine(
-      ({ chaos, launcher, ...values }) =>
-        !(
-          chaos === true &&
-          (values['no-demo'] === true || (launcher ?? DEFAULT_LAUNCHER) !== DEFAULT_LAUNCHER)
-        ),
-      { error: CHAOS_ALONE, when: () => true },
-    ),
-} as const;
+  schema: z.object({
+    once: z.boolean().default(false),
+    'no-demo': z.boolean().default(false),
+    chaos: z.boolean().default(false),
+    'chaos-every': chaosNumber('chaos-every'),
+    'chaos-seconds': chaosNumber('chaos-seconds'),
+    'chaos-seed': chaosNumber('chaos-seed'),
+    launcher: z.enum(DECLARED_LAUNCHERS, `write ${DECLARED_LAUNCHERS.join(', ')}`).default(DEFAULT_LAUNCHER),
+    market: z
+      .string()
+      .transform((text, context) => {
+        try {
+          return marketScriptOf(
+            text.replace(/^trace:(.+)$/s, (_, folder: string) => `trace:${typed(folder)}`),
+          );
+        } catch (error: unknown) {
+          context.addIssue(messageOf(error));
+          return z.NEVER;
+        }
+      })
+      .prefault('demo'),
+    grace: z.coerce.number(SECONDS).min(1, SECONDS).max(120, SECONDS).default(30),
+    limits: z.enum(LIMIT_PROFILES, `write ${LIMIT_PROFILES.join(', ')}`).default('none'),
+    state: z.string().min(1, A_FOLDER).transform(typed).default(join(projectFolder, '.tidewheel')),
+    verbose: z.boolean().default(false),
+    json: z.boolean().default(false),
+  }),
+  check: (_words, _values, given) => contraryOptions(given),
+} satisfies CommandSpec<z.ZodType>;
 
 export type StartOptions = z.output<typeof startCommand.schema>;
 

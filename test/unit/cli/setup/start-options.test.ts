@@ -35,6 +35,7 @@ describe('a start', () => {
     ['--once', '--no-demo'],
     ['--chaos', '--chaos-every', '20', '--chaos-seed=0', '--once'],
     ['--chaos', '--no-demo', '--launcher', 'ec2', '--chaos-every', '2', '--chaos-seconds', 'long'],
+    ['--chaos', '--market', 'dmo', '--chaos-every', '400', '--chaos-seed'],
     ['--no-demo', '--grace', '900', '--once', '--lmits', 'none'],
     ['--once=yes', '--no-demo'],
     ['--state', '', 'now'],
@@ -58,6 +59,19 @@ describe('a start', () => {
   it('with --once needs the demo that it ends with', () => {
     expect(startMistakes(['--once', '--no-demo'])).toEqual([ONCE_WITHOUT_DEMO]);
     expect(startMistakes(['--no-demo'])).toEqual([]);
+  });
+
+  it('with --chaos says all that is contrary', () => {
+    expect(startMistakes(['--market', 'seed:3', '--chaos', '--chaos-every', '400'])).toEqual([
+      '--market is "seed:3", and --chaos runs with a calm one: take out --market',
+      '--chaos-seconds is 300: give more than --chaos-every, which is 400',
+    ]);
+    expect(startMistakes(['--chaos-every', '20', '--chaos-seed=3'])).toEqual([
+      '--chaos-every is "20", and is for --chaos: add that, or take it out',
+      '--chaos-seed is "3", and is for --chaos: add that, or take it out',
+    ]);
+    expect(startMistakes(['--chaos', '--chaos-seconds', '7201'])[0]).toContain('from 10 to 7200');
+    expect(startMistakes(['--chaos', '--market', 'calm'])).toEqual([]);
   });
 
   it('may choose from the same lists', () => {
