@@ -13,6 +13,10 @@ export function durationText(seconds: number): string {
   return `${Math.floor(whole / DAY)} d ${Math.floor((whole % DAY) / HOUR)} h`;
 }
 
+/** Such as "28 % chance of being late"; nothing where the chance is below what is worth saying. */
+export const lateTexts = (chance = 0, worthSaying = 0.05): string[] =>
+  chance < worthSaying ? [] : [`${Math.round(chance * 100)} % chance of being late`];
+
 /** The parts of a restart, such as "1 m 24 s: detect 2 s, capacity 1 m 22 s"; those below half a second are left out. */
 export function restartText(parts: Readonly<Record<string, number | undefined>>): string {
   const known = Object.entries(parts).map(([name, seconds = 0]) => ({ name, seconds }));

@@ -4,8 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 const DAY_MILLISECONDS = 86_400_000;
 
 /** In the person's zone: the time of today, the weekday of this week, else the date. */
-export function momentText(at: Date, now: Date): string {
-  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+export function momentText(at: Date, now: Date, second?: '2-digit'): string {
+  const time = at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second });
   if (at.toDateString() === now.toDateString()) return time;
   const days = Math.abs(at.getTime() - now.getTime()) / DAY_MILLISECONDS;
   const day =

@@ -6,7 +6,7 @@ import { messageOf } from '@tidewheel/kit/errors.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
-import { bytesText, usdText } from '../../client/amounts.ts';
+import { bytesText, lateTexts, usdText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import { ApiError } from '../command/api-calls.ts';
 import { declarationAt } from '../command/declared.ts';
@@ -144,10 +144,10 @@ const WORTH_SAYING = 0.005;
 function trainingLines(plan: AnswerOf<'planRun'>): readonly string[] {
   const { training, deadlineAt, asOf } = plan;
   if (training === undefined) return boundLines(plan);
-  const { usd, onDemandUsd, finishAt, lateChance = 0 } = training;
+  const { usd, onDemandUsd, finishAt, lateChance } = training;
   const moment = (at: string): string => momentText(new Date(at), new Date(asOf));
-  const late = lateChance < WORTH_SAYING ? '' : ` (${Math.round(lateChance * 100)} % chance of missing it)`;
-  const deadline = deadlineAt === undefined ? '' : `, deadline ${moment(deadlineAt)}${late}`;
+  const late = lateTexts(lateChance, WORTH_SAYING).map((text) => ` (${text})`);
+  const deadline = deadlineAt === undefined ? '' : `, deadline ${moment(deadlineAt)}${late.join('')}`;
   return [
     `cost      USD ${usdText(usd.expected)} (${usdText(usd.low)}-${usdText(usd.high)}), On-Demand ${usdText(onDemandUsd)}`,
     `finish    ${moment(finishAt.expected)} (${moment(finishAt.low)} to ${moment(finishAt.high)})${deadline}`,

@@ -1,6 +1,7 @@
 /** What `watch` writes where lines cannot be drawn again: each event of the run once, and its progress now and then. */
 
 import pc from 'picocolors';
+import { lateTexts } from '../../client/amounts.ts';
 import { codeText } from '../../client/run-view.ts';
 import { momentText, safe } from '../command/format.ts';
 import { screenLines, silenceText, type Watched } from './screen.ts';
@@ -94,8 +95,9 @@ export function summary(watched: Watched): string[] {
 
 function endTexts(expected: Watched['view']['money']['expected'], now: Date): readonly string[] {
   if (expected === undefined) return [];
-  const { finishAt, lateChance = 0 } = expected;
-  const at = (time: string): string => momentText(new Date(time), now);
-  const done = `done about ${at(finishAt.expected)} (${at(finishAt.low)} to ${at(finishAt.high)})`;
-  return lateChance > 0.05 ? [done, `${Math.round(lateChance * 100)} % chance of being late`] : [done];
+  const { finishAt, lateChance } = expected;
+  const at = (time: string, second?: '2-digit'): string => momentText(new Date(time), now, second);
+  const second = at(finishAt.low) === at(finishAt.high) ? '2-digit' : undefined;
+  const done = `done about ${at(finishAt.expected)} (${at(finishAt.low, second)} to ${at(finishAt.high, second)})`;
+  return [done, ...lateTexts(lateChance)];
 }

@@ -13,10 +13,11 @@ export const priceText = (usd: number): string => `$${usd.toFixed(4)}`;
 
 const DAY_MILLISECONDS = 86_400_000;
 
-/** Both ends of an interval of times, or how near they are where a minute tells them not apart. */
+/** Both ends of an interval of times, with seconds where a minute tells them not apart. */
 export function spanText(low: string | number, high: string | number): string {
   const [from, to] = [whenText(low), whenText(high)];
-  return from === to ? `within ${elapsedText(low, high)}` : `${from} to ${to}`;
+  if (from !== to) return `${from} to ${to}`;
+  return `${clockText(low, '2-digit')} to ${clockText(high, '2-digit')}`;
 }
 
 /** The time of day; before it, the date where it is another day. */

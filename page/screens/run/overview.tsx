@@ -1,6 +1,13 @@
 /** The head of a run's overview: its vital figures, what went wrong, its model, one advice; at the end the details. */
 import { useSignal } from '@preact/signals';
-import { durationText, judgedText, metricTexts, restartText, savedText } from '../../../client/amounts.ts';
+import {
+  durationText,
+  judgedText,
+  lateTexts,
+  metricTexts,
+  restartText,
+  savedText,
+} from '../../../client/amounts.ts';
 import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { Sparkline } from '../../charts/bars.tsx';
 import { save } from '../../charts/chart.tsx';
@@ -82,17 +89,18 @@ function doneBy({ money: { expected, deadlineAt } }: View, now: number) {
   const label = 'Done by';
   const due = deadlineAt === undefined ? 'no deadline' : `deadline ${format.whenText(deadlineAt)}`;
   if (expected === undefined) return { label, figure: '…', beside: 'not known yet', note: due };
-  const { finishAt, basis, lateChance = 0 } = expected;
+  const { finishAt, basis, lateChance } = expected;
   // An end that was expected before now has not come true.
   const finish = Math.max(now, Date.parse(finishAt.expected));
   const source =
     basis === 'measured' ? 'what this run has measured' : 'earlier runs: nothing is measured yet';
-  const late = lateChance > 0.05 ? `; ${Math.round(lateChance * 100)} % chance of being late` : '';
   return {
     label,
     figure: format.whenText(finish),
     beside: <Basis of={`90 % between, from ${source}`}>{format.spanText(finishAt.low, finishAt.high)}</Basis>,
-    note: deadlineAt ? `${leftText((Date.parse(deadlineAt) - finish) / 1000)}${late}` : due,
+    note: deadlineAt
+      ? [leftText((Date.parse(deadlineAt) - finish) / 1000), ...lateTexts(lateChance)].join('; ')
+      : due,
   };
 }
 

@@ -164,8 +164,8 @@ it('says the day only where it is another', () => {
   expect(at(3)).toContain('3');
 });
 
-it('times within a minute are that near', () => {
+it('times within a minute have seconds', () => {
   const at = (second: number) => new Date(2026, 10, 29, 9, 5, second).getTime();
-  expect(spanText(at(2), at(28))).toBe('within 26 s');
+  expect(spanText(at(2), at(28))).toBe('09:05:02 to 09:05:28');
   expect(spanText(at(2), at(70))).toMatch(/09:05 to .*09:06$/);
 });

@@ -178,6 +178,11 @@ describe('the screen of a run', () => {
       return new News().of({ view: { ...view, money }, series }).at(-1);
     };
     expect(lineAt(0.04)).toMatch(/, done about [\w :]+ \([\w :]+ to [\w :]+\)$/);
+    const near = { low: AT, expected: AT, high: secondsAfter(9) };
+    const money = { ...view.money, expected: { ...expected, finishAt: near } };
+    expect(new News().of({ view: { ...view, money }, series }).at(-1)).toMatch(
+      / \([\w :]+:00 to [\w :]+:09\)/,
+    );
     expect(lineAt(0.73)).toMatch(/ to [\w :]+\), 73 % chance of being late$/);
   });
 
