@@ -134,7 +134,8 @@ export function readScript(text: string, required = ''): ScriptFacts {
     ),
     unreadable: unreadableArguments(text, args.length),
     namesModelFolder,
-    namesCheckpoints: /\bTIDEWHEEL_CHECKPOINT_DIR\b|\/opt\/ml\/checkpoints\b/.test(text),
+    // Not in a comment.
+    namesCheckpoints: /^[^#\n]*(?:\bTIDEWHEEL_CHECKPOINT_DIR\b|\/opt\/ml\/checkpoints\b)/m.test(text),
     channels: [...new Set([...text.matchAll(CHANNEL)].map(([, name = '']) => name.toLowerCase()))],
     readsShards: /\bwebdataset\b|\btarfile\b|\.tar\b|TFRecordDataset|\bstreaming\b/.test(text),
     numbersLabels: /WebDataset\b[^]*\.decode\((?![^)]*handle_extension)|load_dataset\(\s*["']webdataset/.test(
@@ -266,7 +267,7 @@ export function namesFolder(text: string, folder: string): boolean {
 /** Without the places that count only where SageMaker's variable is not set. */
 export const withoutDefaults = (text: string): string =>
   text.replaceAll(
-    /(\bSM_\w+["'])\s*(?:,|\]\s*if\b[^"'\n]*["']SM_\w+["'][^"'\n]*\belse\b|\)\s*or\b)\s*["'][^"'\n]*["']/g,
+    /(\bSM_\w+["'])\s*(?:,|\]\s*if\b[^"'\n]*["']SM_\w+["'][^"'\n]*\belse\b|\)\s*or\b)\s*(?:default\s*=\s*)?(?:[\w.]+\(\s*)?["'][^"'\n]*["']/g,
     '$1',
   );
 

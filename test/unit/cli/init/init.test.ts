@@ -55,6 +55,8 @@ describe('a script', () => {
 
 it.each([
   "os.environ.get('SM_CHANNEL_TRAIN', 'data')",
+  "os.getenv('SM_CHANNEL_TRAIN', default='data')",
+  "os.environ.get('SM_CHANNEL_TRAIN', pathlib.Path('data'))",
   'os.getenv("SM_CHANNEL_TRAIN") or "data"',
   "os.environ['SM_CHANNEL_TRAIN'] if 'SM_CHANNEL_TRAIN' in os.environ else 'data'",
 ])('a script with %j reads its channel alone', (text) => {
@@ -65,6 +67,7 @@ it.each([
   ["os.environ.get('SM_CHECKPOINT_DIR', '/opt/ml/checkpoints')", false],
   ["os.environ['TIDEWHEEL_CHECKPOINT_DIR']", false],
   ["'checkpoints'", true],
+  ["'checkpoints', # not /opt/ml/checkpoints\n", true],
 ])('a script that saves below %s is reminded: %s', (folder, isReminded) => {
   const facts = readScript(`torch.save(weights, os.path.join(${folder}, 'last.pt'))`);
   const reminded = declarationText(project({ facts })).includes('To survive an interruption');
