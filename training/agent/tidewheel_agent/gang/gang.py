@@ -61,6 +61,7 @@ class Gang:
         self._server: socket.socket | None = None
         self._closing = threading.Event()
         self._next_try = self._next_heartbeat = 0.0
+        self._is_idle = True
         self._thread = threading.Thread(target=self._run, daemon=True, name="gang")
         self.has_one_host = len(hosts) < 2
         self.has_connected = False
@@ -78,6 +79,22 @@ class Gang:
         """Tells every host that the job has made the steps that it is limited to."""
         self.state.has_trained_enough = True
         self._send({"type": "enough"})
+
+    def set_idle(self, is_idle: bool) -> None:
+        """Tells the leader by heartbeats. A host without a script of its own does nothing."""
+        if is_idle != self._is_idle:
+            self._is_idle, self._next_heartbeat = is_idle, 0.0
+
+    @property
+    def others_idle(self) -> bool:
+        """Whether no other host that goes on does anything. Only the leader knows."""
+        others = {*self._hosts} - {self._current_host, *self.state.exit_codes}
+        return self._leads and others <= self.state.idle_hosts
+
+    def send_hung(self) -> None:
+        """Has every host end its script. Hosts obey the leader alone."""
+        self.state.has_hung = True
+        self._send({"type": "hung"})
 
     def send_save_request(self) -> None:
         """Asks every host for a checkpoint: any of them may run the process that saves."""
@@ -188,7 +205,8 @@ class Gang:
         now = time.monotonic()
         if now >= self._next_heartbeat:
             self._next_heartbeat = now + _HEARTBEAT_SECONDS
-            self._broadcast({"type": "heartbeat", "host": self._current_host}, None)
+            heartbeat: Message = {"type": "heartbeat", "host": self._current_host}
+            self._broadcast({**heartbeat, "idle": self._is_idle}, None)
         for connection in list(self._connections):
             if not connection.flush() or now - connection.heard_at > self._silence_seconds:
                 self._drop(connection)
@@ -292,6 +310,10 @@ class Gang:
             self._on_save()
             if self._leads:
                 self._broadcast(message, connection)
+        elif kind == "heartbeat":
+            self.state.record_heartbeat(connection.host, message)
+        elif kind == "hung" and from_leader:
+            self.state.record(connection.host, message)
         elif kind == "launch" and from_leader:
             self.state.record_launch(message)
         elif kind == "checkpoint" and self._leads:

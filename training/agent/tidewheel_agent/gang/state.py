@@ -43,12 +43,18 @@ class GangState:
     """On the others: what the leader last asked of them for it."""
     has_trained_enough: bool = False
     """A host has made the steps that the job is limited to: all end as finished."""
+    idle_hosts: set[str] = field(default_factory=set)
+    """On the leader: the hosts whose last heartbeat said that they do nothing."""
+    has_hung: bool = False
+    """No host computes or prints, and the job wants its script ended then: all end it."""
 
     def record(self, host: str, message: Message) -> None:
-        """Records that `host` got a stop request, or how it ended."""
+        """Records why all hosts are to end, or how `host` ended."""
         kind = message.get("type")
         if kind == "enough":
             self.has_trained_enough = True
+        elif kind == "hung":
+            self.has_hung = True
         elif kind == "stop" and not self.stop_reason:
             reason = _printable(message.get("reason"))
             self.stop_reason = f"host {host} got a stop request ({reason})"
@@ -67,7 +73,13 @@ class GangState:
 
     @property
     def _leaves(self) -> bool:
-        return bool(self.stop_reason) or self.has_trained_enough
+        return bool(self.stop_reason) or self.has_trained_enough or self.has_hung
+
+    def record_heartbeat(self, host: str, message: Message) -> None:
+        if message.get("idle") is True:
+            self.idle_hosts.add(host)
+        else:
+            self.idle_hosts.discard(host)
 
     def record_launch(self, message: Message) -> None:
         index, options = message.get("index"), message.get("options")

@@ -69,8 +69,9 @@ def judge(job: Job, end: ScriptEnd, prepared: Prepared) -> Outcome:
         log(f"{job.program} finished before the stop reached it; {safe}")
         return Outcome(0)
     if end.has_hung:
-        log(f"{job.program} hung; {safe}")
-        return Outcome(EXIT_STOPPED, f"Interrupted: host {job.current_host} hung; {safe}\n")
+        text = f"The script hung (no host computed or printed); {safe}"
+        log(text)
+        return Outcome(EXIT_STOPPED, f"{text}\n")
     if end.was_stopped:
         how = "was ended" if end.was_killed else f"left with exit code {end.script_code}"
         log(f"stopped: the script {how}; {safe}; exit code {end.exit_code}")

@@ -13,6 +13,7 @@ from ..configuration.script_environment import STACK_SIGNAL
 from ..evidence.cells import read_counts
 from ..failure_file import LogTail
 from ..files import write_document
+from ..gang.gang import Gang
 from ..log import iso, log
 from ..metrics.counters import ProcessCounters
 from ..supervision.process_tree import send
@@ -38,7 +39,9 @@ class HangReports:
 
     `positions`: how far the script is; it changes with each step. `cells`: of the hooks.
     `file`: where the service learns of it; None where the job saves no checkpoints.
-    `end_seconds`: so long a script may be idle; None: for ever.
+    `serves`: it may be idle, since it only serves another host's script: nothing is reported.
+    `end_seconds`: once no host has done anything for so long after the leader's first step, all end
+    their scripts; None: it is only reported.
     """
 
     def __init__(
@@ -50,32 +53,28 @@ class HangReports:
         cells: Path,
         tail: LogTail,
         file: Path | None,
+        gang: Gang,
+        serves: bool = False,
         end_seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
-        self._counters = ProcessCounters(script.processes)
+        self._counters = ProcessCounters(script.processes, rescan_seconds=0.0)
         self._gpu_percent = gpu_percent
         self._positions = positions
+        self._first_positions = positions()
+        self._has_stepped = False
         self._cells = cells
         self._tail = tail
         self._script = script
+        self._gang = gang
+        self._serves = serves
         self._end_seconds = end_seconds
         self._check_seconds = min(_CHECK_SECONDS, (end_seconds or 2 * _CHECK_SECONDS) / 2)
-        self._watch = HangWatch(clock(), end_seconds or _PATIENCE_SECONDS)
+        self._watch = HangWatch(clock(), min(end_seconds or _PATIENCE_SECONDS, _PATIENCE_SECONDS))
         self._next_check = 0.0
         self._file = file
         self._reported: Hang | None = None
-
-    @property
-    def must_end(self) -> bool:
-        """Whether the script hangs, and the job wants it ended then.
-
-        Until its first step a script may wait long, such as for the other hosts.
-        """
-        found = self._watch.hang
-        is_idle = found is not None and found.kind == "idle"
-        return self._end_seconds is not None and is_idle and self._watch.has_stepped
 
     def check(self) -> None:
         now = self._clock()
@@ -83,9 +82,16 @@ class HangReports:
             return
         self._next_check = now + self._check_seconds
         cpu = self._counters.read().cpu_seconds or 0.0
-        counts = [(each.pid, each.events) for each in read_counts(self._cells, now)]
-        positions = (*counts, self._positions())
-        warning = self._watch.observe(now, cpu, self._script.lines, self._gpu_percent(), positions)
+        counts, positions = read_counts(self._cells, now), self._positions()
+        if any(each.steps for each in counts) or positions != self._first_positions:
+            self._has_stepped = True
+        # The end of another host is news, too: this one may have waited for it.
+        others_idle, ended = self._gang.others_idle, (*self._gang.state.exit_codes,)
+        moves = (*((each.pid, each.events) for each in counts), positions, ended)
+        warning = self._watch.observe(now, cpu, self._script.lines, self._gpu_percent(), moves)
+        self._decide(now, others_idle=others_idle)
+        if self._serves:
+            return
         if warning is not None:
             log(warning)
         hang = self._watch.hang
@@ -95,6 +101,15 @@ class HangReports:
             since = None if hang is None else iso(time.time() - (now - hang.since))
             kind = None if hang is None else hang.kind
             self._report(HangNote(hangs_since=since, kind=kind, ranks=ranks))
+
+    def _decide(self, now: float, *, others_idle: bool) -> None:
+        """Until its first step a script may wait long, such as for data."""
+        hang = self._watch.hang
+        idle_seconds = now - hang.since if hang is not None and hang.kind == "idle" else 0.0
+        is_idle = self._end_seconds is not None and idle_seconds >= self._end_seconds
+        self._gang.set_idle(is_idle)
+        if is_idle and others_idle and self._has_stepped and not self._gang.state.has_hung:
+            self._gang.send_hung()
 
     def _stacks(self, now: float) -> list[str]:
         """Logs where each rank stands, and returns it in a line each.
@@ -114,8 +129,8 @@ class HangReports:
             self._await_lines(before)
             lines = self._tail.last_lines(max(1, self._script.lines - before))
             found.append(f"{name}: {_innermost(lines)}"[:300])
-        # What it prints now is no sign of life.
-        self._watch.overlook(self._script.lines)
+        # What it computes and prints now is no sign of life.
+        self._watch.overlook(self._counters.read().cpu_seconds or 0.0, self._script.lines)
         return found
 
     def _await_lines(self, before: int) -> None:
@@ -205,14 +220,10 @@ class HangWatch:
         self._warn_at = hang.since + 2 * (now - hang.since)
         return self._warning(hang.kind, now - hang.since)
 
-    @property
-    def has_stepped(self) -> bool:
-        return self._moves > 0
-
-    def overlook(self, lines: int) -> None:
-        """Lines up to here were printed because the agent asked for them."""
+    def overlook(self, cpu_seconds: float, lines: int) -> None:
+        """What came up to here, came because the agent asked for it."""
         if self._before is not None:
-            self._before = (*self._before[:2], lines)
+            self._before = (self._before[0], cpu_seconds, lines)
 
     def _found(self, now: float, lines: int) -> Hang | None:
         if now - self._worked_at >= self._idle_seconds:

@@ -135,10 +135,12 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         cells=prepared.files.instrument,
         tail=prepared.tail,
         file=_hang_file(job),
+        gang=run.gang,
+        serves=launch.serves,
         end_seconds=run.settings.hang_seconds,
     )
     limit = StepLimit(run, prepared.files.instrument, log_progress)
-    pass_on = _checks(run, prepared, progress, proof, None if launch.serves else hang)
+    pass_on = _checks(run, prepared, progress, proof, hang)
 
     def on_check(newest: Checkpoint | None) -> None:
         pass_on(newest)
@@ -153,7 +155,6 @@ def start(run: HostRun, prepared: Prepared) -> Started | Outcome:
         stall_watch=stall_watch,
         has_trained_enough=limit.is_reached,
         on_check=on_check,
-        hangs=lambda: hang.must_end,
         knows_cause=prepared.tail.ends_with_full_disk,
     )
     return Started(
@@ -249,12 +250,9 @@ def _checks(
     prepared: Prepared,
     progress: ProgressReporter,
     proof: ResumeProof | None,
-    hang: HangReports | None,
+    hang: HangReports,
 ) -> Callable[[Checkpoint | None], None]:
-    """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves.
-
-    A program that only serves another host's script may be idle: it has no `hang`.
-    """
+    """Passes requests for a checkpoint to the script and to all hosts, whichever of them saves."""
 
     def on_check(newest: Checkpoint | None) -> None:
         if run.save.take_own():
@@ -262,8 +260,7 @@ def _checks(
         run.save.update(prepared.files.save, newest)
         if proof is not None:
             proof.saw_checkpoint(progress.first_new)
-        if hang is not None:
-            hang.check()
+        hang.check()
 
     return on_check
 

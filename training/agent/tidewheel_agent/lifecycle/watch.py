@@ -52,7 +52,7 @@ def watch(run: HostRun, prepared: Prepared, started: Started) -> ScriptEnd:
 def _with_late_reports(run: HostRun, prepared: Prepared, end: ScriptEnd) -> ScriptEnd:
     """Waits for the reports of other hosts: a script that ended because of one may be faster."""
     gang, serves = run.gang, prepared.launch.serves
-    if end.was_stopped or end.has_trained_enough or gang.has_one_host:
+    if end.was_stopped or end.has_hung or end.has_trained_enough or gang.has_one_host:
         return end
     # Under a limit of steps another host may have reached it first, and its end is the cause.
     knows_cause = prepared.tail.names_cause() and run.job.script.most_steps is None

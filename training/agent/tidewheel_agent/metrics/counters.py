@@ -88,11 +88,14 @@ class MachineCounters:
 class ProcessCounters:
     """The script's processes only.
 
-    Finding them costs milliseconds and happens every ten seconds; counting known ones costs
+    Finding them costs milliseconds and happens every `rescan_seconds`; counting known ones costs
     microseconds.
     """
 
-    def __init__(self, find: Callable[[], list[Process]]) -> None:
+    def __init__(
+        self, find: Callable[[], list[Process]], rescan_seconds: float = _RESCAN_SECONDS
+    ) -> None:
+        self._rescan_seconds = rescan_seconds
         self._find = find
         self._pids: list[int] = []
         self._next_scan = 0.0
@@ -102,7 +105,7 @@ class ProcessCounters:
         now = time.monotonic()
         if now >= self._next_scan:
             self._pids = [process.pid for process in self._find()]
-            self._next_scan = now + _RESCAN_SECONDS
+            self._next_scan = now + self._rescan_seconds
         memory = 0
         for pid in self._pids:
             with contextlib.suppress(OSError, ValueError, IndexError):

@@ -37,7 +37,7 @@ class ScriptEnd:
     """The job is limited to a number of steps, which were made."""
 
     has_hung: bool = False
-    """It did nothing for as long as the job allows, so the agent ended it."""
+    """No host did anything for as long as the job allows, so the agents ended it."""
 
     left_unsaved: bool = False
     """It left by itself after SIGTERM, and saved nothing on the way."""
@@ -132,12 +132,11 @@ class Supervisor:
         stall_watch: StallWatch | None = None,
         on_check: Callable[[Checkpoint | None], None] = lambda newest: None,
         has_trained_enough: Callable[[], bool] = lambda: False,
-        hangs: Callable[[], bool] = lambda: False,
         knows_cause: Callable[[], bool] = lambda: False,
     ) -> None:
         """`on_check` gets the newest checkpoint every second; `has_trained_enough` tells whether
-        the steps are made that the job is limited to; `hangs` whether to end the script as one that
-        does nothing; `knows_cause` whether no other host can be the cause of a failure."""
+        the steps are made that the job is limited to; `knows_cause` whether no other host can be
+        the cause of a failure."""
         self._script = script
         self._progress = progress
         self._stop = stop
@@ -146,9 +145,7 @@ class Supervisor:
         self._stall_watch = stall_watch
         self._on_check = on_check
         self._has_trained_enough = has_trained_enough
-        self._hangs = hangs
         self._knows_cause = knows_cause
-        self._has_hung = False
         self._peer_failed_at: float | None = None
         self._deadline: float | None = None
         self._next_check = 0.0
@@ -166,10 +163,11 @@ class Supervisor:
                 self._end_script(0.0)
             elif self._has_trained_enough():
                 self._end_script(_KILL_NOTICE_SECONDS)
-            elif self._hangs():
-                self._end_hanging()
             elif self._stop.is_set():
                 self._keep_contract()
+            elif self._gang.has_hung:
+                log("ending the script, which hangs: no host computes or prints")
+                self._end_script(_KILL_NOTICE_SECONDS)
             elif self._gang.peer_failure:
                 self._follow(self._gang.peer_failure)
             if time.monotonic() >= self._next_check:
@@ -191,16 +189,23 @@ class Supervisor:
             heard_nothing=not self._rules.may_ask and not self._script.was_signalled,
             peer_failure=self._gang.peer_failure,
             has_trained_enough=self._has_trained_enough(),
-            has_hung=self._has_hung,
+            has_hung=self._has_hung(code),
             left_unsaved=self._has_left_unsaved(newest),
         )
 
     def _await_word_of_peers(self) -> None:
         deadline = time.monotonic() + _PEER_WORD_SECONDS
         while time.monotonic() < deadline and not (
-            self._was_killed or self._stop.is_set() or self._gang.peer_failure
+            self._was_killed
+            or self._stop.is_set()
+            or self._gang.has_hung
+            or self._gang.peer_failure
         ):
             time.sleep(_TICK_SECONDS)
+
+    def _has_hung(self, code: int) -> bool:
+        """It may also have failed because another host's script was ended first."""
+        return self._gang.has_hung and not self._stop.is_set() and (self._was_killed or code != 0)
 
     def _check(self) -> Checkpoint | None:
         newest = self._progress.check()
@@ -234,16 +239,6 @@ class Supervisor:
         elif time.monotonic() - self._peer_failed_at >= _PEER_PATIENCE_SECONDS:
             log("ending the script, which still waits for the lost host")
             self._end_script(_KILL_NOTICE_SECONDS)
-
-    def _end_hanging(self) -> None:
-        """The other hosts hear of it first: their scripts fail once this one has gone."""
-        if self._has_hung:
-            self._end_script(0.0)
-            return
-        log("ending the script, which hangs")
-        self._has_hung = True
-        self._stop.set("its script hangs")
-        self._stop.acknowledge()
 
     def _announce_stop(self) -> float:
         """Writes the stop file; returns the deadline in Unix seconds."""

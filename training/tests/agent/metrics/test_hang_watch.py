@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -16,10 +17,26 @@ import pytest
 from tidewheel_agent.agent_path import FOR_SCRIPTS
 from tidewheel_agent.configuration.script_environment import STACK_SIGNAL
 from tidewheel_agent.failure_file import LogTail
+from tidewheel_agent.gang.gang import Gang
 from tidewheel_agent.lifecycle import hang
 from tidewheel_agent.lifecycle.hang import HangReports, HangWatch
 from tidewheel_agent.log import iso_now
+from tidewheel_agent.supervision.process_tree import Process
 from tidewheel_agent.supervision.script import Script
+from tidewheel_instrument.cells import STEPS, TRAINER, Cells
+
+
+def alone() -> Gang:
+    """Of one host: it opens no connection."""
+    return Gang(
+        "job",
+        ("algo-1",),
+        "algo-1",
+        "algo-1",
+        port=0,
+        silence_seconds=5,
+        on_stop=lambda reason: None,
+    )
 
 
 def warnings(
@@ -137,6 +154,7 @@ def test_a_hang_shows_where_each_rank_stands(
             cells=tmp_path,
             tail=tail,
             file=file,
+            gang=alone(),
             clock=lambda: now,
         )
         deadline = time.monotonic() + 60
@@ -170,6 +188,7 @@ def test_the_service_learns_of_a_hang_and_of_its_end(tmp_path: Path) -> None:
             cells=tmp_path,
             tail=LogTail(),
             file=file,
+            gang=alone(),
             clock=lambda: now,
         )
         for seconds in (0.0, 60.0, 119.0):
@@ -185,3 +204,67 @@ def test_the_service_learns_of_a_hang_and_of_its_end(tmp_path: Path) -> None:
         reports.check()
         assert json.loads(file.read_text())["hangsSince"] is None
         process.kill()
+
+
+def ends_idle(
+    cells: Path,
+    moments: Sequence[float],
+    end_seconds: float,
+    steps: int = 1,
+    find: Callable[[], list[Process]] = list,
+) -> bool:
+    """Whether a script that waits is to be ended, once it was looked at in these moments."""
+    now, gang = 0.0, alone()
+    reports = HangReports(
+        cast("Script", SimpleNamespace(lines=0, processes=find)),
+        gpu_percent=lambda: None,
+        positions=lambda: None,
+        cells=cells,
+        tail=LogTail(),
+        file=None,
+        gang=gang,
+        end_seconds=end_seconds,
+        clock=lambda: now,
+    )
+    reports.check()
+    Cells(str(cells), TRAINER).values[STEPS] = steps
+    for moment in moments:
+        now = moment
+        reports.check()
+    return gang.state.has_hung
+
+
+def test_cells_without_a_step_are_none(tmp_path: Path) -> None:
+    assert not ends_idle(tmp_path, range(1, 60), 5.0, steps=0)
+    assert ends_idle(tmp_path, range(1, 60), 5.0, steps=1)
+
+
+def test_a_long_limit_ends_later_than_it_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not ends_idle(tmp_path, range(10, 300, 10), 400.0)
+    assert "it may hang" in capsys.readouterr().out
+    assert ends_idle(tmp_path, range(10, 500, 10), 400.0)
+
+
+def test_a_child_computes_from_its_first_second(tmp_path: Path) -> None:
+    """Each look finds one that is new and has computed; the one before it has gone."""
+
+    def spun() -> list[Process]:
+        program = "import time\nwhile time.process_time() < 0.1: pass\nprint(flush=True); input()"
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        children.append(child)
+        assert child.stdout is not None
+        child.stdout.readline()
+        return [Process(child.pid, os.getpid(), ("python",), False)]
+
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        assert not ends_idle(tmp_path, range(1, 9), 3.0, find=spun)
+    finally:
+        for child in children:
+            child.communicate()
