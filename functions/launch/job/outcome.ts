@@ -4,7 +4,7 @@
  */
 import type { AttemptOutcome } from '@tidewheel/placement/records.ts';
 import { hasStarted, interruptionsOf, isTerminal, startUpOf } from './job-state.ts';
-import { INTERRUPTED, isQuotaEnd, platformFaultOf } from './platform-fault.ts';
+import { HUNG, INTERRUPTED, isQuotaEnd, platformFaultOf } from './platform-fault.ts';
 import type { TrainingJobDescription } from './training-service.ts';
 
 /** @param job one that has ended: ask `isTerminal` first */
@@ -59,6 +59,7 @@ function kindOfStop(job: TrainingJobDescription): AttemptOutcome['kind'] {
  * because the error text of a script can contain any word.
  */
 const FAILURES: readonly (readonly [RegExp, AttemptOutcome['kind']])[] = [
+  [HUNG, 'recalled'],
   ...INTERRUPTED.map((said): readonly [RegExp, AttemptOutcome['kind']] => [said, 'interrupted']),
   [/^\s*AlgorithmError\b/i, 'userError'],
   [/^\s*Framework ?Error\b/i, 'userError'],

@@ -22,6 +22,9 @@ export const INTERRUPTED: readonly RegExp[] = [
   /^\s*AlgorithmError\b.*, exit code: 143\s*$/is,
 ];
 
+/** The agents ended a script of which no host did anything (`limits.hangSeconds`). No capacity was lost. */
+export const HUNG = /^\s*AlgorithmError:?\s*The script hung\b/i;
+
 interface Cause {
   readonly fault: PlatformFault;
   readonly said: RegExp;

@@ -181,7 +181,7 @@ export const limitsSchema = z.strictObject({
   hangSeconds: seconds(1, 86_400)
     .optional()
     .describe(
-      'A script that neither computes nor prints for so long, after its first step, is ended, and the run resumes from its checkpoint. Default: it is only reported.',
+      'Once no host’s script has computed or printed for so long, after the first step, all are ended, and the run resumes from its checkpoint. Default: it is only reported.',
     ),
   steps: z
     .number()

@@ -138,7 +138,7 @@ export const misplacedProblems = (given: unknown): readonly Problem[] =>
     const remedy =
       path === STEPS
         ? 'belongs to a probe: take it out, and give tidewheel probe its --steps (docs/probing.md)'
-        : `has moved: write it as ${ROOT}.${place} (docs/tuning.md)`;
+        : `belongs under ${ROOT}: write it as ${ROOT}.${place} (docs/tuning.md)`;
     return [{ path: place, message: `${shown(value)}${remedy}` }];
   });
 

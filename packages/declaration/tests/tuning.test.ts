@@ -93,11 +93,14 @@ describe('a declaration of 0.1.0 that a person applies', () => {
     expect(problems.map((problem) => problem.path).sort()).toEqual(MOVED.toSorted());
     for (const problem of problems)
       expect(problem.message).toMatch(
-        new RegExp(`^is .+, and has moved: write it as tuning\\.${problem.path} \\(docs/tuning\\.md\\)$`),
+        new RegExp(
+          `^is .+, and belongs under tuning: write it as tuning\\.${problem.path} \\(docs/tuning\\.md\\)$`,
+        ),
       );
     expect(problems).toContainEqual({
       path: 'compute.needs.kinds',
-      message: 'is ["A10G","L4"], and has moved: write it as tuning.compute.needs.kinds (docs/tuning.md)',
+      message:
+        'is ["A10G","L4"], and belongs under tuning: write it as tuning.compute.needs.kinds (docs/tuning.md)',
     });
   });
 
@@ -105,7 +108,7 @@ describe('a declaration of 0.1.0 that a person applies', () => {
     const text = SHORT.replace('] }', '], mayAddHelpers: {} }');
     expect(problemsOf(readDeclaration('digits', text))).toContainEqual({
       path: 'compute.mayAddHelpers',
-      message: 'has moved: write it as tuning.compute.mayAddHelpers (docs/tuning.md)',
+      message: 'belongs under tuning: write it as tuning.compute.mayAddHelpers (docs/tuning.md)',
     });
   });
 

@@ -74,6 +74,11 @@ describe('outcomeOf', () => {
       'interrupted',
     ],
     ['AlgorithmError: stopped by a signal, exit code: 143', 'interrupted'],
+    [
+      'AlgorithmError: The script hung (no host computed or printed); step 4 is safe, exit code: 143',
+      'recalled',
+    ],
+    ['AlgorithmError: The script hung (no host computed or printed) (exit code 143 on i-2)', 'recalled'],
     ['AlgorithmError: NCCL error, unhandled system error: the peer is gone, exit code: 143', 'interrupted'],
     ['AlgorithmError: ExecuteUserScriptError:\nExitCode 1', 'userError'],
     [

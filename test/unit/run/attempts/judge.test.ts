@@ -51,6 +51,12 @@ describe('an attempt that ended', () => {
     expect(await judged([ended('timeLimit')])).toMatchObject({ kind: 'failed' });
   });
 
+  it('because its script hung goes on, and says so', async () => {
+    const message = 'AlgorithmError: The script hung (no host computed or printed); step 20 is safe';
+    const attempt = { ...ended('recalled', [10, 20]), outcome: outcomeOf('recalled', { message }) };
+    expect(await judged([attempt])).toEqual({ kind: 'place', reason: message });
+  });
+
   it('with a script error is final and quotes it', async () => {
     const attempt = attemptOf(RUN, 1, {
       outcome: outcomeOf('userError', { message: 'AlgorithmError: ValueError: labels', trainingSeconds: 5 }),
