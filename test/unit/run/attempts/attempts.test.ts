@@ -211,6 +211,21 @@ describe('a look at a job', () => {
     expect(noticeTypes()).toEqual(['AttemptStarted', 'AttemptInterrupted']);
   });
 
+  it('takes a hang for no loss of capacity', async () => {
+    const reason =
+      'AlgorithmError: The script hung (no host computed or printed); step 4 is safe, exit code: 143';
+    await prepare([
+      { at: 0, status: 'InProgress', secondary: 'Training' },
+      { at: 600, status: 'Failed', secondary: 'Failed', reason },
+    ]);
+    await launch();
+    at.pass(700);
+    await observeAttempt(deps, await attempt());
+    expect((await attempt()).outcome).toMatchObject({ kind: 'recalled', message: reason });
+    expect(poolOutcomeOf(await attempt())).toMatchObject({ end: 'kept' });
+    expect(noticeTypes()).toEqual(['AttemptStarted']);
+  });
+
   it('keeps the outcome that was recorded first', async () => {
     await launch();
     const before = await attempt();

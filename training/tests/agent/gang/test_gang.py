@@ -87,6 +87,29 @@ def test_all_hosts_notice_a_lost_host(start: Start) -> None:
         assert gang.state.peer_failure.host == HOSTS[1]
 
 
+def test_the_leader_knows_whether_all_others_are_idle(start: Start) -> None:
+    leader = start(HOSTS[0])
+    assert not leader.others_idle, "nothing is heard of the others yet"
+    others = [start(host) for host in HOSTS[1:]]
+    soon(lambda: leader.others_idle, "hosts without a script are idle")
+    others[0].set_idle(False)
+    soon(lambda: not leader.others_idle, "one computes")
+    others[0].set_idle(True)
+    soon(lambda: leader.others_idle, "it is idle again")
+    assert not others[0].others_idle, "only the leader decides"
+    leader.send_hung()
+    for gang in others:
+        soon(lambda g=gang: g.state.has_hung, "the hang is known")  # type: ignore[misc]
+
+
+def test_hosts_obey_the_leader_alone_about_a_hang(start: Start) -> None:
+    gangs = [start(host) for host in HOSTS]
+    gangs[1].send_hung()
+    gangs[1].send_stop("SIGTERM")
+    soon(lambda: gangs[2].state.stop_reason != "", "what was sent after it has come")
+    assert not gangs[0].state.has_hung and not gangs[2].state.has_hung
+
+
 def test_a_host_that_ended_is_not_lost(start: Start) -> None:
     gangs = [start(host) for host in HOSTS[:2]]
     soon(lambda: len(gangs[0]._connections) == 1, "connected")

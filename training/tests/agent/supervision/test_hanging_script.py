@@ -37,7 +37,12 @@ def make_gang(folder: Path, script: str) -> list[Path]:
 
 
 def test_a_gang_that_hangs_ends_on_all_hosts(tmp_path: Path) -> None:
-    bases = make_gang(tmp_path, "time.sleep(600)")
+    waits = """
+if host == "127.0.0.2":
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(600)
+"""
+    bases = make_gang(tmp_path, waits)
     with running(bases, TIDEWHEEL_HANG_SECONDS="2") as cluster:
         assert cluster.wait(40) == [143, 143], cluster.log()
     for base in bases:
