@@ -87,9 +87,14 @@ class Gang:
 
     @property
     def others_idle(self) -> bool:
-        """Whether no other host that goes on does anything. Only the leader knows."""
+        """Whether no other host that goes on does anything. Only the leader knows.
+
+        After a failure hosts wait for the one that is gone: that is no hang.
+        """
+        if not self._leads or self.state.peer_failure is not None:
+            return False
         others = {*self._hosts} - {self._current_host, *self.state.exit_codes}
-        return self._leads and others <= self.state.idle_hosts
+        return others <= self.state.idle_hosts
 
     def send_hung(self) -> None:
         """Has every host end its script. Hosts obey the leader alone."""

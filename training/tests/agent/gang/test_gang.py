@@ -102,6 +102,14 @@ def test_the_leader_knows_whether_all_others_are_idle(start: Start) -> None:
         soon(lambda g=gang: g.state.has_hung, "the hang is known")  # type: ignore[misc]
 
 
+def test_hosts_that_wait_for_a_failed_one_do_not_hang(start: Start) -> None:
+    leader, *others = (start(host) for host in HOSTS)
+    soon(lambda: leader.others_idle, "all are connected")
+    others[0].send_end(1, "ValueError: no")
+    soon(lambda: leader.state.peer_failure is not None, "the failure is known")
+    assert not leader.others_idle
+
+
 def test_hosts_obey_the_leader_alone_about_a_hang(start: Start) -> None:
     gangs = [start(host) for host in HOSTS]
     gangs[1].send_hung()
