@@ -48,8 +48,10 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
       inputReason: `${job.input.mode}: ${job.input.reason}`,
       log: { group: LOG_GROUP, streamPrefix: `${job.request.TrainingJobName}/` },
       start: async () => {
-        if (service !== undefined)
-          return startUnder(role, name, () => createJob(service, job.request, several));
+        if (service !== undefined) {
+          const create: Create = (request) => startUnder(role, name, () => service.create(request));
+          return createJob(create, job.request, several);
+        }
         const message = `region ${region} is not set up for SageMaker: remove it from compute.regions`;
         return { kind: 'invalid', message };
       },
@@ -57,17 +59,20 @@ export const makeSageMakerStarter = (services: SageMaker, role: PipelineRole, km
   },
 });
 
+type Create = TrainingService['create'];
+
 /**
+ * Requests several types at once, then one of them alone if that is refused.
  * @param several the same with further types; one of them without quota, or forbidden, or unknown to the region, has all
  * refused
  */
 async function createJob(
-  service: TrainingService,
+  create: Create,
   request: CreateTrainingJobRequest,
   several: CreateTrainingJobRequest | undefined,
 ): Promise<CreateOutcome> {
-  if (several === undefined) return service.create(request);
-  const listed = await service.create(several);
+  if (several === undefined) return create(request);
+  const listed = await create(several);
   switch (listed.kind) {
     case 'created':
     case 'alreadyExists':
@@ -78,7 +83,7 @@ async function createJob(
     case 'invalid':
     case 'denied':
     case 'unknown': {
-      const created = await service.create(request);
+      const created = await create(request);
       return created.kind === 'created' ? { ...created, alone: listed.message } : created;
     }
   }
