@@ -54,6 +54,9 @@ export async function checkDeployment(deps: CheckDeps): Promise<readonly Finding
   return [...stackFindings(stack), ...declarationFindings(deps), ...groups.flat()];
 }
 
+const RESERVATIONS_REMEDY =
+  'allow ec2:DescribeCapacityReservations and sagemaker:DescribeTrainingPlan for the credentials of the check, or run it again';
+
 /** A run that cannot use a reservation pays for other capacity. */
 async function reservationFindings(
   { name, compute }: Pipeline,
@@ -66,6 +69,9 @@ async function reservationFindings(
   const value = someOf(found.reservations.map(({ id }) => nameOfReservation(id))) || 'none found';
   if (found.notes.length === 0) return [passed(place, value)];
   return found.notes.map((note) => {
+    // AWS's own sentence, of any form, without a remedy of this service.
+    if (note.startsWith('reservations unknown'))
+      return { ...place, kind: 'notSeen', message: note, remedy: RESERVATIONS_REMEDY };
     const cut = note.lastIndexOf(': ');
     return fails(place, { value, message: note.slice(0, cut), remedy: note.slice(cut + 2) });
   });

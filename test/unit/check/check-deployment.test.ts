@@ -496,4 +496,18 @@ describe('what a pipeline names as reserved', () => {
       ],
     ]);
   });
+
+  it('is not judged where AWS does not answer', async () => {
+    const denial =
+      'reservations unknown (denied): UnauthorizedOperation: You are not authorized. User: arn:aws:iam::1:user/a';
+    expect(await found({}, {}, [denial])).toEqual([
+      {
+        kind: 'notSeen',
+        check: 'reservations',
+        field: 'digits: compute.reserved',
+        message: denial,
+        remedy: expect.stringContaining('ec2:DescribeCapacityReservations') as string,
+      },
+    ]);
+  });
 });
