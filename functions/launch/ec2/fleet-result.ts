@@ -4,11 +4,18 @@ import { type AwsErrorClass, awsErrorClass } from '../../records/aws-error-class
 import { withRemedy } from '../../records/aws-error-table.ts';
 import { type CreateOutcome, refusalOf } from '../job/training-service.ts';
 
+interface FleetError {
+  readonly ErrorCode?: string | undefined;
+  readonly ErrorMessage?: string | undefined;
+  /** What was refused: one of the requested types. */
+  readonly LaunchTemplateAndOverrides?:
+    | { readonly Overrides?: { readonly InstanceType?: string | undefined } | undefined }
+    | undefined;
+}
+
 export interface CreateFleetAnswer {
   readonly FleetId?: string | undefined;
-  readonly Errors?:
-    | readonly { readonly ErrorCode?: string | undefined; readonly ErrorMessage?: string | undefined }[]
-    | undefined;
+  readonly Errors?: readonly FleetError[] | undefined;
   readonly Instances?: readonly { readonly InstanceIds?: readonly string[] | undefined }[] | undefined;
 }
 
@@ -71,8 +78,10 @@ function failure({ Errors = [] }: CreateFleetAnswer, launched: number, gang: Req
   const codes = Errors.map(({ ErrorCode = '' }) => ErrorCode);
   const kinds = codes.map(classOf);
   const said = Errors.map(
-    ({ ErrorCode = 'no code', ErrorMessage = 'no message' }) =>
-      `${ErrorCode}: ${explainedError(ErrorCode, ErrorMessage, gang)}`,
+    ({ ErrorCode = 'no code', ErrorMessage = 'no message', LaunchTemplateAndOverrides: refused }) => {
+      const instanceType = refused?.Overrides?.InstanceType ?? gang.instanceType;
+      return `${ErrorCode}: ${explainedError(ErrorCode, ErrorMessage, { ...gang, instanceType })}`;
+    },
   );
   const message =
     said.length > 0

@@ -65,6 +65,14 @@ describe('createFleetResult', () => {
     expect(outcome).toMatchObject({ message: expect.stringContaining(`--quota-code ${quota}`) });
   });
 
+  it('names the quota of the type that was refused', () => {
+    const LaunchTemplateAndOverrides = { Overrides: { InstanceType: 'p4d.24xlarge' } };
+    const answer = { Errors: [{ ErrorCode: 'MaxSpotInstanceCountExceeded', LaunchTemplateAndOverrides }] };
+    expect(createFleetResult(answer, GANG).outcome).toMatchObject({
+      message: expect.stringContaining('"All P4, P3 and P2 Spot Instance Requests"'),
+    });
+  });
+
   it.each([
     ['VolumeLimitExceeded', 'quota', 'higher quota of EBS storage'],
     ['InsufficientFreeAddressesInSubnet', 'capacity', 'compute.vpc'],
