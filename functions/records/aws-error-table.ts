@@ -211,6 +211,8 @@ const NAMES: readonly ErrorRule[] = [
     ],
     source: 'models',
   },
+  // Damage that every try had: codes of UnreadableBlobError, whose cause alone says that it may pass.
+  { kind: 'state', names: ['ChecksumMismatch', 'OtherLength', 'OtherRange'], source: 'sdk' },
   // Of a token, that something else has. What exists is not what was requested.
   { kind: 'state', names: ['IdempotentParameterMismatch', 'IdempotentInstanceTerminated'], source: 'page' },
   {

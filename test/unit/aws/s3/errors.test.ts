@@ -28,6 +28,15 @@ it.each([
 });
 
 it.each([
+  [0, 'ChecksumMismatch', 'state'],
+  [0, 'OtherLength', 'state'],
+  [0, 'OtherRange', 'state'],
+  [403, 'AccessDenied', 'access'],
+])('an object refused for good with %d %s is %s', (status, code, kind) => {
+  expect(awsErrorClass(ofObject(refusal(status, code)))).toBe(kind);
+});
+
+it.each([
   [503, 'SlowDown', 'throttle'],
   [0, 'ECONNRESET', 'transient'],
   [409, 'ConditionalRequestConflict', 'transient'],
