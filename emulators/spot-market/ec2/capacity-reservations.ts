@@ -2,23 +2,13 @@
 
 import { zonesOf } from '../model/offers.ts';
 import type { LocalReservation } from '../model/reservations.ts';
-import { Ec2Error } from './ec2-error.ts';
 import type { Ec2Query } from './query.ts';
 import type { Ec2Answer, ServiceRequest } from './service.ts';
 import { fleetAnswer } from './vcpu-gate.ts';
 
-export function describeCapacityReservations({ query, region, market }: ServiceRequest): Ec2Answer {
-  const { reservations } = market;
-  const known = reservations.all.filter(({ kind }) => kind !== 'training-plan');
-  const ids = query.list('CapacityReservationId');
-  const unknown = ids.filter((id) => !known.some((each) => each.id === id));
-  if (unknown.length > 0)
-    throw new Ec2Error(
-      'InvalidCapacityReservationId.NotFound',
-      `The capacity reservation ID '${unknown.join(', ')}' does not exist`,
-    );
-  const chosen = known.filter(({ id }) => ids.length === 0 || ids.includes(id));
-  return { capacityReservationSet: chosen.map((each) => itemOf(each, region, market)) };
+export function describeCapacityReservations({ region, market }: ServiceRequest): Ec2Answer {
+  const known = market.reservations.all.filter(({ kind }) => kind !== 'training-plan');
+  return { capacityReservationSet: known.map((each) => itemOf(each, region, market)) };
 }
 
 const itemOf = (each: LocalReservation, region: string, { reservations }: ServiceRequest['market']) => ({
@@ -56,7 +46,7 @@ export function refusedByReservation(
   const template = query.text('LaunchTemplateConfigs.1.LaunchTemplateSpecification.LaunchTemplateName') ?? '';
   const id = reservations.targetOf(template);
   const count = query.integer('TargetCapacitySpecification.TotalTargetCapacity') ?? 1;
-  if (id === undefined || reservations.take(id, template, count)) return undefined;
+  if (id === undefined || reservations.admits(id, count, query.text('ClientToken'))) return undefined;
   const type = query.text('LaunchTemplateConfigs.1.Overrides.1.InstanceType') ?? '';
   const message = `The requested reservation '${id}' does not have sufficient compatible and available capacity for this request.`;
   return fleetAnswer([{ type, code: 'ReservationCapacityExceeded', message }], {

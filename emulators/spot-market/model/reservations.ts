@@ -23,8 +23,11 @@ export interface Reservations {
   /** A launch template of that name targets it. */
   target(template: string, id: string): void;
   targetOf(template: string): string | undefined;
-  /** Whether so many instances of the owner may be launched into it; then they are counted. */
-  take(id: string, owner: string, instances: number): boolean;
+  /**
+   * Whether so many instances may be launched into it. Each is counted when it gets its lease.
+   * @param token of the request: a repeated one is answered as before
+   */
+  admits(id: string, instances: number, token?: string): boolean;
   /** The market, with what is reserved in it. */
   beside(market: CapacityMarket): CapacityMarket;
 }
@@ -36,6 +39,7 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
   const byId = new Map(all.map((each) => [each.id, each]));
   const held = new Map<string, number>();
   const targets = new Map<string, string>();
+  const admitted = new Set<string>();
   const listeners = new Set<() => void>();
   const state: Reservations['state'] = ({ startsAt, endsAt }) => {
     if (clock.now() < startsAt.getTime()) return 'scheduled';
@@ -43,10 +47,13 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
   };
   const free: Reservations['free'] = (each) =>
     state(each) === 'active' ? each.instances - (held.get(each.id) ?? 0) : 0;
-  const take: Reservations['take'] = (id, _owner, instances) => {
+  const hasRoom = (found: LocalReservation, instances: number): boolean =>
+    free(found) >= instances && !isEnding(found, clock);
+  const admits: Reservations['admits'] = (id, instances, token) => {
+    if (token !== undefined && admitted.has(token)) return true;
     const found = byId.get(id);
-    if (found === undefined || free(found) < instances || isEnding(found, clock)) return false;
-    held.set(id, (held.get(id) ?? 0) + instances);
+    if (found === undefined || !hasRoom(found, instances)) return false;
+    if (token !== undefined) admitted.add(token);
     return true;
   };
   const give = (id: string, instances: number): void => {
@@ -59,9 +66,8 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
   const leaseIn = (id: string, request: CapacityRequest): CapacityLease | undefined => {
     const found = byId.get(id);
     const instances = request.groups.reduce((sum, { count }) => sum + count, 0);
-    // Instances of EC2 were counted when their fleet was launched.
-    if (found === undefined || (request.instanceId === undefined && !take(id, request.owner, instances)))
-      return undefined;
+    if (found === undefined || !hasRoom(found, instances)) return undefined;
+    held.set(id, (held.get(id) ?? 0) + instances);
     return leaseOf(found, clock, () => give(id, instances));
   };
   return {
@@ -70,7 +76,7 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
     free,
     target: (template, id) => void targets.set(template, id),
     targetOf: (template) => targets.get(template),
-    take,
+    admits,
     beside: (market) => ({
       acquire: (request) => {
         const id = request.reservation ?? targets.get(request.owner);

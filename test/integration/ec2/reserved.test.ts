@@ -144,7 +144,12 @@ it('takes Spot where another has filled the block', async () => {
   // Described as idle, and full a moment later.
   const stale = async () => {
     const answer = await reservations([BLOCK]);
-    market.reservations.take(BLOCK, 'another', 1);
+    market.market.acquire({
+      owner: 'another',
+      groups: [{ instanceType: 'c5.xlarge', count: 1 }],
+      purchaseOption: 'on-demand',
+      reservation: BLOCK,
+    });
     return answer;
   };
   Object.assign(deps, { reservations: stale });
