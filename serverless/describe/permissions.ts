@@ -87,7 +87,8 @@ export const neverBelowOthersElsewhere = (
   Effect: 'Deny',
 });
 export const readObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['GetObject'], ...keys);
-export const writeObjectsElsewhere = (...keys: string[]) => onObjectsElsewhere(['PutObject'], ...keys);
+export const writeObjectsElsewhere = (...keys: string[]) =>
+  onObjectsElsewhere(['PutObject', 'AbortMultipartUpload'], ...keys);
 
 // DynamoDB, SQS, CloudWatch Logs, EventBridge, IAM
 

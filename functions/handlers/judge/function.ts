@@ -22,6 +22,6 @@ export const judge: FunctionDescription = {
     // It copies home what an attempt in another region saved.
     allow.listBucketElsewhere,
     allow.readObjectsElsewhere('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
-    allow.writeObjects('*/runs/*/checkpoints/*', '*/runs/*/models/*'),
+    allow.onObjects(['PutObject', 'AbortMultipartUpload'], '*/runs/*/checkpoints/*', '*/runs/*/models/*'),
   ],
 };

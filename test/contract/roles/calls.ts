@@ -355,7 +355,9 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     ...onPlan,
     listsAway,
     read(`${bucketKeys.source('digits')}train.py`),
-    away('s3:PutObject', `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+    ...['s3:PutObject', 's3:AbortMultipartUpload'].map((action) =>
+      away(action, `${bucketKeys.shards('digits', RUN)}shard-000000.tar`),
+    ),
     write(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
     read(bucketKeys.packedSource('digits', '0a1b') + SOURCE_FILE),
     write(bucketKeys.pinnedSource('digits', RUN)),
@@ -390,6 +392,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     jobAway('DescribeTrainingJob'),
     listsAway,
     ...savedAway('s3:GetObject'),
+    object('s3:AbortMultipartUpload', `${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
     write(bucketKeys.progress('digits', RUN)),
     write(`${bucketKeys.models('digits', RUN)}job/output/model.tar.gz`),
     // Whether what arrived is worth a training.

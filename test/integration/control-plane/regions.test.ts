@@ -33,7 +33,14 @@ beforeAll(async () => {
   await client.send(new CreateBucketCommand({ Bucket: 'data' }));
   home = objectStoreOf(client, 'data');
   const bucket = 'data-us-west-2';
-  paths = { dataBucket: 'data', bucket, home: pathOf(client, 'data'), there: pathOf(there, bucket) };
+  const pathThere = pathOf(there, bucket);
+  paths = {
+    dataBucket: 'data',
+    bucket,
+    there: pathThere,
+    copiesHome: pathOf(client, 'data'),
+    copiesThere: pathThere,
+  };
   region = makeRegion('us-west-2', paths);
 }, 60_000);
 
