@@ -105,21 +105,27 @@ class Body {
   /** Memory that the caller gave for exactly this body. */
   readonly #into: Uint8Array | undefined;
   readonly #chunks: Uint8Array[] = [];
+  readonly mostBytes: number;
   #size = 0;
 
-  constructor(response: http.IncomingMessage, into: Uint8Array | undefined) {
+  constructor(
+    response: http.IncomingMessage,
+    { into, mostBytes = LARGEST_BODY_BYTES }: Pick<Exchange, 'into' | 'mostBytes'>,
+  ) {
     const { statusCode, headers } = response;
     const isWanted = statusCode === 200 || statusCode === 206;
     this.#response = response;
+    // A refusal may be longer than the object would be.
+    this.mostBytes = isWanted ? Math.min(mostBytes, LARGEST_BODY_BYTES) : LARGEST_BODY_BYTES;
     this.#into = isWanted && Number(headers['content-length']) === into?.length ? into : undefined;
   }
 
-  /** False if the body is longer than any that S3 sends. */
+  /** False if the body is longer than the caller takes, or any that S3 sends. */
   add(chunk: Buffer): boolean {
     if (this.#into === undefined) this.#chunks.push(chunk);
     else this.#into.set(chunk, this.#size);
     this.#size += chunk.length;
-    return this.#size <= LARGEST_BODY_BYTES;
+    return this.#size <= this.mostBytes;
   }
 
   answer(): Answer {
@@ -175,16 +181,16 @@ class Call {
   }
 
   #receive(response: http.IncomingMessage): void {
-    const { into, mostBytes = Number.POSITIVE_INFINITY } = this.#exchange;
+    const { mostBytes = Number.POSITIVE_INFINITY } = this.#exchange;
     const isLonger = Number(response.headers['content-length']) > mostBytes;
     if (isLonger && response.statusCode === 200) return this.fail(tooLong(mostBytes));
-    const body = new Body(response, into);
+    const body = new Body(response, this.#exchange);
     this.#seen = Date.now();
     response.on('data', (chunk: Buffer) => {
       // The memory belongs to its owner again.
       if (this.#isOver) return;
       this.#seen = Date.now();
-      if (!body.add(chunk)) this.fail(tooLong(LARGEST_BODY_BYTES));
+      if (!body.add(chunk)) this.fail(tooLong(body.mostBytes));
     });
     response.on('end', () => this.#complete(body));
     response.on('error', (error) => this.fail(error));

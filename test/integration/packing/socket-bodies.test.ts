@@ -72,6 +72,19 @@ describe('requests with a body over HTTP', () => {
     );
   });
 
+  it('end with an object in chunks that is too long', async () => {
+    const answer = (status: string) =>
+      `HTTP/1.1 ${status}\r\ntransfer-encoding: chunked\r\n\r\n5\r\nlarge\r\n0\r\n\r\n`;
+    const [object, refusal] = await Promise.all([
+      serve(() => answer('200 OK')),
+      serve(() => answer('404 No')),
+    ]);
+    const most4 = { ...GET, mostBytes: 4 };
+    await expect(textOf(sockets(object.port), most4)).rejects.toMatchObject({ code: 'BodyTooLong' });
+    expect(await textOf(sockets(object.port), { ...GET, mostBytes: 5 })).toBe('large');
+    expect(await textOf(sockets(refusal.port), most4)).toBe('large');
+  });
+
   it('give an empty POST the length zero', async () => {
     const peer = await serve(() => OK);
     const mine = sockets(peer.port);
