@@ -63,10 +63,16 @@ async function digestOf(store: S3BlobStore, key: string): Promise<string | undef
   const { size, etag } = (await store.head(key)) ?? {};
   if (size === undefined || etag === undefined) return undefined;
   const hash = createHash('sha256');
-  for (let offset = 0; offset < size; offset += DIGEST_STEP_BYTES) {
+  const readAt = (offset: number) => {
     const range = { offset, length: Math.min(DIGEST_STEP_BYTES, size - offset) };
-    const read = await store.read(key, { range, ifMatch: etag });
+    return offset < size ? store.read(key, { range, ifMatch: etag }) : undefined;
+  };
+  let next = readAt(0);
+  for (let offset = 0; offset < size; offset += DIGEST_STEP_BYTES) {
+    const read = await next;
     if (read === undefined) throw new TransientError(`s3://${store.bucket}/${key} changed while it was read`);
+    // It is under way while this one is hashed.
+    next = readAt(offset + DIGEST_STEP_BYTES);
     hash.update(read.bytes);
   }
   return hash.digest('hex');

@@ -164,7 +164,7 @@ export async function recordModel(
   });
 }
 
-/** The service reads at most so much for a digest: about ten minutes. */
+/** The service reads at most so much for a digest: about eight minutes at the 85 MB/s of one connection to S3. */
 const MOST_DIGEST_BYTES = 40e9;
 
 /** Without `bytes` where there is no such object. */
