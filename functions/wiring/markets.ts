@@ -17,12 +17,12 @@ export function marketOf(region: string): MarketSource {
   return market;
 }
 
-/** Of the data's own region. */
+/** Reads what is reserved in the data's own region. */
 export const reservations = /* @__PURE__ */ once(() =>
   reservationSource({ ec2: compute.ec2, sageMaker: compute.sageMaker, region: config.region() }),
 );
 
-/** Of the data's own region, without the price tables. */
+/** Reads scores in the data's own region, without the price tables. */
 export const scores = /* @__PURE__ */ once(() =>
   ec2Scores({ ec2: compute.ec2(), region: config.region(), clock }),
 );

@@ -92,7 +92,7 @@ export async function openBlobStore(options: OpenOptions): Promise<OpenStore> {
 /** That of the deployment's bucket, one a process: sockets and credentials outlive an invocation. */
 export const dataPath = /* @__PURE__ */ once(() => openBlobStore({ bucket: config.bucket() }));
 
-/** As the SDK's clients of the control plane: a caller waits, whom ten tries would keep for half a minute. */
+/** Four tries, as the SDK's clients have: ten would keep a waiting caller for half a minute. */
 export const CONTROL_RETRY: RetryPolicy = { attempts: 4, baseMilliseconds: 100, maximumMilliseconds: 20_000 };
 
 /** The small objects of the bucket. */
