@@ -36,18 +36,23 @@ export const reservationSource =
     const found = answers.flatMap((each) => (each.kind === 'known' ? each.value : []));
     const isUnknown = answers.some(({ kind }) => kind === 'unknown');
     const missing = isUnknown ? [] : declared.filter((each) => !found.some((one) => isNamed(one, each)));
+    const named = found.filter((each) => declared.some((one) => isNamed(each, one)));
     return {
       kind: 'known',
-      value: found
-        .filter((each) => declared.some((named) => isNamed(each, named)))
-        .map(({ reservation }) => reservation),
-      notes: [...answers.flatMap(noteOn), ...missing.map((each) => missingNote(each, deps.region))],
+      value: named.filter(({ problem }) => problem === undefined).map(({ reservation }) => reservation),
+      notes: [
+        ...answers.flatMap(noteOn),
+        ...named.flatMap(({ problem }) => problem ?? []),
+        ...missing.map((each) => missingNote(each, deps.region)),
+      ],
     };
   };
 
 interface Described {
   readonly reservation: Reservation;
   readonly tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[];
+  /** Why no host can be launched into it, with the remedy. */
+  readonly problem?: string | undefined;
 }
 
 const isNamed = ({ reservation, tags }: Described, named: string | Named): boolean =>
@@ -77,6 +82,7 @@ function reservationOf(each: CapacityReservation): readonly Described[] {
   return [
     {
       tags: each.Tags ?? [],
+      problem: problemOf(each),
       reservation: {
         id,
         kind: each.ReservationType === 'capacity-block' ? 'capacity-block' : 'capacity-reservation',
@@ -89,6 +95,16 @@ function reservationOf(each: CapacityReservation): readonly Described[] {
       },
     },
   ];
+}
+
+/** A launch must match the reservation in both. */
+function problemOf({
+  CapacityReservationId: id,
+  InstancePlatform: platform = 'Linux/UNIX',
+  Tenancy: tenancy = 'default',
+}: CapacityReservation): string | undefined {
+  if (platform === 'Linux/UNIX' && tenancy === 'default') return undefined;
+  return `${id} is for ${platform} with ${tenancy} tenancy, and hosts here are Linux/UNIX with default tenancy: remove it from compute.reserved`;
 }
 
 const windowOf = (start: Date | undefined, end: Date | undefined): Reservation['windows'] => [

@@ -1,0 +1,33 @@
+/** What the local EC2 never describes: reservations that no host matches. */
+import { DescribeCapacityReservationsCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { SageMakerClient } from '@aws-sdk/client-sagemaker';
+import { mockClient } from 'aws-sdk-client-mock';
+import { expect, it } from 'vitest';
+import { reservationSource } from '../../../functions/aws/market/reservations.ts';
+
+const ID = 'cr-0123456789abcdef0';
+
+it.each([
+  ['Windows', 'default'],
+  ['Linux/UNIX', 'dedicated'],
+] as const)('a reservation for %s with %s tenancy is not used', async (InstancePlatform, Tenancy) => {
+  mockClient(EC2Client)
+    .on(DescribeCapacityReservationsCommand)
+    .resolves({
+      CapacityReservations: [
+        { CapacityReservationId: ID, InstanceType: 'g5.xlarge', State: 'active', InstancePlatform, Tenancy },
+      ],
+    });
+  const source = reservationSource({
+    ec2: () => new EC2Client({}),
+    sageMaker: () => new SageMakerClient({}),
+    region: 'us-east-1',
+  });
+  expect(await source([ID])).toEqual({
+    kind: 'known',
+    value: [],
+    notes: [
+      `${ID} is for ${InstancePlatform} with ${Tenancy} tenancy, and hosts here are Linux/UNIX with default tenancy: remove it from compute.reserved`,
+    ],
+  });
+});
