@@ -72,7 +72,7 @@ describe('requests with a body over HTTP', () => {
     );
   });
 
-  it('end with an object in chunks that is too long', async () => {
+  it('end an object in chunks beyond its bound', async () => {
     const answer = (status: string) =>
       `HTTP/1.1 ${status}\r\ntransfer-encoding: chunked\r\n\r\n5\r\nlarge\r\n0\r\n\r\n`;
     const [object, refusal] = await Promise.all([

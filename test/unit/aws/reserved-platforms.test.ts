@@ -10,7 +10,7 @@ const ID = 'cr-0123456789abcdef0';
 it.each([
   ['Windows', 'default'],
   ['Linux/UNIX', 'dedicated'],
-] as const)('a reservation for %s with %s tenancy is not used', async (InstancePlatform, Tenancy) => {
+] as const)('no host fits %s with %s tenancy', async (InstancePlatform, Tenancy) => {
   mockClient(EC2Client)
     .on(DescribeCapacityReservationsCommand)
     .resolves({

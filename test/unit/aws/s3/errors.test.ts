@@ -32,7 +32,7 @@ it.each([
   [0, 'OtherLength', 'state'],
   [0, 'OtherRange', 'state'],
   [403, 'AccessDenied', 'access'],
-])('an object refused for good with %d %s is %s', (status, code, kind) => {
+])('an object refused with %d %s is %s', (status, code, kind) => {
   expect(awsErrorClass(ofObject(refusal(status, code)))).toBe(kind);
 });
 
