@@ -2,13 +2,23 @@
 
 import { zonesOf } from '../model/offers.ts';
 import type { LocalReservation } from '../model/reservations.ts';
+import { Ec2Error } from './ec2-error.ts';
 import type { Ec2Query } from './query.ts';
 import type { Ec2Answer, ServiceRequest } from './service.ts';
 import { fleetAnswer } from './vcpu-gate.ts';
 
-export function describeCapacityReservations({ region, market }: ServiceRequest): Ec2Answer {
-  const known = market.reservations.all.filter(({ kind }) => kind !== 'training-plan');
-  return { capacityReservationSet: known.map((each) => itemOf(each, region, market)) };
+export function describeCapacityReservations({ query, region, market }: ServiceRequest): Ec2Answer {
+  const { reservations } = market;
+  const known = reservations.all.filter(({ kind }) => kind !== 'training-plan');
+  const ids = query.list('CapacityReservationId');
+  const unknown = ids.filter((id) => !known.some((each) => each.id === id));
+  if (unknown.length > 0)
+    throw new Ec2Error(
+      'InvalidCapacityReservationId.NotFound',
+      `The capacity reservation ID '${unknown.join(', ')}' does not exist`,
+    );
+  const chosen = known.filter(({ id }) => ids.length === 0 || ids.includes(id));
+  return { capacityReservationSet: chosen.map((each) => itemOf(each, region, market)) };
 }
 
 const itemOf = (each: LocalReservation, region: string, { reservations }: ServiceRequest['market']) => ({

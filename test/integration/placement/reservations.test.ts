@@ -1,5 +1,5 @@
 /** What an account has reserved, as the adapter reads it from the local EC2 and SageMaker, and a job on a plan. */
-import { EC2Client } from '@aws-sdk/client-ec2';
+import { DescribeCapacityReservationsCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
 import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -129,6 +129,13 @@ describe('what a pipeline declares', () => {
       ),
     );
   });
+});
+
+it('an unknown id is refused as EC2 does', async () => {
+  const ec2 = new EC2Client(clientConfiguration(market.url));
+  await expect(
+    ec2.send(new DescribeCapacityReservationsCommand({ CapacityReservationIds: ['cr-0f0f0f0f0f0f0f0f0'] })),
+  ).rejects.toMatchObject({ name: 'InvalidCapacityReservationId.NotFound' });
 });
 
 describe('a training job', () => {
