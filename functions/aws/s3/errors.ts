@@ -4,6 +4,8 @@ import { UnreadableBlobError } from '@tidewheel/packing/store.ts';
 export interface S3Failure {
   readonly operation: string;
   readonly key: string;
+  /** Host and path of the bucket, where the request was sent. */
+  readonly at?: string;
   /** 0 when no response came. */
   readonly status: number;
   /** S3's own error code, or the network's. */
@@ -12,7 +14,9 @@ export interface S3Failure {
 }
 
 const sentence = (failure: S3Failure, advice: string): string =>
-  `${failure.operation} of ${JSON.stringify(failure.key)} failed: ${failure.code}` +
+  `${failure.operation} of ${JSON.stringify(failure.key)}` +
+  (failure.at ? ` at ${failure.at}` : '') +
+  ` failed: ${failure.code}` +
   (failure.status > 0 ? ` (HTTP ${failure.status})` : '') +
   (failure.requestId ? `, request ${failure.requestId}` : '') +
   `. ${advice}`;

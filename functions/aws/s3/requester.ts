@@ -2,7 +2,14 @@
 
 import { isIntact } from './checksum.ts';
 import type { BucketAddress } from './endpoint.ts';
-import { classify, isRetryable, type S3Error, S3SignatureStale, S3Throttled } from './errors.ts';
+import {
+  classify,
+  isRetryable,
+  type S3Error,
+  type S3Failure,
+  S3SignatureStale,
+  S3Throttled,
+} from './errors.ts';
 import { type Answer, bodyText, type Exchange, headerOf, type Transport } from './http-transport.ts';
 import type { Pacer } from './pacer.ts';
 import { encodeKey, encodeValue, type S3Credentials, Signer } from './sigv4.ts';
@@ -71,13 +78,15 @@ export interface S3Request {
 const networkCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 
-/** No answer came. */
-const lost = ({ operation, key }: S3Request, error: unknown): Error =>
-  classify({ operation, key, status: 0, code: networkCode(error) }, { cause: error });
+type Place = Pick<S3Failure, 'operation' | 'key' | 'at'>;
 
-const sendOver = (transport: Transport, exchange: Exchange, request: S3Request): Promise<Answer> =>
+/** No answer came. */
+const lost = (place: Place, error: unknown): Error =>
+  classify({ ...place, status: 0, code: networkCode(error) }, { cause: error });
+
+const sendOver = (transport: Transport, exchange: Exchange, placeOf: () => Place): Promise<Answer> =>
   new Promise((answered, reject) =>
-    transport.dispatch(exchange, { answered, failed: (error) => reject(lost(request, error)) }),
+    transport.dispatch(exchange, { answered, failed: (error) => reject(lost(placeOf(), error)) }),
   );
 
 const itself = (answer: Answer): Answer => answer;
@@ -137,7 +146,8 @@ export class Requester {
         const signedAt = world.now() + this.#skewMilliseconds;
         const secret = this.#freshSecret(signedAt) ?? (await this.#askSecret(signedAt));
         const exchange = this.#exchange(request, secret, signedAt);
-        accepted = this.#judge(request, await sendOver(transport, exchange, request), signedAt);
+        const answer = await sendOver(transport, exchange, () => this.#placeOf(request));
+        accepted = this.#judge(request, answer, signedAt);
         pacer?.leave(false);
         break;
       } catch (error: unknown) {
@@ -193,18 +203,24 @@ export class Requester {
     if (request.accept.includes(answer.status)) {
       const damage = damageOf(request, answer);
       if (damage === undefined) return answer;
-      throw classify({ operation: request.operation, key: request.key, status: 0, code: damage });
+      throw classify({ ...this.#placeOf(request), status: 0, code: damage });
     }
     const error = this.#errorOf(request, answer, signedAt);
     if (error instanceof S3SignatureStale && signedAt >= this.#refreshedAt) this.#staleCredentials = true;
     throw error;
   }
 
-  #errorOf({ operation, method, key }: S3Request, answer: Answer, signedAt: number): S3Error {
+  #placeOf({ operation, key }: S3Request): Place {
+    const { host, basePath } = this.#options.address;
+    return { operation, key, at: host + basePath };
+  }
+
+  #errorOf(request: S3Request, answer: Answer, signedAt: number): S3Error {
     const { status } = answer;
-    const said = method === 'HEAD' ? undefined : parseError(bodyText(answer));
+    const said = request.method === 'HEAD' ? undefined : parseError(bodyText(answer));
     const code = said?.code || `HTTP${status}`;
-    const failure = { operation, key, status, code, requestId: headerOf(answer, 'x-amz-request-id') };
+    const requestId = headerOf(answer, 'x-amz-request-id');
+    const failure = { ...this.#placeOf(request), status, code, requestId };
     const isSkewed = status === 403 && this.#adoptClock(answer, said?.serverTime, signedAt);
     const isStale = isSkewed || (said === undefined && this.#mayHaveExpired(answer, signedAt));
     return isStale ? new S3SignatureStale(failure) : classify(failure);

@@ -66,6 +66,9 @@ it('an upload is given up with its refused part', async () => {
     [200, OPENED],
     [403, FORBIDDEN],
   ]);
-  expect(failure).toMatchObject({ code: 'AccessDenied' });
+  expect(failure).toMatchObject({
+    code: 'AccessDenied',
+    message: expect.stringContaining('UploadPartCopy of "model.tar.gz" at h failed: AccessDenied'),
+  });
   expect(requests).toEqual(['POST', 'PUT 1', 'DELETE']);
 });
