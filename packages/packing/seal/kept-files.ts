@@ -4,6 +4,7 @@
  */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import { TransientError } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import {
   type BlobStore,
@@ -62,7 +63,7 @@ export async function keptSizes(store: BlobStore, pipeline: string): Promise<Rea
 type NotCopied = 'missing' | 'changed' | 'unreadable';
 export type FileCopy = 'copied' | NotCopied;
 
-/** Whole or not at all, and only of the object with this ETag. Safe to repeat. */
+/** Whole or not at all, and only of the object with this ETag. Safe to repeat. @throws TransientError */
 export async function copyFile(
   store: BlobStore,
   file: SealedFile,
@@ -77,7 +78,8 @@ export async function copyFile(
     await store.abortUpload(upload);
     return parts;
   }
-  await store.completeUpload(upload, parts);
+  if ((await store.completeUpload(upload, parts)) === 'gone')
+    throw new TransientError(`the upload of ${to} is gone: the next try looks whether the copy is there`);
   return 'copied';
 }
 

@@ -2,7 +2,8 @@
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import type { PackingSettings } from '@tidewheel/declaration/pipeline.ts';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { TransientError } from '@tidewheel/kit/errors.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { problems } from '../../../test/support/builders/compaction.ts';
 import {
   incoming,
@@ -283,6 +284,15 @@ describe('a seal of files', () => {
     expect(await copyFile(store, file, 'second', 10)).toBe('changed');
     expect(store.objects.has('second')).toBe(false);
     expect(store.uploads.size).toBe(0);
+  });
+
+  it('counts no copy whose upload is gone', async () => {
+    const body = Buffer.from('a file of two parts');
+    store.seed(`${incoming}a.bin`, body);
+    const { etag = '' } = store.objects.get(`${incoming}a.bin`) ?? {};
+    vi.spyOn(store, 'completeUpload').mockResolvedValueOnce('gone');
+    const file = { key: `${incoming}a.bin`, etag, size: body.length };
+    await expect(copyFile(store, file, 'copy', 10)).rejects.toThrow(TransientError);
   });
 
   it.each([true, false])('copies new files once, checked by the store: %s', async (checksCopies) => {
