@@ -28,7 +28,7 @@ export const CHAOS_NUMBERS = {
 export const wholeFrom = ([least, most]) => `give a whole number from ${least} to ${most}`;
 
 /** Together they would start a region that never ends. */
-export const ONCE_WITHOUT_DEMO =
+const ONCE_WITHOUT_DEMO =
   '--once ends with the report of the demo, which --no-demo leaves out: take one of them out';
 
 /** Faults befall the hosts of SageMaker. */

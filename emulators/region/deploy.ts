@@ -1,34 +1,17 @@
 /** `osls deploy`, exactly as to AWS, into the local region; skipped when nothing that goes into it has changed. */
 
-import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
-import { hasCode } from '@tidewheel/kit/errors.ts';
-import { filesBelow } from '@tidewheel/kit/files.ts';
 import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK_NAME } from './clients.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
-import { packageOnce } from './package-cache.ts';
+import { packageDigest, packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
 import { highest } from './start-progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
 }
-
-/** What the template and the bundles are made of. */
-const INGREDIENTS = [
-  'serverless.yml',
-  'serverless',
-  'statemachines',
-  'functions',
-  'packages',
-  'training/agent',
-  'training/automatic',
-  'training/instrument',
-  'docs/openapi.json',
-  'package-lock.json',
-];
 
 /** @returns the stack, and whether it had to be deployed */
 export async function deploy(
@@ -102,24 +85,4 @@ async function resourcesDone({ cloudFormation: client }: LocalClients): Promise<
       ResourceStatus.endsWith('_COMPLETE'),
     ).length;
   return count;
-}
-
-/** Content of every file that a deployment depends on. */
-export async function packageDigest(projectFolder: string): Promise<string> {
-  const hash = createHash('sha256');
-  for (const ingredient of INGREDIENTS) {
-    for (const path of await filesOf(join(projectFolder, ingredient))) {
-      hash.update(path.slice(projectFolder.length)).update(await readFile(path));
-    }
-  }
-  return hash.digest('hex');
-}
-
-async function filesOf(path: string): Promise<string[]> {
-  try {
-    return (await filesBelow(path)).map((name) => join(path, name));
-  } catch (error: unknown) {
-    if (hasCode(error, 'ENOTDIR')) return [path];
-    throw error;
-  }
 }

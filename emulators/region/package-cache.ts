@@ -1,9 +1,25 @@
 /** Packages of the service, each under the digest of its content: packaged once, deployed into every region of this clone. */
 
-import { mkdir, readdir, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, realpath, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '@tidewheel/kit/errors.ts';
+import { filesBelow } from '@tidewheel/kit/files.ts';
 import { waitForName } from '../shared/folder-lock.ts';
+
+/** What the template and the bundles are made of. */
+const INGREDIENTS = [
+  'serverless.yml',
+  'serverless',
+  'statemachines',
+  'functions',
+  'packages',
+  'training/agent',
+  'training/automatic',
+  'training/instrument',
+  'docs/openapi.json',
+  'package-lock.json',
+];
 
 /** About 40 MB each. */
 const KEPT = 3;
@@ -85,4 +101,24 @@ async function removeOld(cache: string): Promise<void> {
   );
   const old = found.sort((a, b) => b.usedAt - a.usedAt).slice(KEPT);
   await Promise.all(old.map(({ path }) => rm(path, { recursive: true, force: true })));
+}
+
+/** Content of every file that a deployment depends on. */
+export async function packageDigest(projectFolder: string): Promise<string> {
+  const hash = createHash('sha256');
+  for (const ingredient of INGREDIENTS) {
+    for (const path of await filesOf(join(projectFolder, ingredient))) {
+      hash.update(path.slice(projectFolder.length)).update(await readFile(path));
+    }
+  }
+  return hash.digest('hex');
+}
+
+async function filesOf(path: string): Promise<string[]> {
+  try {
+    return (await filesBelow(path)).map((name) => join(path, name));
+  } catch (error: unknown) {
+    if (hasCode(error, 'ENOTDIR')) return [path];
+    throw error;
+  }
 }

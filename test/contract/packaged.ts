@@ -6,8 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageDigest } from '@tidewheel/emulators/region/deploy.ts';
-import { packageOnce } from '@tidewheel/emulators/region/package-cache.ts';
+import { packageDigest, packageOnce } from '@tidewheel/emulators/region/package-cache.ts';
 
 export interface Resource {
   readonly Type: string;
