@@ -29,7 +29,7 @@ export interface Cell {
 export const PLAIN = 'earlier runs, right work and scores';
 
 /** @returns a row for each slice, share of the work, and end or cost; those without a promise are left out */
-export function cellsOf(campaigns: readonly Kept[], isTold = showsWork): readonly Cell[] {
+export function cellsOf(campaigns: readonly Kept[], isJudged = showsWork): readonly Cell[] {
   const slices = new Map<string, Kept[]>();
   for (const each of campaigns) {
     const kinds = Object.entries(each.kinds).map(([name, kind]) => `${name}: ${kind}`);
@@ -41,7 +41,7 @@ export function cellsOf(campaigns: readonly Kept[], isTold = showsWork): readonl
       SHARES.flatMap((share) =>
         (['end', 'cost'] as const).map((of) =>
           cellOf(
-            own.filter((each) => slice.startsWith('work: ') || isTold(each, share)),
+            own.filter((each) => slice.startsWith('work: ') || isJudged(each, share)),
             { slice, share, of },
           ),
         ),
