@@ -3,13 +3,13 @@ import type { AwsErrorClass } from '../../records/aws-error-class.ts';
 import type { CreateTrainingJobRequest } from './request.ts';
 
 export type CreateOutcome =
-  /** `alone`: why AWS refused the request that named further types. */
+  /** `alone`: why AWS refused the request that named further types, here and below. */
   | { readonly kind: 'created'; readonly arn: string; readonly alone?: string }
   /** Names derive from run and attempt, so the existing job is this attempt's own. */
   | { readonly kind: 'alreadyExists' }
   /** The account's quota for this type; another type may work. */
   | { readonly kind: 'quota'; readonly message: string }
-  | { readonly kind: 'capacity'; readonly message: string }
+  | { readonly kind: 'capacity'; readonly message: string; readonly alone?: string }
   /** SageMaker will never accept this request. */
   | { readonly kind: 'invalid'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }

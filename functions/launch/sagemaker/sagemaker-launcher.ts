@@ -84,7 +84,9 @@ async function createJob(
     case 'denied':
     case 'unknown': {
       const created = await create(request);
-      return created.kind === 'created' ? { ...created, alone: listed.message } : created;
+      return created.kind === 'created' || created.kind === 'capacity'
+        ? { ...created, alone: listed.message }
+        : created;
     }
   }
 }

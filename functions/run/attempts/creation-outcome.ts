@@ -7,7 +7,7 @@ import { datasetSizeOf } from '@tidewheel/catalog/data-on-hosts.ts';
 import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { type Change, remedyOf } from '@tidewheel/doctor/verdict.ts';
 import { LaunchRefusedError, TransientError } from '@tidewheel/kit/errors.ts';
-import type { Placement } from '@tidewheel/placement/records.ts';
+import { namedPools, type Placement } from '@tidewheel/placement/records.ts';
 import type { CreateOutcome } from '../../launch/job/training-service.ts';
 import { jobOf, type PreparedJob, portOf } from '../../launch/launcher.ts';
 import type { Dataset } from '../../records/run-dataset.ts';
@@ -24,8 +24,10 @@ interface Creation {
 }
 
 /** @throws LaunchRefusedError when no retry can succeed, TransientError when a retry may */
-export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation): Promise<void> {
-  const { attempt, created } = creation;
+export async function recordCreateOutcome(deps: ObserveDeps, requested: Creation): Promise<void> {
+  const { created } = requested;
+  const attempt = await asRequested(deps, requested);
+  const creation = { ...requested, attempt };
   switch (created.kind) {
     case 'created':
       return announce(deps, creation);
@@ -50,6 +52,17 @@ export async function recordCreateOutcome(deps: ObserveDeps, creation: Creation)
     case 'throttled':
       return tryAgain(deps, attempt, created.message);
   }
+}
+
+const whyAlone = (created: CreateOutcome): string | undefined =>
+  'alone' in created ? created.alone : undefined;
+
+/** Its record names what the request named: a later capacity error says nothing of other types. */
+async function asRequested(deps: ObserveDeps, { attempt, created }: Creation): Promise<AttemptRecord> {
+  if (whyAlone(created) === undefined) return attempt;
+  const { alternatives: _refused, ...placement } = attempt.placement;
+  const updatedAt = deps.clock.now().toISOString();
+  return deps.attempts.update(attempt.runId, attempt.attempt, { placement, updatedAt });
 }
 
 /** Most refusals of a busy service pass sooner, and are no news. */
@@ -92,11 +105,10 @@ async function adoptOrLeave(deps: ObserveDeps, creation: Creation): Promise<void
   await observeAttempt(deps, attempt);
 }
 
-function typesNamed({ pool, alternatives = [] }: Placement, created: CreateOutcome): string {
-  const alone = created.kind === 'created' ? created.alone : undefined;
-  return alone === undefined
-    ? [pool, ...alternatives].map(({ instanceType }) => instanceType).join(' or ')
-    : `${pool.instanceType} alone (${alone})`;
+function typesNamed(placement: Placement, created: CreateOutcome): string {
+  const types = namedPools(placement).map(({ instanceType }) => instanceType);
+  const alone = whyAlone(created);
+  return `${types.join(' or ')}${alone === undefined ? '' : ` alone (${alone})`}`;
 }
 
 async function announce(

@@ -4,7 +4,7 @@ import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { PoolOutcome, PoolOutcomeStore } from '../records/market-history.ts';
-import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
+import { namedPools, type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 /** An observation of a pool's capacity at one time. */
 export interface Observation {
@@ -76,9 +76,18 @@ export const observationsOf = (attempts: readonly PlacedAttempt[]): readonly Obs
   observationsFrom(
     attempts.flatMap((attempt) => {
       const met = poolOutcomeOf(attempt);
-      return met === undefined ? [] : [attempt.outcome?.fault === undefined ? met : avoided(met)];
+      if (met === undefined) return [];
+      return attempt.outcome?.fault === undefined ? [met, ...refusedBeside(met, attempt)] : [avoided(met)];
     }),
   );
+
+/** One request named further types, and none of them had capacity. Its score counts once, and a quota is of one type. */
+const refusedBeside = (met: PoolOutcome, { placement, outcome }: PlacedAttempt): readonly PoolOutcome[] =>
+  outcome?.kind !== 'capacity' || outcome.quota === true
+    ? []
+    : namedPools(placement)
+        .slice(1)
+        .map(({ instanceType }) => ({ ...met, instanceType, score: undefined }));
 
 /** The pool had capacity, as other runs learn. This run looks for working hosts elsewhere. */
 const avoided = (met: PoolOutcome): PoolOutcome => ({

@@ -9,6 +9,7 @@ import { assumed, dollars, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts'
 import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
 import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
 import { quotaKeyOf, quotaRefusals } from './met.ts';
+import { isReserved } from './reserved.ts';
 import { cheapestPool, endsInTime, fastestOnDemand, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, restartOf } from './work.ts';
@@ -172,7 +173,8 @@ function worthWaitingForCooldown(
       : undefined;
   // It is unknown when a quota of the account will be raised, so the run does not wait for one while another
   // pool has capacity.
-  const lifted = assessed.filter((each) => !each.isLimited);
+  // A reservation that has refused is no reason to buy, and Spot is what the wait is for.
+  const lifted = assessed.filter((each) => !each.isLimited && !isReserved(each.candidate));
   const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)
     ? 'Spot had a capacity error lately and is expected to cost less than On-Demand now'

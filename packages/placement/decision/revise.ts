@@ -43,7 +43,7 @@ export function revise(campaign: RunningCampaign): StopReason {
     case 'on-demand':
       return intoReservation(campaign, standing) ?? cheaperOnSpot(campaign, standing);
     case 'reserved':
-      return endsInside(standing) ? undefined : tooSlow(standing);
+      return endsInside(standing) || !isSlower(standing) ? undefined : tooSlow(standing);
   }
 }
 
@@ -59,6 +59,10 @@ function endsInside({ situation, here }: Standing): boolean {
   return safeWorkOf(here, situation.work) * 1_000 <= until - situation.nowMilliseconds;
 }
 
+/** Beside the fallbacks. Slack does not shrink in a reservation that is as fast, and none of its hosts are lost. */
+const isSlower = ({ situation: { fallbacks, work }, here }: Standing): boolean =>
+  fallbacks.some((each) => safeWorkOf(each, work) < safeWorkOf(here, work));
+
 /**
  * Moves a job that is paid for into a reservation that is idle, and stops one whose rest the reservations do that begin
  * later, where that saves more than the save costs.
@@ -67,7 +71,8 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
   if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
   const situation = { ...now, secondsLeft: now.secondsLeft - assumed.saveSeconds };
   const idle = situation.candidates.flatMap((each) =>
-    isReserved(each) ? (idleSpan(each, situation) ?? []) : [],
+    // What refused the run is tried by `place`: a job that is paid for is not stopped for it.
+    isReserved(each) && situation.met(each).capacityErrors === 0 ? (idleSpan(each, situation) ?? []) : [],
   );
   const rest = paidRest(situation, [...idle, ...spansAhead(situation)]);
   const [first] = rest.used;
@@ -92,7 +97,7 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
 /** Whether news of Spot could move a run that is on demand. */
 export function mayMoveToSpot(campaign: RunningCampaign): boolean {
   const standing = standingOf(campaign);
-  return standing !== undefined && canMove(campaign, standing);
+  return standing?.situation.candidates.some(isOnSpot) === true && canMove(campaign, standing);
 }
 
 /** The campaign's state if the job is stopped now and saves. */
@@ -180,8 +185,10 @@ function tooSlow({ situation, here }: Standing): StopReason {
       situation.met(each).coolsSeconds <= assumed.saveSeconds,
   );
   if (!canChange) return undefined;
-  const why = `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more: stopped after a save, for On-Demand`;
-  return { cause: 'deadline', why };
+  const slow = isReserved(here)
+    ? `is slower than On-Demand would be: ${hours(left)} of work are left, and a later start there would be late`
+    : `is slower than it was believed: ${hours(left)} of work are left, and a loss of Spot could not be borne any more`;
+  return { cause: 'deadline', why: `${slow}: stopped after a save, for On-Demand` };
 }
 
 function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {

@@ -118,7 +118,7 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
     const quantile = (k + 0.5) / FUTURES;
     const given = { world, packingSeconds, drawPool, paces, quantile, left: paid };
     const ending = live(world, drawnBy(seededUniform(`${seed} ${k}`), given), begins);
-    return withReserved(ending, used, left(quantile));
+    return withReserved(ending, used, { workSeconds: left(quantile), world });
   });
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
   const deadline = deadlineIn(input);
@@ -159,7 +159,7 @@ const asIdle = (each: Candidate): Candidate => ({
 function withReserved(
   ending: ReturnType<typeof live>,
   used: readonly ReservedSpan[],
-  workSeconds: number,
+  { workSeconds, world }: { readonly workSeconds: number; readonly world: World },
 ): ReturnType<typeof live> {
   let { seconds } = ending;
   let left = workSeconds;
@@ -171,7 +171,9 @@ function withReserved(
     free = lasts > 0 ? span.fromSeconds + lasts : free;
     left -= span.workSeconds * share;
   }
-  return { ...ending, seconds: Math.max(seconds, free) };
+  seconds = Math.max(seconds, free);
+  const heldUsd = (world.heldUsdPerHour * (seconds - ending.seconds)) / 3_600;
+  return { ...ending, seconds, usd: Math.min(world.budgetUsd, ending.usd + heldUsd) };
 }
 
 const placementOf = (standing: Standing): Placement | undefined => {

@@ -117,6 +117,8 @@ test('the first starts alone if another has no quota', async () => {
   expect(job.ResourceConfig).toMatchObject({ InstanceType: `ml.${FIRST}`, InstanceCount: 1 });
   expect(job.ResourceConfig).not.toHaveProperty('InstancePreferences');
   expect(record).toMatchObject({ status: 'done', placement: { pool: { instanceType: FIRST } } });
+  // The next capacity error cools no type that was not requested.
+  expect(record?.placement.alternatives).toBeUndefined();
   expect(timeline.find(({ kind }) => kind === 'AttemptStarted')?.text).toMatch(
     /c5\.xlarge alone \(.*ml\.c5\.2xlarge for training job usage/,
   );

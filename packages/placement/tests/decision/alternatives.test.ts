@@ -11,6 +11,7 @@ import {
   spot,
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
+import { observationsOf } from '../../belief/attempt-observations.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import { asSelected, namedPools, type Placement } from '../../records/placement-records.ts';
@@ -127,6 +128,19 @@ describe('when a wait for On-Demand would be late', () => {
     expect(considered.map(({ pool }) => pool.instanceType)).toContain('g5.12xlarge');
     expect(named).toEqual([{ instanceType: 'g5.2xlarge', onDemandHourlyUsd: 1.5 }]);
   });
+});
+
+it('a refused request cools every type that it named', () => {
+  const refused = (more: object) => {
+    const pool = poolOf('g5.xlarge', HERE, 'on-demand');
+    const of = attempt(1, pool, { kind: 'capacity', endedAt: LATE, ...more });
+    const alternatives = [{ instanceType: 'g5.2xlarge', onDemandHourlyUsd: 1.5 }];
+    return observationsOf([{ ...of, placement: { ...of.placement, alternatives } }]);
+  };
+  const typesOf = (more: object) => refused(more).map(({ instanceType }) => instanceType);
+  expect(typesOf({})).toEqual(['g5.xlarge', 'g5.2xlarge']);
+  expect(typesOf({ quota: true })).toEqual(['g5.xlarge']);
+  expect(typesOf({ kind: 'interrupted', startedAt: LATE })).not.toContain('g5.2xlarge');
 });
 
 describe('the type that AWS selected', () => {

@@ -1,16 +1,19 @@
 /** What the account has reserved: used first while idle, waited for where it does the work, and left out otherwise. */
+import { trainingSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import {
   attempt,
   hoursLater,
   launched,
   market,
+  onDemand,
   poolOf,
   progress,
   question,
+  ZONES,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { revise } from '../../decision/revise.ts';
+import { mayMoveToSpot, type RunningCampaign, revise } from '../../decision/revise.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
 import { decide } from '../../futures/forecast.ts';
 import type { Reservation } from '../../records/market-history.ts';
@@ -86,6 +89,16 @@ describe('a reservation that is idle', () => {
     expect(chosen({}, { attempts: [refused], now: hoursLater(1.1) }).pool.purchaseOption).toBe('reserved');
   });
 
+  it('that refuses does not end the wait for Spot', () => {
+    const pool: Pool = { ...poolOf('g5.xlarge', 'use1-az1', 'reserved'), reservation: PLAN };
+    const refused = (number: number, of: Pool) =>
+      attempt(number, of, { kind: 'capacity', endedAt: hoursLater(0.99) });
+    const spot = ['g5.xlarge', 'g6.xlarge'].flatMap((type) => ZONES.map((zone) => poolOf(type, zone)));
+    const attempts = [...spot, pool].map((of, index) => refused(index + 1, of));
+    const decision = decided({}, { attempts });
+    expect(decision.kind !== 'launch' && decision.reason).toMatch(/^Spot had a capacity error lately/);
+  });
+
   it('that has ended is named with the remedy', () => {
     expect(verdictOf({ state: 'Expired' })).toBe(
       'left out: training plan team-a is Expired: remove it from compute.reserved',
@@ -146,21 +159,41 @@ describe('a reservation that begins later', () => {
   });
 });
 
+it('hours of a reservation pay for the file systems', () => {
+  const channel = { fsxLustre: 'fs-0123456789abcdef0', directory: '/abcd/images', storageGigabytes: 1_200 };
+  const training = trainingSchema.parse({ strategy: 'ddp', channels: { images: channel } });
+  const decision = decide(reserving({ windows: between(3, 30) }, { training }), 'seed');
+  const { seconds, usd } = (decision.kind !== 'giveUp' && decision.expected) || {};
+  const held = (of = 0) => (of / HOUR) * ((1_200 * 0.14) / 730);
+  expect(usd?.low).toBeGreaterThan(0.99 * held(seconds?.low));
+  expect(usd?.expected).toBeLessThan(held(seconds?.expected) + 0.1);
+});
+
 describe('a running attempt beside a reservation', () => {
-  const look = (change: Partial<Reservation>, pool: Pool = poolOf('g5.xlarge', 'use1-az2', 'on-demand')) =>
-    revise({
-      attempt: { ...attempt(1, pool, { kind: 'completed' }), outcome: undefined },
-      progress: { ...progress(20, 2 * HOUR), updatedAt: hoursLater(2) },
-      trainingSince: new Date(hoursLater(0)),
-      now: new Date(hoursLater(2)),
-      question: reserving(change, { market: market({ scores: [], reservations: [plan(change)] }) }),
-    });
+  const RESERVED: Pool = { ...poolOf('g5.xlarge', 'use1-az1', 'reserved'), reservation: PLAN };
+  const campaign = (
+    change: Partial<Reservation>,
+    pool: Pool = poolOf('g5.xlarge', 'use1-az2', 'on-demand'),
+    more: Partial<PlacementInput> = {},
+  ): RunningCampaign => ({
+    attempt: { ...attempt(1, pool, { kind: 'completed' }), outcome: undefined },
+    progress: { ...progress(20, 2 * HOUR), updatedAt: hoursLater(2) },
+    trainingSince: new Date(hoursLater(0)),
+    now: new Date(hoursLater(2)),
+    question: reserving(change, { market: market({ scores: [], reservations: [plan(change)] }), ...more }),
+  });
+  const look = (...given: Parameters<typeof campaign>) => revise(campaign(...given));
 
   it('moves into it once it is idle', () => {
     expect(look({})).toMatchObject({ cause: 'reservation' });
     expect(look({})?.why).toMatch(/^is moved into training plan team-a, which is idle/);
     expect(look({}, poolOf('g5.xlarge', 'use1-az2'))?.why).toMatch(/^is moved into/);
     expect(look({ availableInstances: 0 })?.cause).not.toBe('reservation');
+  });
+
+  it('is not moved into one that refused the run', () => {
+    const refused = attempt(1, RESERVED, { kind: 'capacity', endedAt: hoursLater(0.5) });
+    expect(look({}, undefined, { attempts: [refused] })?.cause).not.toBe('reservation');
   });
 
   it('leaves it the rest that it can do', () => {
@@ -171,7 +204,35 @@ describe('a running attempt beside a reservation', () => {
   });
 
   it('stays in it while it works', () => {
-    const pool: Pool = { ...poolOf('g5.xlarge', 'use1-az1', 'reserved'), reservation: PLAN };
-    expect(look({ availableInstances: 0 }, pool)).toBeUndefined();
+    expect(look({ availableInstances: 0 }, RESERVED)).toBeUndefined();
+  });
+
+  it('leaves it for its deadline where it is slower', () => {
+    const at = (deadlineHours: number, ...instanceTypes: [string, ...string[]]) => {
+      const change = { windows: between(0, 6), instanceType: instanceTypes[0] };
+      const onDemandPrices = ['g4dn.xlarge', 'g5.xlarge', 'g6e.xlarge'].map((type) => onDemand(type, 1));
+      return look(
+        change,
+        { ...RESERVED, instanceType: instanceTypes[0] },
+        {
+          compute: { ...question().compute, instanceTypes, reserved: [PLAN] },
+          limits: { ...question().limits, deadlineHours },
+          market: market({ scores: [], onDemandPrices, reservations: [plan(change)] }),
+        },
+      );
+    };
+    // 8 h of work are left, and the slack stays what it is.
+    expect(at(10.15, 'g5.xlarge')).toBeUndefined();
+    expect(at(8.55, 'g4dn.xlarge', 'g6e.xlarge')).toEqual({
+      cause: 'deadline',
+      why: expect.stringMatching(/^is slower than On-Demand would be: 8\.0 h of work are left/) as string,
+    });
+  });
+
+  it('requests scores only where Spot is allowed', () => {
+    const here = poolOf('g5.xlarge', 'use1-az2', 'on-demand');
+    expect(mayMoveToSpot(campaign({ availableInstances: 0 }, here))).toBe(true);
+    const compute = { ...question().compute, purchaseOption: 'on-demand' as const, reserved: [PLAN] };
+    expect(mayMoveToSpot(campaign({ availableInstances: 0 }, here, { compute }))).toBe(false);
   });
 });
