@@ -7,6 +7,7 @@ import { ConfigurationError } from '@tidewheel/kit/errors.ts';
 import { TooManyArrivalsError } from '@tidewheel/packing/plan.ts';
 import type * as z from 'zod';
 import type { RunRecord } from '../../records/run-records.ts';
+import { whyNoRetry } from '../../run/attempts/retry-run.ts';
 import {
   type DeploymentRules,
   onlyAllowed,
@@ -22,6 +23,7 @@ import {
   ok,
   problem,
   type Refusal,
+  refused,
 } from '../shared/answers.ts';
 import { roleRefusal, whileAwsAnswers } from '../shared/failures.ts';
 import { answering, jsonBodyOf } from '../shared/operation.ts';
@@ -63,11 +65,20 @@ const respond = answering(operation, async (deps: PlanDeps, { body }) => {
 
 async function declaredBy(
   deps: PlanDeps,
-  { pipeline: name, declaration: given, retryOf }: z.output<typeof operation.body.schema>,
+  { pipeline: name, declaration: given, data, retryOf }: z.output<typeof operation.body.schema>,
 ): Promise<Refusal | { readonly declaration: Declaration; readonly ended?: RunRecord }> {
   if (retryOf !== undefined) {
+    const beside = Object.entries({ declaration: given, data }).filter(([, value]) => value !== undefined);
+    const message = 'is that of the run: leave it out beside retryOf';
+    if (beside.length > 0)
+      return refused(
+        'the plan is not valid',
+        beside.map(([path]) => ({ path, message })),
+      );
     const ended = await deps.runs.get(retryOf);
     if (ended?.declaration === undefined || ended.pipeline !== name) return noRun(retryOf);
+    const why = await whyNoRetry(deps, ended);
+    if (why !== undefined) return problem(409, why);
     return { declaration: { valid: true, pipeline: ended.declaration }, ended };
   }
   const text = given ?? (await deps.store.readText(bucketKeys.pipeline(name)))?.text;

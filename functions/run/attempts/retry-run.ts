@@ -26,7 +26,10 @@ export interface RetryChange {
 }
 
 /** @returns why the run cannot go on, or undefined */
-export async function whyNoRetry(deps: RetryDeps, run: RunRecord): Promise<string | undefined> {
+export async function whyNoRetry(
+  deps: Pick<RetryDeps, 'attempts'>,
+  run: RunRecord,
+): Promise<string | undefined> {
   const { runId, pipeline, status } = run;
   const start = `start a new run (POST /pipelines/${pipeline}/runs)`;
   const again = `run it again (POST /pipelines/${pipeline}/runs with { "again": "${runId}" })`;

@@ -163,7 +163,7 @@ export const regionsSchema = z
     'name each region once',
   );
 
-/** Of EC2: an On-Demand Capacity Reservation, or the one of a Capacity Block. */
+/** EC2's id: of an On-Demand Capacity Reservation, or of the one of a Capacity Block. */
 const capacityReservation = /^cr-[0-9a-f]{8,17}$/;
 /** The region and the account of a plan are those of the stack, or `check` says that they are not. */
 const trainingPlan =
@@ -171,16 +171,19 @@ const trainingPlan =
 
 export const isTrainingPlan = (id: string): boolean => trainingPlan.test(id);
 
+const RESERVED =
+  "write the id of a Capacity Reservation (cr-…), the ARN of a training plan, or tag: { key, value } of EC2's reservations";
+
 export const reservedSchema = z
   .array(
     z.union(
       [
-        z.string().regex(new RegExp(`${capacityReservation.source}|${trainingPlan.source}`)),
+        z.string().regex(new RegExp(`${capacityReservation.source}|${trainingPlan.source}`), RESERVED),
         z.strictObject({
           tag: z.strictObject({ key: z.string().min(1).max(128), value: z.string().max(256) }),
         }),
       ],
-      "write the id of a Capacity Reservation (cr-…), the ARN of a training plan, or tag: { key, value } of EC2's reservations",
+      RESERVED,
     ),
   )
   .min(1)

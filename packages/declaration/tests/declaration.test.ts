@@ -267,6 +267,13 @@ describe('an instance type', () => {
   });
 });
 
+it('a mistyped reservation is refused with the remedy', () => {
+  const declared = GOOD.replace('[g5.xlarge]', '[g5.xlarge], reserved: [cr-XYZ, 1]');
+  const problems = problemsOf(readDeclaration('digits', declared));
+  for (const index of [0, 1])
+    expect(problems[`compute.reserved[${index}]`]).toContain('write the id of a Capacity Reservation (cr-…)');
+});
+
 describe('a source', () => {
   const problemOf = (source: string) =>
     problemsOf(readDeclaration('digits', GOOD.replace('ddp', `ddp, source: '${source}'`)))['training.source'];

@@ -37,6 +37,8 @@ export const hostWindows = ({
 
 /** States in which it has capacity, or surely will have it. */
 const USABLE: ReadonlySet<string> = new Set(['active', 'scheduled']);
+/** States that pass. */
+const PASSING: ReadonlySet<string> = new Set(['pending', 'payment-pending', 'assessing', 'delayed']);
 
 export interface ReservedQuestion {
   readonly compute: Pipeline['compute'];
@@ -53,6 +55,7 @@ export function reservationProblem(
   const { id, state, instanceType, zoneId } = reservation;
   const name = nameOfReservation(id);
   const remove = 'remove it from compute.reserved';
+  if (PASSING.has(state.toLowerCase())) return `${name} is ${state}: wait for it, or ${remove}`;
   if (!USABLE.has(state.toLowerCase())) return `${name} is ${state}: ${remove}`;
   if (hostWindows(reservation).every(({ untilMilliseconds }) => untilMilliseconds <= now.getTime()))
     return `${name} has ended: ${remove}`;
@@ -79,11 +82,11 @@ export function reservedFor(
 ) {
   const own = reservations.filter((each) => each.instanceType === instanceType && isServedBy(each, launcher));
   return own.map((reservation) => {
-    const { id, instances, zoneId } = reservation;
+    const { id, kind, instances, zoneId } = reservation;
     const subnet = subnetIn(compute, zoneId);
     const problem =
       reservationProblem(reservation, { compute, instanceTypes: [instanceType], now }) ??
-      ((helpers ?? compute.helpers) !== undefined ? HELPERS : undefined) ??
+      (kind === 'training-plan' && (helpers ?? compute.helpers) !== undefined ? HELPERS : undefined) ??
       (instances < nodes
         ? `${nameOfReservation(id)} has ${instances} instances, and the gang needs ${nodes}`
         : undefined);

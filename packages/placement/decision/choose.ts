@@ -18,14 +18,14 @@ import {
 import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
-import { giveUpReason, ON_DEMAND_COOLS_DOWN, type Wait, waitFor, whyWait } from './no-launch.ts';
+import { giveUpReason, type Wait, waitFor, whyNone, whyWait } from './no-launch.ts';
 import { isReserved, paidRest, type ReservedSpan, reservedUntil, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf } from './situation.ts';
 import { costUsd, gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
-  const { situation, ends } = besideReservations(situationOf(input));
+  const { situation, ends, planned } = besideReservations(situationOf(input));
   const { pruned } = situation;
   const assessed = assessPools(situation);
   const table = (chosen?: Assessed, alternatives: readonly Assessed[] = []): readonly PoolAssessment[] =>
@@ -42,16 +42,20 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
   const reserved = ends && worthWaitingForReservation(ends, picked, situation);
   if (reserved) return waitFor(assessed, situation, { ...reserved, considered: table() });
-  const wait = picked === undefined ? ON_DEMAND_COOLS_DOWN : whyWait(picked, assessed, situation);
+  const wait = picked === undefined ? undefined : whyWait(picked, assessed, situation);
   if (picked === undefined || wait !== undefined)
-    return waitFor(assessed, situation, { ...(wait ?? ON_DEMAND_COOLS_DOWN), considered: table() });
+    return waitFor(assessed, situation, { ...(wait ?? whyNone(assessed, situation)), considered: table() });
   const choice = amongSpot(picked, assessed, situation);
   if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
   // What remains after a capacity error in a pool that the run tries before the picked one.
   const expectedCostUsd = Math.min(choice.pool.expectedCostUsd, picked.expectedCostUsd);
   const chosen = { ...choice.pool, expectedCostUsd };
   const alternatives = alternativesTo(chosen, assessed, situation);
-  return launch(chosen, alternatives, { situation, considered: table(chosen, alternatives) });
+  return launch(chosen, alternatives, {
+    situation,
+    planned,
+    considered: table(chosen, alternatives),
+  });
 }
 
 /** SageMaker's `InstancePreferences` has five types at most. */
@@ -101,11 +105,13 @@ function alternativesTo(
 function besideReservations(whole: Situation): {
   readonly situation: Situation;
   readonly ends?: readonly ReservedSpan[];
+  /** Where they do a part of it. */
+  readonly planned?: readonly ReservedSpan[];
 } {
   const ahead = spansAhead(whole);
   if (ahead.length === 0) return { situation: whole };
   const { situation, used } = paidRest(whole, ahead);
-  return situation.work.workSeconds > 0 ? { situation } : { situation: whole, ends: used };
+  return situation.work.workSeconds > 0 ? { situation, planned: used } : { situation: whole, ends: used };
 }
 
 /** Nothing is paid meanwhile but the hours until the end, and what is idle goes first. */
@@ -136,8 +142,13 @@ function launch(
   alternatives: readonly Assessed[],
   {
     situation,
+    planned,
     considered,
-  }: { readonly situation: Situation; readonly considered: readonly PoolAssessment[] },
+  }: {
+    readonly situation: Situation;
+    readonly planned: readonly ReservedSpan[] | undefined;
+    readonly considered: readonly PoolAssessment[];
+  },
 ): PlacementDecision {
   const { candidate } = chosen;
   const { input } = situation;
@@ -169,7 +180,7 @@ function launch(
       ? { spotUntil: spotUntil(situation, candidate) }
       : {}),
     ...reservedPart(candidate, situation),
-    reason: describeAction(chosen, alternatives, situation),
+    reason: describeAction(chosen, alternatives, { situation, planned }),
     considered,
     decidedAt: input.now,
   };

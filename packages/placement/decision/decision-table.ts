@@ -14,7 +14,7 @@ import {
 } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
-import { reservedUntil } from './reserved.ts';
+import { type ReservedSpan, reservedUntil } from './reserved.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { assumedTimeNote } from './work.ts';
@@ -166,14 +166,17 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
 export function describeAction(
   chosen: Assessed,
   alternatives: readonly Assessed[],
-  situation: Situation,
+  {
+    situation,
+    planned = [],
+  }: { readonly situation: Situation; readonly planned?: readonly ReservedSpan[] | undefined },
 ): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
   const parts = [
     work.basis === 'assumed'
       ? 'nothing is known of the pace of this pipeline yet'
-      : `${hours(chosen.workSeconds)} of work left (${work.basis}${interval(chosen)}), ${hours(slackSeconds)} of slack`,
+      : `${aboutWork(chosen, planned, work.basis)}, ${hours(slackSeconds)} of slack`,
   ];
   parts.push(...aboutMarket(chosen, situation));
   if (alternatives.length > 0)
@@ -200,6 +203,16 @@ export function describeAction(
   else if (work.basis === 'assumed')
     parts.push('the deadline cannot be promised until a checkpoint shows the throughput');
   return [...parts, ...input.market.notes].join('; ');
+}
+
+/** @param planned hours of reservations that begin later, whose part of the work the chosen pool is not for */
+function aboutWork(chosen: Assessed, planned: readonly ReservedSpan[], basis: string): string {
+  const { throughput } = chosen.candidate;
+  const reserved = planned.reduce((sum, { workSeconds }) => sum + workSeconds * throughput.factor, 0);
+  const left = chosen.workSeconds + reserved;
+  const names = new Set(planned.map(({ candidate: { pool } }) => nameOfReservation(pool.reservation ?? '')));
+  const part = planned.length === 0 ? '' : `, ${hours(reserved)} of them for ${[...names].join(' and ')}`;
+  return `${hours(left)} of work left (${basis}${interval(left, throughput)})${part}`;
 }
 
 const typeOf = ({ candidate }: Assessed): string => candidate.pool.instanceType;
@@ -273,8 +286,7 @@ function helpersThatWouldPay(
 }
 
 /** The interval that holds the length of the work nine times out of ten. */
-function interval({ workSeconds, candidate }: Assessed): string {
-  const { uncertainty } = candidate.throughput;
+function interval(workSeconds: number, { uncertainty }: Candidate['throughput']): string {
   if (uncertainty === 0) return '';
   const reach = Math.exp(NINE_OF_TEN * uncertainty);
   return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;

@@ -138,10 +138,14 @@ export interface Wait {
   readonly atMostSeconds: number;
 }
 
-export const ON_DEMAND_COOLS_DOWN: Wait = {
-  why: 'On-Demand is needed now and had a capacity error lately',
-  atMostSeconds: Number.POSITIVE_INFINITY,
-};
+/** Where no pool may be picked. What is reserved refuses by its hours, so it says nothing of capacity errors and quotas. */
+export function whyNone(assessed: readonly Assessed[], situation: Situation): Wait {
+  const paid = assessed.filter((each) => isOpen(each) && !isReserved(each.candidate));
+  const why = paid.every(({ coolsSeconds }) => coolsSeconds > 0)
+    ? whyAll(paid, situation)
+    : 'On-Demand is needed now and had a capacity error lately';
+  return { why, atMostSeconds: Number.POSITIVE_INFINITY };
+}
 
 /** Undefined: the run waits for nothing except what `amongSpot` decides. */
 export function whyWait(
@@ -192,12 +196,13 @@ export function waitFor(
   const safe = secondsUntilUnsafe(situation);
   const limit = safe > 0 && cooldowns.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...cooldowns, limit, atMostSeconds)));
-  const reason = `${cooldowns.length < open.length ? why : whyAll(open, situation)}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
+  const reason = `${why}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered };
 }
 
 /** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
 function whyAll(open: readonly Assessed[], situation: Situation): string {
+  if (open.length === 0) return 'what is reserved has no room now, and no other pool may be used';
   if (!open.every(({ isLimited }) => isLimited))
     return 'every pool that may be used had a capacity error lately';
   const refusals = quotaRefusals(situation.input.attempts);

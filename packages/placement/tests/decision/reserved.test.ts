@@ -12,6 +12,7 @@ import {
   question,
   ZONES,
 } from '../../../../test/support/builders/placement.ts';
+import { reservedFor } from '../../candidates/reserved-pools.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { mayMoveToSpot, type RunningCampaign, revise } from '../../decision/revise.ts';
 import type { PlacementInput } from '../../decision/situation.ts';
@@ -45,6 +46,17 @@ const decided = (change?: Partial<Reservation>, more?: Partial<PlacementInput>) 
   choosePlacement(reserving(change, more));
 const chosen = (change?: Partial<Reservation>, more?: Partial<PlacementInput>) =>
   launched(decided(change, more));
+/** Every other pool has just refused the run. */
+const refusals = (now: number, more: object = {}) =>
+  (['spot', 'on-demand'] as const)
+    .flatMap((option) =>
+      ['g5.xlarge', 'g6.xlarge'].flatMap((type) => ZONES.map((zone) => poolOf(type, zone, option))),
+    )
+    .map((pool, k) => attempt(k + 1, pool, { kind: 'capacity', endedAt: hoursLater(now - 0.01), ...more }));
+const whyWaits = (...given: Parameters<typeof decided>) => {
+  const decision = decided(...given);
+  return decision.kind === 'wait' ? decision.reason : decision.kind;
+};
 const verdictOf = (change: Partial<Reservation>, more?: Partial<PlacementInput>) =>
   decided(change, more).kind === 'giveUp'
     ? undefined
@@ -91,12 +103,11 @@ describe('a reservation that is idle', () => {
 
   it('that refuses does not end the wait for Spot', () => {
     const pool: Pool = { ...poolOf('g5.xlarge', 'use1-az1', 'reserved'), reservation: PLAN };
-    const refused = (number: number, of: Pool) =>
-      attempt(number, of, { kind: 'capacity', endedAt: hoursLater(0.99) });
-    const spot = ['g5.xlarge', 'g6.xlarge'].flatMap((type) => ZONES.map((zone) => poolOf(type, zone)));
-    const attempts = [...spot, pool].map((of, index) => refused(index + 1, of));
-    const decision = decided({}, { attempts });
-    expect(decision.kind !== 'launch' && decision.reason).toMatch(/^Spot had a capacity error lately/);
+    const outcome = { kind: 'capacity', endedAt: hoursLater(0.99) } as const;
+    const spot = refusals(1).slice(0, 6);
+    expect(whyWaits({}, { attempts: [...spot, attempt(7, pool, outcome)] })).toMatch(
+      /^Spot had a capacity error lately/,
+    );
   });
 
   it('that has ended is named with the remedy', () => {
@@ -104,6 +115,32 @@ describe('a reservation that is idle', () => {
       'left out: training plan team-a is Expired: remove it from compute.reserved',
     );
     expect(verdictOf({ windows: between(0, 1) })).toContain('has ended: remove it from compute.reserved');
+  });
+
+  it('that comes to pass is waited for', () => {
+    expect(verdictOf({ state: 'payment-pending' })).toBe(
+      'left out: training plan team-a is payment-pending: wait for it, or remove it from compute.reserved',
+    );
+  });
+
+  it('takes helper groups unless it is a training plan', () => {
+    const helpers = [{ name: 'prepare', instanceType: 'c5.xlarge', nodes: 1 }];
+    const given = { compute: { ...question().compute, helpers }, now: new Date(hoursLater(1)) };
+    const problem = (kind: Reservation['kind'], launcher: 'ec2' | 'sagemaker') =>
+      reservedFor({ instanceType: 'g5.xlarge', nodes: 2 }, [plan({ kind })], {
+        ...given,
+        compute: { ...given.compute, launcher },
+        launcher,
+      })[0]?.problem;
+    expect(problem('training-plan', 'sagemaker')).toContain('helper groups');
+    expect(problem('capacity-reservation', 'ec2')).toBeUndefined();
+  });
+
+  it('hides no quota that refuses all others', () => {
+    const attempts = refusals(1, { quota: true, message: 'Max spot instance count exceeded' });
+    expect(whyWaits({ windows: between(0, 1.7) }, { attempts })).toMatch(
+      /^quotas of the account refuse every pool that may be used; AWS says: Max spot/,
+    );
   });
 
   it('that leaves no time for the rest is left out', () => {
@@ -122,6 +159,18 @@ describe('a reservation that begins later', () => {
     expect(decision).toMatchObject({ kind: 'wait', seconds: 1_800 });
     expect(decision.kind !== 'launch' && decision.reason).toMatch(
       /^training plan team-a begins in 0\.5 h and has been paid for, which saves \$\d+\.\d\d against g\d\.xlarge in use1-az\d/,
+    );
+  });
+
+  it('is what the run waits for while all others refuse', () => {
+    expect(whyWaits({ windows: between(10, 30) }, { attempts: refusals(1) })).toMatch(
+      /^training plan team-a begins in 9\.0 h and has been paid for; retried/,
+    );
+  });
+
+  it('is named beside the work that it is for', () => {
+    expect(chosen({ windows: between(18, 22) }).reason).toMatch(
+      /^6\.2 h of work left \(.*\), 3\.4 h of them for training plan team-a, /,
     );
   });
 

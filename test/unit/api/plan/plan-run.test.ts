@@ -168,6 +168,19 @@ it('plans the rest of no other run', async () => {
   expect((await ask({ retryOf: 'digits-000009' })).status).toBe(404);
 });
 
+it('says what no retry takes', async () => {
+  const open = runOf('digits', 2, { status: 'training', declaration: declarationOf('digits') });
+  await at.runs.create(open);
+  const both = await ask({ retryOf: open.runId, declaration: DECLARED, data: DATA });
+  const message = 'is that of the run: leave it out beside retryOf';
+  const problems = ['declaration', 'data'].map((path) => ({ path, message }));
+  expect(both).toMatchObject({ status: 400, body: { problems } });
+  expect(await ask({ retryOf: open.runId })).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('stop it first') as string },
+  });
+});
+
 it('a valued hour makes no bill smaller', async () => {
   await trainedBefore(36_000);
   const priced = async (limits: object) => {
