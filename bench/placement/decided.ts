@@ -33,7 +33,7 @@ the simulator's policy pays, which sees every tick. Nothing is started; a campai
   --assumed NAMES     of the figures of packages/placement/model/assumed.ts, or all: what the campaigns cost with half and
                       with twice of each, over what they cost with it
   --plans             beside a training plan whose hours are drawn, over the optimum that knows hours and traces: with
-                      Spot that is always there, and with the traces
+                      Spot that is always there, and with the traces; takes --scores and --seeds alone
   --each              a line for every campaign, with its timeline: a letter for every ten minutes, the number of the
                       Spot zone, D on demand, - while a job waits for capacity, . while the run requests nothing
   --help
@@ -77,6 +77,14 @@ const schema = z.object({
   plans: z.boolean().default(false),
   each: z.boolean().default(false),
 });
+
+/** Campaigns beside a plan have a setting of their own. */
+const besides = ({ plans, ...given }: Readonly<Record<string, unknown>>): readonly string[] =>
+  plans === true
+    ? (['prices', 'on-demand-waits', 'types', 'former', 'assumed', 'each'] as const)
+        .filter((name) => given[name] !== undefined)
+        .map((name) => `--plans has a setting of its own: leave out --${name}`)
+    : [];
 
 const lineOf = ({ seed, costUsd, simulatedUsd, ratio, starts, timeline }: Decided): string =>
   `  seed ${String(seed).padEnd(5)} $${costUsd.toFixed(2)}, simulated $${simulatedUsd.toFixed(2)}, ratio ${ratio.toFixed(4)}, ${starts} starts  ${timeline}\n`;
@@ -127,7 +135,7 @@ await runCommand(USAGE, async (args) => {
     plans,
     assumed: figures,
     'on-demand-waits': minutes,
-  } = readCommandLine(args, { schema }).values;
+  } = readCommandLine(args, { schema, check: (_, __, given) => besides(given) }).values;
   const play = (scoreKind: ScoreKind, onEnd?: (row: Decided) => void) =>
     decidedCampaigns(scoreKind, {
       setting: { ...SETTING, spotUsd: prices },

@@ -167,7 +167,7 @@ const reservationOf =
   ): ReservationSource =>
   () => {
     const at = (hours: number): string => new Date(Date.parse(AT) + hours * HOUR * 1_000).toISOString();
-    const value: Reservation = {
+    const plan: Reservation = {
       id: PLAN_ARN,
       kind: 'training-plan',
       instanceType: TYPE,
@@ -177,7 +177,7 @@ const reservationOf =
       state: 'Active',
       windows: [{ startsAt: at(startsAt), endsAt: at(endsAt) }],
     };
-    return Promise.resolve({ kind: 'known', value: [value], notes: [] });
+    return Promise.resolve({ reservations: [plan], notes: [] });
   };
 
 /** How a campaign differs from the plainest one. */

@@ -38,8 +38,9 @@ export const reservationSource =
     const missing = isUnknown ? [] : declared.filter((each) => !found.some((one) => isNamed(one, each)));
     const named = found.filter((each) => declared.some((one) => isNamed(each, one)));
     return {
-      kind: 'known',
-      value: named.filter(({ problem }) => problem === undefined).map(({ reservation }) => reservation),
+      reservations: named
+        .filter(({ problem }) => problem === undefined)
+        .map(({ reservation }) => reservation),
       notes: [
         ...answers.flatMap(noteOn),
         ...named.flatMap(({ problem }) => problem ?? []),

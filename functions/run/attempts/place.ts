@@ -58,14 +58,14 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   return resultOf(attempt, decision);
 }
 
-/** Each reservation that the run cannot use, once. */
+/** Each reservation that the run cannot use or does not know, once. */
 async function tellReserved(
   { timeline, clock }: PlaceDeps,
   runId: string,
   { market }: PlacementInput,
 ): Promise<void> {
   const at = clock.now().toISOString();
-  for (const text of market.notes.filter((note) => note.includes('compute.reserved')))
+  for (const text of market.reservationNotes ?? [])
     await timeline.add(runId, { id: `reserved-${text.slice(0, 200)}`, at, kind: 'ReservationUnused', text });
 }
 

@@ -25,10 +25,8 @@ import {
   type MarketSource,
   type MarketStores,
   type MarketView,
-  type Reservation,
   type ReservationSource,
   readMarket,
-  taken,
 } from '../records/market-history.ts';
 import type { PlacementInput } from './situation.ts';
 
@@ -88,7 +86,7 @@ export async function placementQuestion(
     training,
     market: {
       ...market,
-      ...(reserved && { reservations: reserved.reservations }),
+      ...(reserved && { reservations: reserved.reservations, reservationNotes: reserved.notes }),
       notes: [...market.notes, ...(reserved?.notes ?? []), ...read.map(noteOn)],
     },
     ...(read.length === 0 ? {} : { hardware: read }),
@@ -112,14 +110,12 @@ export async function placementQuestion(
 export async function reservationsOf(
   { reservations }: Pick<QuestionDeps, 'reservations'>,
   question: ReservedQuestion,
-): Promise<{ readonly reservations: readonly Reservation[]; readonly notes: readonly string[] } | undefined> {
+): Promise<Awaited<ReturnType<ReservationSource>> | undefined> {
   const { reserved } = question.compute;
   if (reserved === undefined || reservations === undefined) return undefined;
-  const answer = await reservations(reserved);
-  const notes: string[] = answer.kind === 'known' ? [...answer.notes] : [];
-  const found = taken('reservations', answer, notes);
-  const problems = found.flatMap((each) => reservationProblem(each, question) ?? []);
-  return { reservations: found, notes: [...notes, ...problems] };
+  const found = await reservations(reserved);
+  const problems = found.reservations.flatMap((each) => reservationProblem(each, question) ?? []);
+  return { ...found, notes: [...found.notes, ...problems] };
 }
 
 /** A retry has a deadline, a patience and attempts of its own. */

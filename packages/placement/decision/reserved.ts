@@ -14,7 +14,7 @@ export interface ReservedSpan {
   readonly candidate: Candidate;
   readonly fromSeconds: number;
   readonly untilSeconds: number;
-  /** Of the reference's work, even at the slow end of its estimate. */
+  /** Work that they do, in seconds of the reference, even at the slow end of its estimate. */
   readonly workSeconds: number;
 }
 
@@ -85,7 +85,7 @@ function spanOf(
 }
 
 /** What is left to be paid for beside reserved hours, and those of them that the run will use. */
-export interface PaidRest {
+interface PaidRest {
   readonly situation: Situation;
   /** In order, without overlaps. */
   readonly used: readonly ReservedSpan[];

@@ -114,16 +114,16 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
 
 interface WorkInput {
   readonly attempts: readonly PlacedAttempt[];
-  /** Of former runs; they count until an attempt of this one has shown what a start takes. */
+  /** Starts of former runs; they count until an attempt of this one has shown what a start takes. */
   readonly formerStarts?: readonly AttemptStart[] | undefined;
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
   readonly progress?: Progress | undefined;
-  /** Of a start there; absent where nothing is known of the dataset. */
+  /** For which a start there downloads; absent where nothing is known of the dataset. */
   readonly downloadSeconds?: DownloadSeconds | undefined;
   /** As `startRatioOf` gives it; default: 1. */
   readonly startRatio?: number | undefined;
-  /** Of the attempts, oldest first; where their topologies differ, the last one's throughput counts. */
+  /** What the attempts showed, oldest first; where their topologies differ, the last one's throughput counts. */
   readonly throughputs?: readonly MeasuredThroughput[] | undefined;
   /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
   readonly expectedSeconds?: number | undefined;

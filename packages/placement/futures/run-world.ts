@@ -56,7 +56,7 @@ export interface World {
   /** Left of the budget. */
   readonly budgetUsd: number;
   readonly value: SpotValue | undefined;
-  /** Of the reference's work, by which its pace is known. */
+  /** Seconds of the reference's work by which its pace is known. */
   readonly trainedSeconds: number;
 }
 

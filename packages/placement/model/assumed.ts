@@ -129,10 +129,10 @@ export const assumed = {
   /** Attainable of a network's nominal bandwidth, without and with EFA. */
   tcpShare: 0.6,
   efaShare: 0.8,
-  /** Of a gradient exchange, hidden behind the backward pass. */
+  /** Share of a gradient exchange that the backward pass hides. */
   hiddenExchange: 0.5,
   /**
-   * Of a step on CPUs, what only one vCPU works on: reading, the loop itself, small operations. Loader workers beside an
+   * Share of a step on CPUs that only one vCPU works on: reading, the loop itself, small operations. Loader workers beside an
    * accelerator share nothing, so they scale with the vCPUs.
    */
   serialShare: 0.02,
@@ -142,11 +142,11 @@ export const assumed = {
   hostSpread: 0.1,
   /** Between single steps. */
   stepSpread: 0.5,
-  /** Of the speed ratio of two accelerators between data sheets and training. */
+  /** For the speed ratio of two accelerators between data sheets and training. */
   otherKindSpread: 0.25,
   /** Another sort of device: Trainium for a GPU, CPUs for accelerators, and one whose speed no source names. */
   otherSortSpread: 0.6,
-  /** Of disks whose rate no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
+  /** For disks whose rate no source names: local NVMe reads some 0.5 to 1.5 GB a second. */
   diskSpread: 0.35,
 };
 

@@ -45,7 +45,7 @@ export const stopReasonSchema = z.object({
 /** Why to recall an attempt, or undefined to leave it alone. */
 export type StopReason = Readonly<z.output<typeof stopReasonSchema>> | undefined;
 
-/** Of the last start: waiting for hosts and preparing them, then the download of shards, then that of the image. */
+/** What the last start took: waiting for hosts and preparing them, then the download of shards, then that of the image. */
 export const startUpSchema = z
   .object({ hosts: seconds, download: seconds, image: seconds })
   .describe('From the launch to the start of the script.');
@@ -195,7 +195,7 @@ export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
 export interface AttemptStart extends Pick<PlacedAttempt, 'launcher'> {
   readonly placement: Pick<Placement, 'pool' | 'topology'>;
   readonly isResumed: boolean;
-  /** Of its training, what no checkpoint proves, with the download; absent where it proved no new work. */
+  /** The part of its training that no checkpoint proves, with the download; absent where it proved no new work. */
   readonly unprovenSeconds?: number | undefined;
   /** From the request to the start of billing. */
   readonly provisioningSeconds?: number | undefined;

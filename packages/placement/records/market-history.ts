@@ -57,7 +57,7 @@ export interface MarketSampleStore {
   put(sample: MarketSample): Promise<void>;
   /** Oldest first. */
   list(family: string, zoneId: string, since: string): Promise<MarketSample[]>;
-  /** Of which the family has samples, or had some that expired in this quarter. */
+  /** Those in which the family has samples, or had some that expired in this quarter. */
   zones(family: string): Promise<string[]>;
 }
 
@@ -154,7 +154,7 @@ export interface Reservation {
   readonly instanceType: string;
   readonly zoneId?: string | undefined;
   readonly instances: number;
-  /** Of them, those that nothing uses now. */
+  /** Those of the instances that nothing uses now. */
   readonly availableInstances: number;
   /** AWS's word, such as active, scheduled or expired. */
   readonly state: string;
@@ -171,8 +171,11 @@ export interface MarketSource {
   onDemandPrices(types: readonly string[]): Promise<MarketAnswer<readonly OnDemandPrice[]>>;
 }
 
-/** Describes what `compute.reserved` names, in the data's own region; what AWS does not know becomes a note. */
-export type ReservationSource = (declared: Reserved) => Promise<MarketAnswer<readonly Reservation[]>>;
+/** Describes what `compute.reserved` names, in the data's own region; what AWS does not know or answer becomes a note. */
+export type ReservationSource = (declared: Reserved) => Promise<{
+  readonly reservations: readonly Reservation[];
+  readonly notes: readonly string[];
+}>;
 
 /** What refreshes the catalog's snapshot; the adapters are functions/aws/market/price-list.ts and instance-types.ts. */
 export interface CatalogSource {
@@ -194,6 +197,8 @@ export interface MarketView {
   readonly zones: readonly Zone[];
   /** Absent where the pipeline declares none. */
   readonly reservations?: readonly Reservation[] | undefined;
+  /** Those of the notes that are about them. */
+  readonly reservationNotes?: readonly string[] | undefined;
   readonly notes: readonly string[];
 }
 

@@ -78,17 +78,11 @@ afterAll(async () => {
   await emulator.stop();
 });
 
-const read = async (declared: Parameters<typeof source>[0]) => {
-  const answer = await source(declared);
-  if (answer.kind !== 'known') throw new Error(answer.message);
-  return { value: answer.value, notes: answer.notes };
-};
-
 describe('what a pipeline declares', () => {
   it('is described with its clock', async () => {
-    expect(await read([BLOCK.id, OPEN.id, arnOf('team-a')])).toEqual({
+    expect(await source([BLOCK.id, OPEN.id, arnOf('team-a')])).toEqual({
       notes: [],
-      value: [
+      reservations: [
         {
           id: BLOCK.id,
           kind: 'capacity-block',
@@ -115,13 +109,13 @@ describe('what a pipeline declares', () => {
   });
 
   it('is found by its tag alone', async () => {
-    const { value } = await read([{ tag: { key: 'team', value: 'vision' } }]);
-    expect(value).toEqual([expect.objectContaining({ id: BLOCK.id })]);
+    const { reservations } = await source([{ tag: { key: 'team', value: 'vision' } }]);
+    expect(reservations).toEqual([expect.objectContaining({ id: BLOCK.id })]);
   });
 
   it('that the account has not is named', async () => {
     const away = arnOf('team-a').replace('us-east-1', 'eu-west-1');
-    const { notes } = await read(['cr-0f0f0f0f0f0f0f0f0', arnOf('none'), away]);
+    const { notes } = await source(['cr-0f0f0f0f0f0f0f0f0', arnOf('none'), away]);
     expect(notes).toEqual(
       ['cr-0f0f0f0f0f0f0f0f0', arnOf('none'), away].map(
         (each) =>

@@ -453,7 +453,7 @@ describe('what a pipeline names as reserved', () => {
         {
           pipelines: [onEc2({ instanceTypes: ['p5.48xlarge'], reserved: [reservation.id], ...compute })],
           reserved: {
-            source: () => Promise.resolve({ kind: 'known', value: [{ ...reservation, ...change }], notes }),
+            source: () => Promise.resolve({ reservations: [{ ...reservation, ...change }], notes }),
             now: () => new Date('2026-11-30T00:00:00Z'),
           },
         },

@@ -106,6 +106,20 @@ describe('place', () => {
     expect((await stores.placements.list(runId))[0]?.decision.kind).toBe('giveUp');
   });
 
+  it('tells once what is not known of reservations', async () => {
+    const { deps, stores, runId } = await setUp();
+    const compute = { instanceTypes: ['g5.xlarge'], nodes: 2, vpc, reserved: ['cr-0123456789abcdef0'] };
+    await stores.runs.update(runId, {
+      declaration: declarationOf('digits', { compute }),
+      updatedAt: CLOSED_AT,
+    });
+    const text = 'reservations unknown (throttled): asked again at the next placement';
+    const reservations = () => Promise.resolve({ reservations: [], notes: [text] });
+    for (let time = 0; time < 2; time += 1) await place({ ...deps, reservations }, { runId });
+    const unused = (await stores.timeline.list(runId)).filter(({ kind }) => kind === 'ReservationUnused');
+    expect(unused.map((each) => each.text)).toEqual([text]);
+  });
+
   it('decides with the hardware that EC2 describes', async () => {
     const { deps, stores, runId } = await setUp();
     const [g5, g6] = [instanceFacts('g5.xlarge'), instanceFacts('g6.xlarge')];
