@@ -36,9 +36,9 @@ export const hostWindows = ({
   }));
 
 /** States in which it has capacity, or surely will have it. */
-const USABLE: ReadonlySet<string> = new Set(['active', 'scheduled']);
+const USABLE = /^(active|scheduled)$/i;
 /** States that pass. */
-const PASSING: ReadonlySet<string> = new Set(['pending', 'payment-pending', 'assessing', 'delayed']);
+const PASSING = /^(payment-)?pending$|^assessing$|^delayed$/i;
 
 export interface ReservedQuestion {
   readonly compute: Pipeline['compute'];
@@ -55,8 +55,8 @@ export function reservationProblem(
   const { id, state, instanceType, zoneId } = reservation;
   const name = nameOfReservation(id);
   const remove = 'remove it from compute.reserved';
-  if (PASSING.has(state.toLowerCase())) return `${name} is ${state}: wait for it, or ${remove}`;
-  if (!USABLE.has(state.toLowerCase())) return `${name} is ${state}: ${remove}`;
+  if (!USABLE.test(state))
+    return `${name} is ${state}: ${PASSING.test(state) ? 'wait for it, or ' : ''}${remove}`;
   if (hostWindows(reservation).every(({ untilMilliseconds }) => untilMilliseconds <= now.getTime()))
     return `${name} has ended: ${remove}`;
   if (!instanceTypes.includes(instanceType))

@@ -25,7 +25,7 @@ import { type PlacementInput, type Situation, situationOf } from './situation.ts
 import { costUsd, gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
-  const { situation, ends, planned } = besideReservations(situationOf(input));
+  const { situation, ends } = besideReservations(situationOf(input));
   const { pruned } = situation;
   const assessed = assessPools(situation);
   const table = (chosen?: Assessed, alternatives: readonly Assessed[] = []): readonly PoolAssessment[] =>
@@ -53,7 +53,6 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const alternatives = alternativesTo(chosen, assessed, situation);
   return launch(chosen, alternatives, {
     situation,
-    planned,
     considered: table(chosen, alternatives),
   });
 }
@@ -105,13 +104,13 @@ function alternativesTo(
 function besideReservations(whole: Situation): {
   readonly situation: Situation;
   readonly ends?: readonly ReservedSpan[];
-  /** Where they do a part of it. */
-  readonly planned?: readonly ReservedSpan[];
 } {
   const ahead = spansAhead(whole);
   if (ahead.length === 0) return { situation: whole };
   const { situation, used } = paidRest(whole, ahead);
-  return situation.work.workSeconds > 0 ? { situation, planned: used } : { situation: whole, ends: used };
+  return situation.work.workSeconds > 0
+    ? { situation: { ...situation, planned: used } }
+    : { situation: whole, ends: used };
 }
 
 /** Nothing is paid meanwhile but the hours until the end, and what is idle goes first. */
@@ -142,11 +141,9 @@ function launch(
   alternatives: readonly Assessed[],
   {
     situation,
-    planned,
     considered,
   }: {
     readonly situation: Situation;
-    readonly planned: readonly ReservedSpan[] | undefined;
     readonly considered: readonly PoolAssessment[];
   },
 ): PlacementDecision {
@@ -180,7 +177,7 @@ function launch(
       ? { spotUntil: spotUntil(situation, candidate) }
       : {}),
     ...reservedPart(candidate, situation),
-    reason: describeAction(chosen, alternatives, { situation, planned }),
+    reason: describeAction(chosen, alternatives, situation),
     considered,
     decidedAt: input.now,
   };

@@ -14,7 +14,7 @@ import {
 } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
-import { type ReservedSpan, reservedUntil } from './reserved.ts';
+import { reservedUntil } from './reserved.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
 import { assumedTimeNote } from './work.ts';
@@ -166,17 +166,14 @@ const transferShare = ({ candidate: { transfer } }: Assessed): string =>
 export function describeAction(
   chosen: Assessed,
   alternatives: readonly Assessed[],
-  {
-    situation,
-    planned = [],
-  }: { readonly situation: Situation; readonly planned?: readonly ReservedSpan[] | undefined },
+  situation: Situation,
 ): string {
   const { candidate } = chosen;
   const { work, slackSeconds, input } = situation;
   const parts = [
     work.basis === 'assumed'
       ? 'nothing is known of the pace of this pipeline yet'
-      : `${aboutWork(chosen, planned, work.basis)}, ${hours(slackSeconds)} of slack`,
+      : `${aboutWork(chosen, situation)}, ${hours(slackSeconds)} of slack`,
   ];
   parts.push(...aboutMarket(chosen, situation));
   if (alternatives.length > 0)
@@ -205,13 +202,15 @@ export function describeAction(
   return [...parts, ...input.market.notes].join('; ');
 }
 
-/** @param planned hours of reservations that begin later, whose part of the work the chosen pool is not for */
-function aboutWork(chosen: Assessed, planned: readonly ReservedSpan[], basis: string): string {
-  const { throughput } = chosen.candidate;
-  const reserved = planned.reduce((sum, { workSeconds }) => sum + workSeconds * throughput.factor, 0);
-  const left = chosen.workSeconds + reserved;
-  const names = new Set(planned.map(({ candidate: { pool } }) => nameOfReservation(pool.reservation ?? '')));
-  const part = planned.length === 0 ? '' : `, ${hours(reserved)} of them for ${[...names].join(' and ')}`;
+/** Tells the chosen pool's part from what reservations do that begin later. */
+function aboutWork(
+  { workSeconds, candidate: { throughput } }: Assessed,
+  { work: { basis }, planned = [] }: Situation,
+): string {
+  const theirs = planned.reduce((sum, each) => sum + each.workSeconds * throughput.factor, 0);
+  const left = workSeconds + theirs;
+  const names = new Set(planned.map(({ candidate }) => nameOfReservation(candidate.pool.reservation ?? '')));
+  const part = theirs > 0 ? `, ${hours(theirs)} of them for ${[...names].join(' and ')}` : '';
   return `${hours(left)} of work left (${basis}${interval(left, throughput)})${part}`;
 }
 

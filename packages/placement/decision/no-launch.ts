@@ -135,7 +135,8 @@ function cheapestUsable(assessed: readonly Assessed[], situation: Situation): As
 /** Why nothing is launched now, although something could be, and for how long at most. */
 export interface Wait {
   readonly why: string;
-  readonly atMostSeconds: number;
+  /** Default: no limit. */
+  readonly atMostSeconds?: number;
 }
 
 /** Where no pool may be picked. What is reserved refuses by its hours, so it says nothing of capacity errors and quotas. */
@@ -144,7 +145,7 @@ export function whyNone(assessed: readonly Assessed[], situation: Situation): Wa
   const why = paid.every(({ coolsSeconds }) => coolsSeconds > 0)
     ? whyAll(paid, situation)
     : 'On-Demand is needed now and had a capacity error lately';
-  return { why, atMostSeconds: Number.POSITIVE_INFINITY };
+  return { why };
 }
 
 /** Undefined: the run waits for nothing except what `amongSpot` decides. */
@@ -154,7 +155,7 @@ export function whyWait(
   situation: Situation,
 ): Wait | undefined {
   const why = !isOnDemand(picked) ? undefined : worthWaitingForCooldown(picked, assessed, situation);
-  return why === undefined ? undefined : { why, atMostSeconds: Number.POSITIVE_INFINITY };
+  return why === undefined ? undefined : { why };
 }
 
 /**
@@ -188,7 +189,11 @@ function worthWaitingForCooldown(
 export function waitFor(
   assessed: readonly Assessed[],
   situation: Situation,
-  { why, atMostSeconds, considered }: Wait & { readonly considered: readonly PoolAssessment[] },
+  {
+    why,
+    atMostSeconds = Number.POSITIVE_INFINITY,
+    considered,
+  }: Wait & { readonly considered: readonly PoolAssessment[] },
 ): PlacementDecision {
   const open = assessed.filter(isOpen);
   const cooldowns = open.map(({ coolsSeconds }) => coolsSeconds).filter((seconds) => seconds > 0);
@@ -202,7 +207,7 @@ export function waitFor(
 
 /** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
 function whyAll(open: readonly Assessed[], situation: Situation): string {
-  if (open.length === 0) return 'what is reserved has no room now, and no other pool may be used';
+  if (open.length === 0) return 'no reservation has room now';
   if (!open.every(({ isLimited }) => isLimited))
     return 'every pool that may be used had a capacity error lately';
   const refusals = quotaRefusals(situation.input.attempts);

@@ -36,6 +36,7 @@ import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { MarketView } from '../records/market-history.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
 import { type MetIn, metIn } from './met.ts';
+import type { ReservedSpan } from './reserved.ts';
 import {
   assumedTimeUsd,
   type DownloadSeconds,
@@ -119,6 +120,8 @@ export interface Situation {
   readonly secondsLeft: number;
   /** Stated for `reference`. */
   readonly work: WorkEstimate;
+  /** Hours of reservations that begin later, whose part of the work is no part of `work`. */
+  readonly planned?: readonly ReservedSpan[];
   readonly reference: TrainedTopology | undefined;
   /** What a step asks of accelerators and hosts, where that was measured. */
   readonly workload: Workload | undefined;
