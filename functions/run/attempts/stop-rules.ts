@@ -57,7 +57,7 @@ function reservationEnds({ attempt, now }: RunningQuestion): StopReason {
   const { pool, reserved } = attempt.placement;
   const ahead = now.getTime() + (NEXT_LOOK_SECONDS + assumed.saveSeconds) * 1_000;
   if (reserved?.until === undefined || ahead < Date.parse(reserved.until)) return undefined;
-  const name = nameOfReservation(pool.reservation ?? '');
+  const name = nameOfReservation(pool.reservation);
   return { cause: 'reservation', why: `has to leave ${name} by ${reserved.until}: stopped after a save` };
 }
 

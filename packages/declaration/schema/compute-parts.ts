@@ -172,7 +172,7 @@ const trainingPlan =
 export const isTrainingPlan = (id: string): boolean => trainingPlan.test(id);
 
 const RESERVED =
-  "write the id of a Capacity Reservation (cr-…), the ARN of a training plan, or tag: { key, value } of EC2's reservations";
+  'write the id of a Capacity Reservation (cr-…), the ARN of a training plan, or tag: { key, value }';
 
 export const reservedSchema = z
   .array(

@@ -82,12 +82,12 @@ export const observationsOf = (attempts: readonly PlacedAttempt[]): readonly Obs
   );
 
 /** One request named further types, and none of them had capacity. Its score counts once, and a quota is of one type. */
-const refusedBeside = (met: PoolOutcome, { placement, outcome }: PlacedAttempt): readonly PoolOutcome[] =>
-  outcome?.kind !== 'capacity' || outcome.quota === true
-    ? []
-    : namedPools(placement)
+const refusedBeside = (met: PoolOutcome, { placement }: PlacedAttempt): readonly PoolOutcome[] =>
+  met.end === 'capacityError' && !met.quota
+    ? namedPools(placement)
         .slice(1)
-        .map(({ instanceType }) => ({ ...met, instanceType, score: undefined }));
+        .map(({ instanceType }) => ({ ...met, instanceType, score: undefined }))
+    : [];
 
 /** The pool had capacity, as other runs learn. This run looks for working hosts elsewhere. */
 const avoided = (met: PoolOutcome): PoolOutcome => ({

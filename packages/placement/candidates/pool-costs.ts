@@ -39,7 +39,7 @@ export function pricesOf(
       return {
         ...billed,
         hourlyUsd: 0,
-        priceNote: `paid for already: ${nameOfReservation(pool.reservation ?? '')}`,
+        priceNote: `paid for already: ${nameOfReservation(pool.reservation)}`,
       };
     case 'spot':
       return { ...scoreOf(pool, topology.nodes, market), ...billed };

@@ -38,7 +38,7 @@ export const hostWindows = ({
 /** States in which it has capacity, or surely will have it. */
 const USABLE = /^(active|scheduled)$/i;
 /** States that pass. */
-const PASSING = /^(payment-)?pending$|^assessing$|^delayed$/i;
+const PASSING = /pending|assess|delay/i;
 
 export interface ReservedQuestion {
   readonly compute: Pipeline['compute'];

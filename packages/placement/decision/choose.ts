@@ -129,7 +129,7 @@ function worthWaitingForReservation(
     picked === undefined
       ? ''
       : `, which saves ${dollars(savedUsd)} against ${nameOfPool(picked.candidate.pool)}`;
-  const why = `${nameOfReservation(pool.reservation ?? '')} begins in ${hours(first.fromSeconds)} and has been paid for${saves}`;
+  const why = `${nameOfReservation(pool.reservation)} begins in ${hours(first.fromSeconds)} and has been paid for${saves}`;
   return { why, atMostSeconds: Math.min(first.fromSeconds, RESERVATION_LOOK_SECONDS) };
 }
 

@@ -209,8 +209,8 @@ function aboutWork(
 ): string {
   const theirs = planned.reduce((sum, each) => sum + each.workSeconds * throughput.factor, 0);
   const left = workSeconds + theirs;
-  const names = new Set(planned.map(({ candidate }) => nameOfReservation(candidate.pool.reservation ?? '')));
-  const part = theirs > 0 ? `, ${hours(theirs)} of them for ${[...names].join(' and ')}` : '';
+  const names = new Set(planned.map(({ candidate }) => nameOfReservation(candidate.pool.reservation)));
+  const part = theirs > 0 ? `, ${hours(theirs)} of them for ${[...names].join(', ')}` : '';
   return `${hours(left)} of work left (${basis}${interval(left, throughput)})${part}`;
 }
 
@@ -224,7 +224,7 @@ function aboutReservation(candidate: Candidate, situation: Situation): string {
     until === undefined
       ? 'does not end'
       : `has to be left in ${hours((until.getTime() - situation.nowMilliseconds) / 1_000)}`;
-  return `${nameOfReservation(candidate.pool.reservation ?? '')} is idle and has been paid for; it ${ends}`;
+  return `${nameOfReservation(candidate.pool.reservation)} is idle and has been paid for; it ${ends}`;
 }
 
 /** Why Spot, or why On-Demand. */

@@ -135,7 +135,7 @@ function cheapestUsable(assessed: readonly Assessed[], situation: Situation): As
 /** Why nothing is launched now, although something could be, and for how long at most. */
 export interface Wait {
   readonly why: string;
-  /** Default: no limit. */
+  /** Default: until the deadline. */
   readonly atMostSeconds?: number;
 }
 
@@ -207,7 +207,7 @@ export function waitFor(
 
 /** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
 function whyAll(open: readonly Assessed[], situation: Situation): string {
-  if (open.length === 0) return 'no reservation has room now';
+  if (open.length === 0) return 'no reservation has room';
   if (!open.every(({ isLimited }) => isLimited))
     return 'every pool that may be used had a capacity error lately';
   const refusals = quotaRefusals(situation.input.attempts);

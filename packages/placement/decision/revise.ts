@@ -87,7 +87,7 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
     costUsd(hourlyUsd, Math.min(sparedSeconds, workOf(here, situation.work)) - assumed.saveSeconds) -
     costUsd(situation.timeUsd, heldSeconds);
   if (savedUsd <= 0) return undefined;
-  const name = nameOfReservation(first.candidate.pool.reservation ?? '');
+  const name = nameOfReservation(first.candidate.pool.reservation);
   const why = isIdle
     ? `is moved into ${name}, which is idle and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`
     : `leaves the rest to ${name}, which begins in ${hours(first.fromSeconds)} and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`;

@@ -114,11 +114,12 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const paces = pacesOf(whole, begins, here);
   const free = used.reduce((sum, { workSeconds }) => sum + workSeconds, 0);
   const paid = (quantile: number): number => Math.max(0, left(quantile) - free);
+  const added = withReserved(used, world);
   const ends = Array.from({ length: FUTURES }, (_, k) => {
     const quantile = (k + 0.5) / FUTURES;
     const given = { world, packingSeconds, drawPool, paces, quantile, left: paid };
     const ending = live(world, drawnBy(seededUniform(`${seed} ${k}`), given), begins);
-    return withReserved(ending, used, { workSeconds: left(quantile), world });
+    return added(ending, left(quantile));
   });
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
   const deadline = deadlineIn(input);
@@ -156,25 +157,23 @@ const asIdle = (each: Candidate): Candidate => ({
 });
 
 /** The same on the clock: paid work stands still while a reservation works, and the run ends with the later of both. */
-function withReserved(
-  ending: ReturnType<typeof live>,
-  used: readonly ReservedSpan[],
-  { workSeconds, world }: { readonly workSeconds: number; readonly world: World },
-): ReturnType<typeof live> {
-  let { seconds } = ending;
-  let left = workSeconds;
-  let free = 0;
-  for (const span of used) {
-    const share = Math.min(1, left / span.workSeconds);
-    const lasts = (span.untilSeconds - span.fromSeconds) * share;
-    if (lasts > 0 && seconds > span.fromSeconds) seconds += lasts;
-    free = lasts > 0 ? span.fromSeconds + lasts : free;
-    left -= span.workSeconds * share;
-  }
-  seconds = Math.max(seconds, free);
-  const heldUsd = (world.heldUsdPerHour * (seconds - ending.seconds)) / 3_600;
-  return { ...ending, seconds, usd: Math.min(world.budgetUsd, ending.usd + heldUsd) };
-}
+const withReserved =
+  (used: readonly ReservedSpan[], { heldUsdPerHour, budgetUsd }: World) =>
+  (ending: ReturnType<typeof live>, workSeconds: number): ReturnType<typeof live> => {
+    let { seconds } = ending;
+    let left = workSeconds;
+    let free = 0;
+    for (const span of used) {
+      const share = Math.min(1, left / span.workSeconds);
+      const lasts = (span.untilSeconds - span.fromSeconds) * share;
+      if (lasts > 0 && seconds > span.fromSeconds) seconds += lasts;
+      free = lasts > 0 ? span.fromSeconds + lasts : free;
+      left -= span.workSeconds * share;
+    }
+    seconds = Math.max(seconds, free);
+    const heldUsd = (heldUsdPerHour * (seconds - ending.seconds)) / 3_600;
+    return { ...ending, seconds, usd: Math.min(budgetUsd, ending.usd + heldUsd) };
+  };
 
 const placementOf = (standing: Standing): Placement | undefined => {
   switch (standing.kind) {

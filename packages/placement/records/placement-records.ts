@@ -44,8 +44,7 @@ export const nameOfPool = ({ instanceType, zoneId }: Pool): string =>
   zoneId === undefined ? instanceType : `${instanceType} in ${zoneId}`;
 
 /** A reservation as sentences name it: a plan's ARN without its account. */
-export const nameOfReservation = (id: string): string =>
-  id.replace(/^arn:.*:training-plan\//, 'training plan ');
+export const nameOfReservation = (id = ''): string => id.replace(/^arn:.*:training-plan\//, 'training plan ');
 
 const helperNodes = z.object({ name: z.string(), instanceType: z.string(), nodes: z.number().int() });
 export type HelperNodes = Readonly<z.output<typeof helperNodes>>;
