@@ -160,9 +160,9 @@ const noUnusedParts = {
 export class SignatureV4MultiRegion extends SignatureV4 { static sigv4aDependency() { return 'none'; } }`,
       resolveDir: __dirname,
     }));
-    build.onLoad({ filter: /@aws-sdk[/\\]endpoint-cache[/\\]dist-es[/\\]index\.js$/ }, () => ({
-      contents: `const absent = () => { throw new Error('this bundle does not discover endpoints'); };
-export class EndpointCache { getEndpoint() { absent(); } get() { absent(); } set() { absent(); } delete() { absent(); } has() { absent(); } clear() { absent(); } }`,
+    build.onLoad({ filter: /@aws-sdk[/\\]middleware-endpoint-discovery[/\\]dist-es[/\\]index\.js$/ }, () => ({
+      contents: `export const resolveEndpointDiscoveryConfig = (config) => config;
+export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = { environmentVariableSelector() {}, configFileSelector() {}, default: false };`,
     }));
   },
 };

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const PYTHON = path.join('.venv', process.platform === 'win32' ? 'Scripts' : 'bin', 'python');
 const LARGEST_BYTES = 800_000;
 /** plan asks IAM, SSM and ECR beside all that placement and packing ask; reconcile reads every kind of record. */
-const LARGER: Readonly<Record<string, number>> = { plan: 897_000, reconcile: 842_000 };
+const LARGER: Readonly<Record<string, number>> = { plan: 897_000, reconcile: 843_000 };
 
 const folder = mkdtempSync(path.join(tmpdir(), 'tidewheel-bundles-'));
 /** The file of each function, by its name. */
