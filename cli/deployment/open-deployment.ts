@@ -5,7 +5,7 @@ import { accountView, testObjectIn } from '../../functions/aws/account/account-v
 import { look } from '../../functions/aws/account/look.ts';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { reservationSource } from '../../functions/aws/market/reservations.ts';
-import { openObjectStore } from '../../functions/aws/s3/open-store.ts';
+import { openObjectStore, regionOfBucket } from '../../functions/aws/s3/open-store.ts';
 import * as account from '../../functions/aws/shared/account-clients.ts';
 import { dynamo, s3, s3In } from '../../functions/aws/shared/clients.ts';
 import { ec2In, iam, sageMakerIn } from '../../functions/aws/shared/compute-clients.ts';
@@ -70,4 +70,5 @@ const viewIn = (region: string): AccountView =>
     quotas: account.serviceQuotasIn(region),
     sqs: account.sqs(),
     ssm: account.ssmIn(region),
+    regionOfBucket: (bucket) => regionOfBucket(bucket, region),
   });

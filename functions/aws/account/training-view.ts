@@ -56,6 +56,8 @@ export interface TrainingClients {
   readonly secrets: SecretsManagerClient;
   readonly quotas: ServiceQuotasClient;
   readonly ssm: SSMClient;
+  /** As the data path's `regionOfBucket`. */
+  readonly regionOfBucket: (bucket: string) => Promise<string | undefined>;
 }
 
 export function trainingView(clients: TrainingClients): TrainingView {
@@ -80,7 +82,7 @@ export function trainingView(clients: TrainingClients): TrainingView {
         secrets.send(new DescribeSecretCommand({ SecretId: arn })),
       ),
     hasBucket: (name) =>
-      exists('s3:ListBucket', async () => (await regionOfBucket(name, clients.region)) ?? clients.region),
+      exists('s3:ListBucket', async () => (await clients.regionOfBucket(name)) ?? clients.region),
     decisions: (question) =>
       look('iam:SimulatePrincipalPolicy', () => unlessMissing(() => decisions(iam, question))),
   };
@@ -192,6 +194,7 @@ export const trainingViewIn = (region: string): TrainingView =>
     secrets: secretsManagerIn(region),
     quotas: serviceQuotasIn(region),
     ssm: ssmIn(region),
+    regionOfBucket: (bucket) => regionOfBucket(bucket, region),
   });
 
 // Reads subnets with their routes, the endpoints of their VPCs, and security groups.

@@ -19,9 +19,9 @@ import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
 import { describeAction, rowsOf } from './decision-table.ts';
 import { giveUpReason, type Wait, waitFor, whyNone, whyWait } from './no-launch.ts';
-import { isReserved, paidRest, type ReservedSpan, reservedUntil, spansAhead } from './reserved.ts';
+import { isReserved, paidRest, reservedUntil, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
-import { type PlacementInput, type Situation, situationOf } from './situation.ts';
+import { type PlacementInput, type ReservedSpan, type Situation, situationOf } from './situation.ts';
 import { costUsd, gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {

@@ -6,17 +6,8 @@
 import type { Candidate } from '../candidates/pools.ts';
 import { hostWindows } from '../candidates/reserved-pools.ts';
 import { assumed, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
-import type { Situation } from './situation.ts';
+import type { ReservedSpan, Situation } from './situation.ts';
 import { fallbacksOf, restartSecondsIn, safeWorkOf } from './work.ts';
-
-/** Hours of a reservation that the run may use. Seconds count from now. */
-export interface ReservedSpan {
-  readonly candidate: Candidate;
-  readonly fromSeconds: number;
-  readonly untilSeconds: number;
-  /** Work that they do, in seconds of the reference, even at the slow end of its estimate. */
-  readonly workSeconds: number;
-}
 
 /** The run is stopped at the last look before the end, and saves. */
 const LEAVES_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;

@@ -36,7 +36,6 @@ import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { MarketView } from '../records/market-history.ts';
 import type { StoredDecision } from '../records/placement-records.ts';
 import { type MetIn, metIn } from './met.ts';
-import type { ReservedSpan } from './reserved.ts';
 import {
   assumedTimeUsd,
   type DownloadSeconds,
@@ -112,6 +111,15 @@ const QUESTION = {
 /** @throws UnreadableRecordError */
 export const storedQuestion = ({ question }: Pick<StoredDecision, 'question'>): StoredQuestion =>
   storedOrThrow('the question of this decision', QUESTION, Object(question));
+
+/** Hours of a reservation that the run may use. Seconds count from now. */
+export interface ReservedSpan {
+  readonly candidate: Candidate;
+  readonly fromSeconds: number;
+  readonly untilSeconds: number;
+  /** Work that they do, in seconds of the reference, even at the slow end of its estimate. */
+  readonly workSeconds: number;
+}
 
 /** Everything the decision is made from, derived once. */
 export interface Situation {

@@ -9,9 +9,14 @@ import { seededUniform } from '@tidewheel/kit/seeded-random.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { measuredThroughputs } from '../candidates/throughput-estimate.ts';
 import { choosePlacement } from '../decision/choose.ts';
-import { idleSpan, isReserved, paidRest, type ReservedSpan, spansAhead } from '../decision/reserved.ts';
+import { idleSpan, isReserved, paidRest, spansAhead } from '../decision/reserved.ts';
 import { asIfEnded } from '../decision/revise.ts';
-import { type PlacementInput, type Situation, situationOf } from '../decision/situation.ts';
+import {
+  type PlacementInput,
+  type ReservedSpan,
+  type Situation,
+  situationOf,
+} from '../decision/situation.ts';
 import { spentUsd, type WorkEstimate } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
 import { fileSystemsUsd, type PlacedAttempt } from '../records/attempts.ts';

@@ -18,6 +18,7 @@ import { networkFindings } from '../../../functions/check/network.ts';
 import { trainingQuotaFindings } from '../../../functions/check/training-quotas.ts';
 import { declaration } from '../../support/builders/launch.ts';
 import { clientConfiguration, startTestEmulator, type TestEmulator } from '../../support/emulator.ts';
+import { pathOf } from '../../support/test-bucket.ts';
 
 let emulator: TestEmulator;
 let view: AccountView;
@@ -25,12 +26,14 @@ let clients: ReturnType<typeof clientsAt>;
 
 function clientsAt(url: string) {
   const at = clientConfiguration(url);
+  const s3 = new S3Client({ ...at, forcePathStyle: true });
   return {
     ec2: new EC2Client(at),
     ecr: new ECRClient(at),
     iam: new IAMClient(at),
     lambda: new LambdaClient(at),
-    s3: new S3Client({ ...at, forcePathStyle: true }),
+    s3,
+    regionOfBucket: async (bucket: string) => (await pathOf(s3, bucket)()).region(),
     secrets: new SecretsManagerClient(at),
     quotas: new ServiceQuotasClient(at),
     sqs: new SQSClient({ ...at, useQueueUrlAsEndpoint: false }),

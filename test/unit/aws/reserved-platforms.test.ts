@@ -24,8 +24,7 @@ it.each([
     region: 'us-east-1',
   });
   expect(await source([ID])).toEqual({
-    kind: 'known',
-    value: [],
+    reservations: [],
     notes: [
       `${ID} is for ${InstancePlatform} with ${Tenancy} tenancy, and hosts here are Linux/UNIX with default tenancy: remove it from compute.reserved`,
     ],
