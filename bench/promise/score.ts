@@ -20,7 +20,7 @@ export interface Cell {
   readonly error: number;
   /** Continuous ranked probability score, by the three quantiles that people see; the ruler's is its error. */
   readonly crps: number;
-  /** Of a normal distribution of the same median and width. */
+  /** The same score for a normal distribution of that median and width. */
   readonly normalCrps: number;
   readonly naiveError: number;
 }

@@ -6,7 +6,7 @@ import { CHAOS_FAULTS, type ChaosFault } from './faults.ts';
 export interface StepMade {
   /** Unix milliseconds. */
   readonly at: number;
-  /** Of the hosts' stay: a step number comes again where a later stay repeats it. */
+  /** Names the hosts' stay. A later stay may repeat a step number. */
   readonly stay: string;
   readonly step: number;
 }
@@ -29,7 +29,7 @@ interface Loss {
 
 export interface Losses {
   readonly byFault: readonly Loss[];
-  /** Of the time from the first step on, while faults came. Hosts step together: it is the share of each host, too. */
+  /** Share of the time from the first step until the faults end. Hosts step together, so each has this share. */
   readonly trainedShare: number;
 }
 
@@ -44,7 +44,7 @@ export function lossesOf(struck: readonly StruckFault[], made: readonly StepMade
   const steps = timed(made);
   const from = steps[0]?.at ?? until;
   const to = Math.min(until, steps.at(-1)?.at ?? until);
-  // One of a slow host, of twice as long or more, counts as any other.
+  // A slow host makes a step longer: from twice the usual length on, the usual length counts.
   const usual = median(steps.flatMap(({ seconds }) => (seconds > 0 ? [seconds] : [])));
   const sumOf = (after: number, upTo: number, counts: boolean): number =>
     steps

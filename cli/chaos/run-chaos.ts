@@ -24,7 +24,7 @@ import { chaosLines, lossesOf, type StepMade, type StruckFault } from './losses.
 
 const PIPELINE = 'chaos';
 const HOSTS = 4;
-/** Of hosts that would compute on a GPU meanwhile: here they sleep, and the cores of one machine suffice. */
+/** A step sleeps so long, as if a GPU computed: four hosts then fit on the cores of one machine. */
 const STEP_SECONDS = 0.2;
 /** What a fault costs, roughly: the training then lasts as long as the faults. */
 const FAULT_SECONDS = 4.5;

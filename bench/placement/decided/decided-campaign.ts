@@ -274,7 +274,7 @@ async function launch(world: World): Promise<Attempt | undefined> {
   return { record, requestedAt, doneBefore: job.workDone, spotZone, comesAt, pace: world.pace() };
 }
 
-/** Of the types that an On-Demand request names, the one whose hosts come first. */
+/** Selects the type whose hosts come first, among those that an On-Demand request names. */
 function selected({ clock, onDemandAt }: World, placement: Placement) {
   if (placement.pool.purchaseOption !== 'on-demand') return { placement, comesAt: 0 };
   const [first] = namedPools(placement)
