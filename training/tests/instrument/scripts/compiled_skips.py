@@ -36,10 +36,13 @@ else:
     model.compile(backend=backend)
     called = model
 inputs = torch.arange(96.0).reshape(24, 4)
-expected = model.layer(inputs).relu() * (2 if sys.argv[1] == "function" else 1)
+# Batch by batch: a product of another shape may differ in its last bit, by the processor's kernels.
+expected = [
+    model.layer(batch).relu() * (2 if sys.argv[1] == "function" else 1) for batch in inputs.split(4)
+]
 for step, (batch,) in enumerate(DataLoader(TensorDataset(inputs), 4)):
     batch = batch.to("cpu")
     if step < 3:
         continue
-    assert torch.equal(called(batch), expected[4 * step : 4 * step + 4])
+    assert torch.equal(called(batch), expected[step])
 print(len(graphs), *counters["graph_break"])
