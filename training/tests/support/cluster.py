@@ -104,5 +104,9 @@ def running(bases: list[Path], **environment: str) -> Iterator[Cluster]:
     cluster = Cluster(bases, **environment)
     try:
         yield cluster
+    except BaseException:
+        for host, _ in enumerate(bases):
+            print(f"--- host {host} ---", cluster.log(host)[-20_000:], sep="\n")
+        raise
     finally:
         cluster.close()
