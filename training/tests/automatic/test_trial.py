@@ -85,7 +85,7 @@ def test_a_script_that_cannot_be_restored_trains_on_without_checkpoints(tmp_path
 
 def test_a_loop_that_is_not_restored_in_a_later_epoch_ends_the_checkpoints(tmp_path: Path) -> None:
     base = automatic_host(tmp_path / "host", "later_script.py")
-    with running([base], **VARIABLES) as cluster:
+    with running([base], **VARIABLES, PAUSE="0.03") as cluster:
         first = await_trial(cluster, base)
         said = "no automatic checkpoints from step"
         wait_until(lambda: said in cluster.log(), 90, "the later trial's verdict")

@@ -21,7 +21,7 @@ SHORT: dict[str, tuple[int, dict[str, object]]] = {
 HEAVY = [entry for entry in CATALOGUE if entry.environment != ""]
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", [pytest.param("lm-sharded", marks=pytest.mark.heavy), "mpi"])
 def test_an_interrupted_recipe_reaches_the_same_result(name: str, tmp_path: Path) -> None:
     recipe = recipe_of(name, tmp_path)
     total, settings = SHORT[name]

@@ -10,7 +10,7 @@ x = torch.randn(96, 4)
 model = nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 step = 0
-for epoch in range(60):
+for epoch in range(600):
     for (batch,) in [frozenset([rows]) for rows in (x + epoch).split(4)]:
         step += 1
         optimizer.zero_grad()
