@@ -37,12 +37,10 @@ function groupsOf(
   multiZone: boolean,
 ): readonly (readonly string[])[] {
   if (!multiZone) return paths.map((path) => [path]);
-  const groups = new Map<string, string[]>();
-  for (const path of paths) {
+  const groups = Map.groupBy(paths, (path) => {
     const { tickSeconds, capacity } = readTrace(folder, path);
-    const key = `${dirname(path)} ${tickSeconds} ${capacity.length}`;
-    groups.set(key, [...(groups.get(key) ?? []), path]);
-  }
+    return `${dirname(path)} ${tickSeconds} ${capacity.length}`;
+  });
   return [...groups.values()].filter((group) => group.length > 1);
 }
 

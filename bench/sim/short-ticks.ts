@@ -10,8 +10,8 @@ export function decidedTogether(inner: Strategy): Strategy {
   return {
     name: inner.name,
     begin(setting) {
-      const { ticks, setting: longer } = together(setting);
-      const decide = inner.begin(longer);
+      const ticks = Math.max(1, Math.floor(SHORTEST_SECONDS / setting.tickSeconds));
+      const decide = inner.begin({ ...setting, tickSeconds: ticks * setting.tickSeconds });
       if (ticks === 1) return decide;
       let held: Decision = { action: IDLE, zone: 0 };
       return (view) => {
@@ -22,12 +22,6 @@ export function decidedTogether(inner: Strategy): Strategy {
       };
     },
   };
-}
-
-/** The setting as it is decided on, and how many of its own ticks are one of it. */
-function together(setting: Setting): { readonly ticks: number; readonly setting: Setting } {
-  const ticks = Math.max(1, Math.floor(SHORTEST_SECONDS / setting.tickSeconds));
-  return { ticks, setting: { ...setting, tickSeconds: ticks * setting.tickSeconds } };
 }
 
 /** After this one tick the work is done, or an On-Demand start still ends in time. */

@@ -41,20 +41,13 @@ export const windowSchema = z.object(
 
 export type Window = z.infer<typeof windowSchema>;
 
-export interface Case {
-  readonly window: Window;
-  readonly setting: Setting;
-  readonly zones: readonly (readonly boolean[])[];
-}
-
-export function openWindow(folder: string, window: Window): Case {
-  const zones = window.zones.map(({ trace, startTick }) =>
+/** Whether each zone has capacity for the gang, tick by tick. */
+export const capacityIn = (folder: string, window: Window): readonly (readonly boolean[])[] =>
+  window.zones.map(({ trace, startTick }) =>
     readTrace(folder, trace)
       .capacity.slice(startTick, startTick + window.ticks)
       .map((count) => count >= window.nodes),
   );
-  return { window, zones, setting: settingOf(folder, window) };
-}
 
 /** To the microsecond: 0.07 h are 252 s, and not 252.00000000000003. */
 const secondsOf = (hours: number): number => Math.round(hours * 3.6e9) / 1e6;

@@ -7,8 +7,6 @@ import type { Trace } from '../../test/support/market/traces.ts';
 export interface View {
   readonly tick: number;
   readonly nowSeconds: number;
-  /** What ran in the last tick, even if its capacity is gone now. */
-  readonly last: Action;
   /** What still runs: IDLE after an interruption. */
   readonly runs: Action;
   readonly zone: number;
@@ -57,7 +55,7 @@ export function simulate(strategy: Strategy, setting: Setting, zones: readonly T
     const runs: Action = last === SPOT && !available[zone] ? IDLE : last;
     const { workDone, debt } = job;
     const workLeft = setting.workSeconds - workDone;
-    const wanted = step({ tick, nowSeconds, last, runs, zone, workDone, workLeft, debt, available });
+    const wanted = step({ tick, nowSeconds, runs, zone, workDone, workLeft, debt, available });
     const action = wanted.action === SPOT && !available[wanted.zone] ? IDLE : wanted.action;
     const hasMoved = wanted.zone !== zone;
     zone = wanted.zone;

@@ -12,6 +12,7 @@ import {
   chanceUp,
   fittedRegimes,
   longRun,
+  type Matrix,
   observe,
   type RegimeTable,
   transition,
@@ -25,25 +26,18 @@ import {
   type Point,
 } from '../../packages/placement/policy/market-model.ts';
 
-export interface LatticeOptions {
-  /** Groups with capacity, and as many without. */
-  readonly groupsPerSide: number;
-  readonly drawnTicks: number;
-  readonly seed: number;
-}
-
-export const LATTICE_OPTIONS: LatticeOptions = { groupsPerSide: 16, drawnTicks: 60_000, seed: 7 };
-
+/** Groups with capacity, and as many without. */
+const GROUPS_PER_SIDE = 16;
+const DRAWN_TICKS = 60_000;
+const SEED = 7;
 const POINTS_PER_SIDE = 6_000;
 const ROUNDS = 25;
 
-type Matrix = readonly (readonly number[])[];
-
-export function drawLattice(table: RegimeTable, tickSeconds: number, options = LATTICE_OPTIONS): LatticeData {
+export function drawLattice(table: RegimeTable, tickSeconds: number): LatticeData {
   const step = transition(table, tickSeconds / 3_600);
   const forecast = forecaster(step);
-  const draw = seededUniform(options.seed);
-  const run = drawBeliefs(longRun(table), step, { ticks: options.drawnTicks, draw }).map((belief) => ({
+  const draw = seededUniform(SEED);
+  const run = drawBeliefs(longRun(table), step, draw).map((belief) => ({
     up: chanceUp(belief) > 0.5,
     point: forecast(belief),
   }));
@@ -51,7 +45,7 @@ export function drawLattice(table: RegimeTable, tickSeconds: number, options = L
     const points = run.filter((each) => each.up === up).map(({ point }) => point);
     const stride = Math.max(1, Math.floor(points.length / POINTS_PER_SIDE));
     const some = points.filter((_, k) => k % stride === 0);
-    return clusterCentres(some, options.groupsPerSide, { rounds: ROUNDS, draw });
+    return clusterCentres(some, draw);
   };
   const centres = { centresUp: centresOf(true), centresDown: centresOf(false) };
   const groups = run.map(({ up, point }) => groupOf(centres, up, point));
@@ -60,14 +54,10 @@ export function drawLattice(table: RegimeTable, tickSeconds: number, options = L
 }
 
 /** The beliefs of an observer of the chain, tick by tick. */
-function drawBeliefs(
-  start: Belief,
-  step: Matrix,
-  { ticks, draw }: { readonly ticks: number; readonly draw: () => number },
-): Belief[] {
+function drawBeliefs(start: Belief, step: Matrix, draw: () => number): Belief[] {
   const run: Belief[] = [];
   let expected: Belief = start;
-  for (let tick = 0; tick < ticks; tick += 1) {
+  for (let tick = 0; tick < DRAWN_TICKS; tick += 1) {
     const up = draw() < chanceUp(expected);
     const belief = up ? observe(expected, 1, 0) : observe(expected, 0, 1);
     run.push(belief);
@@ -88,23 +78,19 @@ function countSteps(groups: readonly number[], states: number): number[][] {
   });
 }
 
-function clusterCentres(
-  points: readonly Point[],
-  wanted: number,
-  options: { readonly rounds: number; readonly draw: () => number },
-): number[][] {
-  let centres = spreadSeeds(points, wanted, options.draw);
-  for (let round = 0; round < options.rounds; round += 1) centres = recentre(points, centres);
+function clusterCentres(points: readonly Point[], draw: () => number): number[][] {
+  let centres = spreadSeeds(points, draw);
+  for (let round = 0; round < ROUNDS; round += 1) centres = recentre(points, centres);
   return centres;
 }
 
 /** Draws each next seed with probability proportional to the square of its distance from the others. */
-function spreadSeeds(points: readonly Point[], wanted: number, draw: () => number): number[][] {
+function spreadSeeds(points: readonly Point[], draw: () => number): number[][] {
   const first = points[Math.floor(draw() * points.length)];
   if (!first) return [];
   const centres: number[][] = [[...first]];
   const gaps = points.map(() => Number.POSITIVE_INFINITY);
-  while (centres.length < Math.min(wanted, points.length)) {
+  while (centres.length < Math.min(GROUPS_PER_SIDE, points.length)) {
     const newest = centres.at(-1) ?? [];
     let total = 0;
     for (const [k, point] of points.entries()) {

@@ -19,16 +19,12 @@ const WORSE = 1.05;
 
 type History = readonly Pick<AttemptRecord, 'placement' | 'applied' | 'diagnosis' | 'outcome'>[];
 
-/** What was measured: of this run's attempts and, behind them, of the pipeline's run before it. Oldest first. */
-async function historyOf(
+/** Of the pipeline's run before it, oldest first. */
+export const formerAttempts = async (
   { attempts }: Pick<Stores, 'attempts'>,
   { pipeline, batch }: Pick<RunRecord, 'pipeline' | 'batch'>,
-  own: History,
-): Promise<History> {
-  const former =
-    batch > 1 ? await attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable) : undefined;
-  return [...(former ?? []), ...own];
-}
+): Promise<readonly AttemptRecord[]> =>
+  (batch > 1 && (await attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable))) || [];
 
 /**
  * @param own attempts of the run before the one that starts
@@ -41,7 +37,7 @@ export async function safeRemedies(
 ): Promise<readonly Change[]> {
   const { declaration } = run;
   if (declaration?.doctor?.apply !== 'safe') return [];
-  return chooseSafe(declaration, await historyOf(stores, run, own));
+  return chooseSafe(declaration, [...(await formerAttempts(stores, run)), ...own]);
 }
 
 function chooseSafe(declaration: Pipeline, history: History): readonly Change[] {

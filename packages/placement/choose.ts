@@ -8,4 +8,4 @@
 export { choosePlacement } from './decision/choose.ts';
 export { placementQuestion, type QuestionDeps, reservationsOf } from './decision/question.ts';
 export { mayMoveToSpot, type RunningCampaign, revise } from './decision/revise.ts';
-export { type PlacementInput, situationOf, storedPart, storedQuestion } from './decision/situation.ts';
+export { type PlacementInput, storedPart, storedQuestion } from './decision/situation.ts';

@@ -6,16 +6,8 @@
  */
 
 export { fileSystemsOf } from './candidates/pool-costs.ts';
-export { measuredThroughputs } from './candidates/throughput-estimate.ts';
 export { type GangTopology, gangsOf, likelyReaders, topologiesOf, typesOf } from './candidates/topologies.ts';
-export {
-  estimateWork,
-  hourlyUsdOf,
-  restartOf,
-  spentUsd,
-  type WorkEstimate,
-  workOf,
-} from './decision/work.ts';
+export { hourlyUsdOf, spentUsd } from './decision/work.ts';
 export {
   type DrawPool,
   decide,

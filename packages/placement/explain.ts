@@ -6,6 +6,7 @@
 export {
   formatDecision,
   questionAt,
+  questionBesideOthers,
   questionOf,
   sameChoice,
   whyUnreadable,

@@ -8,32 +8,30 @@ export { observationsOfOthers, poolOutcomeOf } from './belief/attempt-observatio
 export { askScores, QUESTIONS_A_DAY, questionKey, samplesOfNow, scoreNeeds } from './market/ask-scores.ts';
 export { collectScores } from './market/collect.ts';
 export { refreshedBy, samplesFor } from './market/market-memory.ts';
-export type {
-  MarketAnswer,
-  MarketFailure,
-  MarketSource,
-  MarketView,
-  OnDemandPrice,
-  PlacementScore,
-  Reservation,
-  ReservationSource,
-  SpotPrice,
-  Zone,
-} from './records/market-history.ts';
 export {
   type HardwareStore,
   type ListPriceStore,
+  type MarketAnswer,
+  type MarketFailure,
   type MarketSample,
   type MarketSampleStore,
+  type MarketSource,
   type MarketStores,
+  type MarketView,
   marketSampleSchema,
+  type OnDemandPrice,
+  type PlacementScore,
   POOL_OUTCOME_DAYS,
   type PoolOutcome,
   type PoolOutcomeStore,
   poolOutcomeSchema,
   QUESTION_DAYS,
   type RequestedScore,
+  type Reservation,
+  type ReservationSource,
   requestedScoreSchema,
   SAMPLE_DAYS,
   type ScoreQuestionStore,
+  type SpotPrice,
+  type Zone,
 } from './records/market-history.ts';

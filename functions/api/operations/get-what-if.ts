@@ -1,16 +1,13 @@
-import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { list, time } from '@tidewheel/kit/fields.ts';
-import { storedQuestion } from '@tidewheel/placement/choose.ts';
-import { decide, typesOf } from '@tidewheel/placement/estimate.ts';
+import { decide } from '@tidewheel/placement/estimate.ts';
 import {
   completeMarket,
   decideIf,
-  questionOf,
+  questionBesideOthers,
   sameChoice,
   whyUnreadable,
 } from '@tidewheel/placement/explain.ts';
-import { observationsOfOthers } from '@tidewheel/placement/market.ts';
 import { placementDecisionSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { ok, problem } from '../shared/answers.ts';
@@ -54,29 +51,24 @@ export const getWhatIf = defineRunOperation(
       deps.attempts.list(runId),
       storedPlacementOf(deps, runId, parameters.attempt),
     ]);
-    if (stored === undefined || run.declaration === undefined) return noPlacement(runId, parameters.attempt);
+    if (stored === undefined) return noPlacement(runId, parameters.attempt);
     const { decision } = stored;
     const damage = whyUnreadable(decision);
     if (damage !== undefined) return problem(409, damage);
-    const asked = storedQuestion(decision);
-    const types = typesOf(run.declaration.compute, factsWith(asked.hardware));
-    const now = new Date(asked.now);
-    const observationsIn = (instanceTypes: readonly string[]) =>
-      observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now });
-    const question = questionOf({ run, attempts, ...stored, observations: await observationsIn(types) });
-    if (question === undefined) return noPlacement(runId, parameters.attempt);
     const { dataGigabytes, ...change } = query;
-    const more = change.instanceTypes;
-    const { input, notes } = await completeMarket(
-      more === undefined
-        ? question
-        : { ...question, observations: await observationsIn([...types, ...more]) },
-      change,
-      { ...deps, datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9 },
+    const [question, asked] = await Promise.all(
+      [[], change.instanceTypes].map((types) =>
+        questionBesideOthers(deps.poolOutcomes, { run, attempts, ...stored }, types),
+      ),
     );
+    if (question === undefined || asked === undefined) return noPlacement(runId, parameters.attempt);
+    const { input, notes } = await completeMarket(asked, change, {
+      ...deps,
+      datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9,
+    });
     const again = decide(question, runId);
     return ok({
-      decidedAt: asked.now,
+      decidedAt: question.now,
       again,
       isSame: sameChoice(again, decision),
       changed: decideIf(input, change, runId),

@@ -1,14 +1,12 @@
-import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { limitsSchema, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { changeDeclaration } from '@tidewheel/declaration/read.ts';
-import { storedQuestion } from '@tidewheel/placement/choose.ts';
-import { decide, typesOf } from '@tidewheel/placement/estimate.ts';
-import { questionOf, whyUnreadable } from '@tidewheel/placement/explain.ts';
-import { observationsOfOthers } from '@tidewheel/placement/market.ts';
+import { decide } from '@tidewheel/placement/estimate.ts';
+import { questionBesideOthers, whyUnreadable } from '@tidewheel/placement/explain.ts';
 import { type PlacementDecision, placementDecisionSchema } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { keepChangedClose } from '../../records/record-copies.ts';
 import { FINISHED, type RunRecord, runStatusSchema } from '../../records/run-records.ts';
+import { decisionOf } from '../../run/attempts/money.ts';
 import { ok, problem } from '../shared/answers.ts';
 import { beyondFence } from '../shared/fence.ts';
 import { type ApiDeps, CHANGES, defineRunOperation } from '../shared/operation.ts';
@@ -60,17 +58,12 @@ export const putLimits = defineRunOperation(
 /** The last placement's question, put again with the run's declaration as it is now. */
 async function placementWith(
   { attempts, placements, poolOutcomes }: ApiDeps,
-  run: RunRecord & { readonly declaration: Pipeline },
+  run: RunRecord,
 ): Promise<PlacementDecision | undefined> {
   const known = await attempts.list(run.runId);
-  const next = (known.at(-1)?.attempt ?? 0) + 1;
-  const stored = (await placements.get(run.runId, next)) ?? (await placements.get(run.runId, next - 1));
+  const stored = await decisionOf(placements, run.runId, known);
   if (stored === undefined || whyUnreadable(stored.decision) !== undefined) return undefined;
-  const asked = storedQuestion(stored.decision);
-  const instanceTypes = typesOf(run.declaration.compute, factsWith(asked.hardware));
-  const others = { runId: run.runId, instanceTypes, now: new Date(asked.now) };
-  const observations = await observationsOfOthers(poolOutcomes, others);
-  const question = questionOf({ run, attempts: known, ...stored, observations });
+  const question = await questionBesideOthers(poolOutcomes, { run, attempts: known, ...stored });
   return question && decide(question, run.runId);
 }
 

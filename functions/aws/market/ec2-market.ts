@@ -78,7 +78,9 @@ const tooFew = (types: readonly string[]): MarketAnswer<readonly PlacementScore[
   message: `not asked for ${types.join(' and ')} alone, which would always score low: name three interchangeable types`,
 });
 
-async function readScores(ec2: EC2Client, request: ScoreRequest): Promise<PlacementScore[]> {
+type ScoreQuestion = NonNullable<ReturnType<typeof scoreQuestion>>;
+
+async function readScores(ec2: EC2Client, request: ScoreQuestion['request']): Promise<PlacementScore[]> {
   const found: PlacementScore[] = [];
   for await (const page of paginateGetSpotPlacementScores({ client: ec2 }, request)) {
     for (const { AvailabilityZoneId: zoneId, Score: score } of page.SpotPlacementScores ?? []) {
@@ -155,8 +157,15 @@ function snapshotInstead(
   live: MarketAnswer<readonly SpotPrice[]>,
 ): MarketAnswer<readonly SpotPrice[]> {
   const why = live.kind === 'unknown' ? `${live.failure}: ${live.message}` : 'EC2 named none';
-  const { prices, note } = snapshotSpotPrices(types, region);
-  return { kind: 'known', value: prices, notes: [`Spot prices of now unknown (${why}); ${note}`] };
+  const value = [...new Set(types)].flatMap((instanceType) =>
+    (offeredZoneIds(instanceType, region) ?? []).flatMap((zoneId) => {
+      const hourlyUsd = ec2SpotUsd(instanceType, region, zoneId);
+      return hourlyUsd === undefined ? [] : [{ instanceType, zoneId, hourlyUsd, basis: 'snapshot' as const }];
+    }),
+  );
+  const instead =
+    value.length > 0 ? 'those of the catalog are taken, which are old' : 'the catalog has none either';
+  return { kind: 'known', value, notes: [`Spot prices of now unknown (${why}); ${instead}`] };
 }
 
 function catalogPrices(types: readonly string[], region: string): MarketAnswer<readonly OnDemandPrice[]> {
@@ -182,56 +191,27 @@ function catalogPrices(types: readonly string[], region: string): MarketAnswer<r
   return { kind: 'known', value: known, notes };
 }
 
-function snapshotSpotPrices(
-  types: readonly string[],
-  region: string,
-): { readonly prices: readonly SpotPrice[]; readonly note: string } {
-  const prices = [...new Set(types)].flatMap((instanceType) =>
-    (offeredZoneIds(instanceType, region) ?? []).flatMap((zoneId) => {
-      const hourlyUsd = ec2SpotUsd(instanceType, region, zoneId);
-      return hourlyUsd === undefined ? [] : [{ instanceType, zoneId, hourlyUsd, basis: 'snapshot' as const }];
-    }),
-  );
-  return {
-    prices,
-    note: prices.length > 0 ? 'those of the catalog are taken, which are old' : 'the catalog has none either',
-  };
-}
-
-interface ScoreRequest {
-  readonly InstanceTypes: string[];
-  readonly TargetCapacity: number;
-  readonly TargetCapacityUnitType: 'units';
-  readonly SingleAvailabilityZone: true;
-  readonly RegionNames: string[];
-}
-
 /**
  * Fewer than three types always score low, new questions a day are limited and repeated ones are not: so the family is
  * filled up and sorted, and the gang rounded up to a power of two.
  * @returns undefined for fewer than three types
  */
-function scoreQuestion(
-  types: readonly string[],
-  nodes: number,
-  region: string,
-): { readonly request: ScoreRequest; readonly notes: readonly string[] } | undefined {
+function scoreQuestion(types: readonly string[], nodes: number, region: string) {
   const requested = scoredFamily(types);
   if (requested === undefined) return undefined;
   const added = requested.filter((type) => !types.includes(type));
   const capacity = 2 ** Math.ceil(Math.log2(Math.max(1, nodes)));
   const notes: string[] = [];
-  if (added.length > 0) {
+  if (added.length > 0)
     notes.push(
       `scores are of a family filled up with ${added.join(' and ')}, since under three types always score low`,
     );
-  }
   if (capacity !== nodes) notes.push(`scores are for ${capacity} nodes, so that questions can be repeated`);
   return {
     request: {
       InstanceTypes: [...requested],
       TargetCapacity: capacity,
-      TargetCapacityUnitType: 'units',
+      TargetCapacityUnitType: 'units' as const,
       SingleAvailabilityZone: true,
       RegionNames: [region],
     },

@@ -12,36 +12,6 @@ import {
 import type { MarketAnswer } from '@tidewheel/placement/market.ts';
 import { answered } from './answers.ts';
 
-interface Question {
-  readonly ServiceCode: string;
-  /** TERM_MATCH compares for equality and is the only filter in every version of the API. */
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-/** `component` Training excludes notebook instances of the same name. */
-const trainingQuestion = (type: string, region: string): Question => ({
-  ServiceCode: 'AmazonSageMaker',
-  fields: { regionCode: region, component: 'Training', instanceName: `ml.${type}` },
-});
-
-/** `capacitystatus` Used excludes unused reservations, which the list has at price 0 or twice. */
-const ec2Question = (type: string, region: string): Question => ({
-  ServiceCode: 'AmazonEC2',
-  fields: {
-    regionCode: region,
-    instanceType: type,
-    operatingSystem: 'Linux',
-    tenancy: 'Shared',
-    preInstalledSw: 'NA',
-    capacitystatus: 'Used',
-  },
-});
-
-const transferQuestion = (from: string, to: string): Question => ({
-  ServiceCode: 'AWSDataTransfer',
-  fields: { fromRegionCode: from, toRegionCode: to, transferType: BETWEEN_REGIONS },
-});
-
 /** One request per type.
  * @param pricing a client of a region that has an endpoint: `priceListRegion`
  */
@@ -51,7 +21,9 @@ export const listPrices = (
   region: string,
 ): Promise<MarketAnswer<readonly ListPrice[]>> =>
   eachOf(types, async (type) => {
-    const rows = await ask(pricing, trainingQuestion(type, region));
+    // `component` Training excludes notebook instances of the same name.
+    const fields = { regionCode: region, component: 'Training', instanceName: `ml.${type}` };
+    const rows = await ask(pricing, 'AmazonSageMaker', fields);
     return dearestHour(rows.flatMap((text) => priceOf(text, region) ?? []));
   });
 
@@ -62,7 +34,15 @@ export const ec2ListPrices = (
   region: string,
 ): Promise<MarketAnswer<readonly ListPrice[]>> =>
   eachOf(types, async (type) => {
-    const rows = await ask(pricing, ec2Question(type, region));
+    const rows = await ask(pricing, 'AmazonEC2', {
+      regionCode: region,
+      instanceType: type,
+      operatingSystem: 'Linux',
+      tenancy: 'Shared',
+      preInstalledSw: 'NA',
+      // Excludes unused reservations, which the list has at price 0 or twice.
+      capacitystatus: 'Used',
+    });
     return dearestHour(rows.flatMap((text) => ec2PriceOf(text, region) ?? []));
   });
 
@@ -73,7 +53,8 @@ export const transferPrices = (
   others: readonly string[],
 ): Promise<MarketAnswer<readonly TransferPrice[]>> =>
   eachOf(others, async (to) => {
-    const rows = await ask(pricing, transferQuestion(from, to));
+    const fields = { fromRegionCode: from, toRegionCode: to, transferType: BETWEEN_REGIONS };
+    const rows = await ask(pricing, 'AWSDataTransfer', fields);
     return rows
       .flatMap((text) => transferPriceOf(text, { from, to }) ?? [])
       .toSorted((a, b) => b.usdPerGigabyte - a.usdPerGigabyte)
@@ -95,7 +76,12 @@ const eachOf = <T>(
     return found;
   });
 
-async function ask(pricing: PricingClient, { ServiceCode, fields }: Question): Promise<readonly string[]> {
+/** TERM_MATCH compares for equality and is the only filter in every version of the API. */
+async function ask(
+  pricing: PricingClient,
+  ServiceCode: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
   const Filters = Object.entries(fields).map(([Field, Value]) => ({
     Type: 'TERM_MATCH' as const,
     Field,

@@ -21,11 +21,12 @@ export async function announceSeal<Sealed extends SealResult>(
   const { generation, samples, shards, isUnpacked, rejected, rejections } = result;
   const isSealed = shards > 0 || (isUnpacked && samples > 0);
   const others = otherTexts(run.pipeline, result);
+  const at = deps.clock.now().toISOString();
   if (!isSealed && rejected === 0) {
-    if (others.length > 0) await noteOthers(deps, run.runId, { others, kind: kindOf(result) });
+    const text = others.join(', ');
+    if (text !== '') await deps.timeline.add(run.runId, { id: 'left', at, kind: kindOf(result), text });
     return result;
   }
-  const at = deps.clock.now().toISOString();
   const before = await deps.runs.get(run.runId);
   await deps.runs.update(run.runId, {
     sealedAt: before?.sealedAt ?? at,
@@ -63,18 +64,6 @@ const otherTexts = (pipeline: string, result: SealResult): readonly string[] =>
     ...dotsTexts(result.dots),
     rowsText(pipeline, result),
   ].filter((text) => text !== undefined);
-
-const noteOthers = (
-  { timeline, clock }: Pick<AnnounceDeps, 'timeline' | 'clock'>,
-  runId: string,
-  { others, kind }: { readonly others: readonly string[]; readonly kind: string },
-): Promise<unknown> =>
-  timeline.add(runId, {
-    id: 'left',
-    at: clock.now().toISOString(),
-    kind,
-    text: others.join(', '),
-  });
 
 function kindOf({ left, removed }: SealResult): string {
   if (removed > 0) return 'ArrivalsRemoved';

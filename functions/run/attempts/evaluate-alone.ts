@@ -25,8 +25,8 @@ interface AloneQuestion extends Pick<ProbeQuestion, 'declaration' | 'batch' | 'r
   readonly source?: string | undefined;
 }
 
-/** Another one of the same may be among so many. */
-const MOST_PROBES = 20;
+/** One of the same, or of a run, is among so many. */
+export const MOST_PROBES = 20;
 
 const sameIn = (probes: readonly RunRecord[], { evaluation }: Pipeline, of: Evaluates) =>
   probes.find(

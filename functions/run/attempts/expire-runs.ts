@@ -80,19 +80,14 @@ interface Part {
 async function isDeleted(deps: ExpiryDeps, { run, part, before }: Part, tally: Tally): Promise<boolean> {
   switch (part) {
     case 'work':
-      return areDeleted(deps, await workOf(deps.store, run), { before, tally });
+      return areDeleted(deps, await workOf(deps.store, run), { run, before, tally });
     case 'checkpoints':
-      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], {
-        before,
-        tally,
-        // The model of a run whose evaluation was lost lies among its checkpoints.
-        keep: (key) => run.modelUri?.endsWith(`/${key}`) === true,
-      });
+      return areDeleted(deps, [bucketKeys.checkpoints(run.pipeline, run.runId)], { run, before, tally });
     case 'source':
       if (run.source === undefined) return true;
       if (await mayBePinned(deps, run)) return false;
       if (await isLeftToOther(deps, run)) return true;
-      return areDeleted(deps, [bucketKeys.packedSource(run.pipeline, run.source)], { before, tally });
+      return areDeleted(deps, [bucketKeys.packedSource(run.pipeline, run.source)], { run, before, tally });
   }
 }
 
@@ -139,17 +134,14 @@ async function workOf(store: BlobStore, { pipeline, runId }: RunRecord): Promise
 async function areDeleted(
   { store, isTimeUp }: ExpiryDeps,
   prefixes: readonly string[],
-  {
-    before,
-    tally,
-    keep,
-  }: { readonly before: Date; readonly tally: Tally; readonly keep?: (key: string) => boolean },
+  { run, before, tally }: Omit<Part, 'part'> & { readonly tally: Tally },
 ): Promise<boolean> {
   let isWhole = true;
   for (const prefix of prefixes)
     for await (const { objects: listed } of listPages(store, prefix)) {
       if (isTimeUp()) return false;
-      const objects = listed.filter(({ key }) => keep?.(key) !== true);
+      // The model of a run whose evaluation was lost lies among its checkpoints.
+      const objects = listed.filter(({ key }) => run.modelUri?.endsWith(`/${key}`) !== true);
       const old = objects.filter(({ lastModified }) => new Date(lastModified) < before);
       if (old.length < objects.length) isWhole = false;
       const failures = await deleteSome(store, old, tally);

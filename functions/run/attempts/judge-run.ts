@@ -65,9 +65,10 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
     if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
     attempts[attempts.length - 1] = seen.attempt;
   }
-  const judged = judge((await withProgress(deps, run, await withModel(deps, run, attempts))).slice(since));
+  const ended = await withProgress(deps, await withModel(deps, run, attempts.at(-1) ?? last));
+  const judged = judge([...attempts.slice(since, -1), ended]);
   if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
-  if (judged.kind !== 'again') return judged;
+  if (judged.kind !== 'again') return { kind: judged.kind, reason: judged.reason };
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
     const reason = `${attempts.length} attempts: the run continues in its next execution`;
     return { kind: 'nextExecution', reason };
@@ -139,69 +140,49 @@ async function openAttempt(
   { timedOut, stop, seen }: OpenAttempt,
 ): Promise<NextStep> {
   if (stop !== undefined) return stoppingAttempt(deps, stop, { attempt: last, seen });
-  if (timedOut !== true)
-    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
+  const relaunch: NextStep = {
+    kind: 'relaunch',
+    attempt: last.attempt,
+    timeoutSeconds: attemptTimeoutSeconds(last.placement),
+  };
+  if (timedOut !== true) return relaunch;
   // The recall is recorded before the stop, so that the end does not look like a stop by a user.
   const updatedAt = deps.clock.now().toISOString();
   await deps.attempts.update(last.runId, last.attempt, {
     recall: last.recall ?? { at: updatedAt, cause: 'time', why: 'ran out of its time' },
     updatedAt,
   });
-  if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') {
-    return { kind: 'relaunch', attempt: last.attempt, timeoutSeconds: attemptTimeoutSeconds(last.placement) };
-  }
-  return {
-    kind: 'wait',
-    seconds: STOP_PAUSE_SECONDS,
-    reason: `${last.jobName} ran out of time and is being stopped`,
-  };
+  if ((await portOf(deps.launchers, last).stop(jobOf(last))) === 'notFound') return relaunch;
+  const reason = `${last.jobName} ran out of time and is being stopped`;
+  return { kind: 'wait', seconds: STOP_PAUSE_SECONDS, reason };
 }
 
 /** Records the model of an attempt that was lost after its training. */
-async function withModel(
-  deps: JudgeDeps,
-  run: RunRecord,
-  attempts: readonly AttemptRecord[],
-): Promise<AttemptRecord[]> {
-  const last = attempts.at(-1);
-  const modelUri = last && (await modelBeforeEvaluation(deps.store, run, last));
-  if (last?.outcome === undefined || modelUri === undefined) return [...attempts];
+async function withModel(deps: JudgeDeps, run: RunRecord, last: AttemptRecord): Promise<AttemptRecord> {
+  const modelUri = await modelBeforeEvaluation(deps.store, run, last);
+  if (last.outcome === undefined || modelUri === undefined) return last;
   const updatedAt = deps.clock.now().toISOString();
-  const outcome = { ...last.outcome, modelUri };
-  return [
-    ...attempts.slice(0, -1),
-    await deps.attempts.update(run.runId, last.attempt, { outcome, updatedAt }),
-  ];
+  return deps.attempts.update(run.runId, last.attempt, { outcome: { ...last.outcome, modelUri }, updatedAt });
 }
 
 /** Records the progress that the bucket proves after the end of the job. */
-async function withProgress(
-  deps: JudgeDeps,
-  run: RunRecord,
-  attempts: readonly AttemptRecord[],
-): Promise<AttemptRecord[]> {
-  const copied = await withResultsCopiedBack(deps, attempts.at(-1));
-  if (copied === undefined || copied.progressAfter !== undefined) return [...attempts];
-  const last = await watchResume(deps, copied);
+async function withProgress(deps: JudgeDeps, ended: AttemptRecord): Promise<AttemptRecord> {
+  if (ended.progressAfter !== undefined) return ended;
+  const last = await watchResume(deps, await withResultsCopiedBack(deps, ended));
   await tellAutomatic(deps, last);
-  const progressAfter = await readProgress(deps.store, run.pipeline, run.runId);
-  if (progressAfter === undefined) return [...attempts.slice(0, -1), last];
+  const progressAfter = await readProgress(deps.store, last.pipeline, last.runId);
+  if (progressAfter === undefined) return last;
   const updatedAt = deps.clock.now().toISOString();
-  const updated = await deps.attempts.update(run.runId, last.attempt, { progressAfter, updatedAt });
-  return [...attempts.slice(0, -1), updated];
+  return deps.attempts.update(last.runId, last.attempt, { progressAfter, updatedAt });
 }
 
 /** The function's timeout is two minutes. Copies that take longer continue in the next try. */
 const COPY_MILLISECONDS = 90_000;
 
 /** The judgement reads progress in the data bucket, so the results of another region are copied there first. */
-async function withResultsCopiedBack(
-  deps: JudgeDeps,
-  last: AttemptRecord | undefined,
-): Promise<AttemptRecord | undefined> {
-  const region = last?.placement.pool.region;
-  if (last?.outcome === undefined || region === undefined || last.progressAfter !== undefined) return last;
-  if (deps.regionOf === undefined) return last;
+async function withResultsCopiedBack(deps: JudgeDeps, last: AttemptRecord): Promise<AttemptRecord> {
+  const { region } = last.placement.pool;
+  if (last.outcome === undefined || region === undefined || deps.regionOf === undefined) return last;
   const end = deps.clock.now().getTime() + COPY_MILLISECONDS;
   const copy = {
     pipeline: last.pipeline,
@@ -250,10 +231,10 @@ async function lastSealed(versions: VersionStore, pipeline: string): Promise<str
 }
 
 /** Judges an ended attempt by its progress, not its time: the run is done, tries again, or has failed for good. */
-type Judgement =
-  | { readonly kind: 'done'; readonly reason: string }
-  | { readonly kind: 'again'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly reason: string };
+interface Judgement {
+  readonly kind: 'done' | 'again' | 'failed';
+  readonly reason: string;
+}
 
 /** If so many started attempts in a row prove no new work, saving or reading checkpoints does not work. */
 const FRUITLESS_ATTEMPTS = 3;

@@ -156,22 +156,12 @@ async function startJob(deps: LaunchDeps, run: RunRecord, attempt: AttemptRecord
     (otherRegion?.publishAgent ?? deps.publishAgent)(agentFilesOf(declaration.training)),
   ]);
   const source = pinnedSource?.digest;
-  if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source, otherRegion });
+  if (otherRegion !== undefined) await copyInputs(deps, { run, dataset, source }, otherRegion);
   const channelLists = await listChannelFiles({ ...deps, isOutOfTime: outOfTime(deps) }, run, dataset);
   const evaluation = await evaluationOf(deps, { ...run, source }, dataset.shards);
   const { isKnown, ...models } = await modelsOf(deps, run, { attempt, evaluation });
-  const sources = {
-    run,
-    declaration,
-    attempt,
-    dataset,
-    source,
-    channelLists,
-    ...models,
-    agentPrefix,
-    otherRegion,
-  };
-  const { prepared, applied } = await prepareJob(deps, sources);
+  const inputs = { source, channelLists, ...models, agentPrefix, otherRegion };
+  const { prepared, applied } = await prepareJob(deps, { run, declaration, attempt, dataset, ...inputs });
   const store = otherRegion?.region.store ?? deps.store;
   for (const { key, text } of prepared.objects) await store.writeText(key, text);
   const updatedAt = deps.clock.now().toISOString();
@@ -196,12 +186,11 @@ async function modelsOf(
   run: RunRecord,
   { attempt, evaluation }: { readonly attempt: AttemptRecord; readonly evaluation: RunRecord['evaluation'] },
 ) {
-  const isAlone = run.probe?.evaluates !== undefined;
-  const model = await modelToStartFrom(store, run, !isAlone && attempt.progressBefore !== undefined);
+  const isEvaluation = run.probe?.evaluates !== undefined;
+  const model = await modelToStartFrom(store, run, !isEvaluation && attempt.progressBefore !== undefined);
   const { candidate, current: currentModel } = evaluation ?? {};
-  if (!isAlone) return { isAlone, isKnown: false, model, currentModel };
-  const isKnown = candidate === undefined && currentModel === undefined;
-  return { isAlone, isKnown, model: candidate, currentModel };
+  const isKnown = isEvaluation && candidate === undefined && currentModel === undefined;
+  return { isEvaluation, isKnown, model: isEvaluation ? candidate : model, currentModel };
 }
 
 const onRecord = (
@@ -227,49 +216,39 @@ function otherRegionOf(
   );
 }
 
-interface Inputs {
-  readonly run: RunRecord;
-  readonly dataset: Dataset;
-  readonly source: string | undefined;
-  readonly otherRegion: OtherRegion;
-}
-
 function outOfTime({ clock }: LaunchDeps): () => boolean {
   const end = clock.now().getTime() + COPY_MILLISECONDS;
   return () => clock.now().getTime() > end;
 }
 
 /** Copies everything that the job reads to the bucket of its region. */
-async function copyInputs(deps: LaunchDeps, { run, dataset, source, otherRegion }: Inputs): Promise<void> {
+async function copyInputs(
+  deps: LaunchDeps,
+  { run, dataset, source }: Pick<JobSources, 'run' | 'dataset' | 'source'>,
+  { region }: OtherRegion,
+): Promise<void> {
   const { pipeline, runId } = run;
-  const isOutOfTime = outOfTime(deps);
-  await copyInputsToRegion({ pipeline, runId, home: deps.store, region: otherRegion.region, isOutOfTime }, [
+  await copyInputsToRegion({ pipeline, runId, home: deps.store, region, isOutOfTime: outOfTime(deps) }, [
     ...dataset.shards.map(({ shardsPrefix }) => shardsPrefix),
     ...(source === undefined ? [] : [bucketKeys.packedSource(pipeline, source)]),
   ]);
 }
 
-interface JobSources {
+interface JobSources extends Pick<JobInput, 'channelLists' | 'model' | 'currentModel' | 'agentPrefix'> {
   readonly run: RunRecord;
   readonly declaration: Pipeline;
   readonly attempt: AttemptRecord;
   readonly dataset: Dataset;
   readonly source: string | undefined;
-  readonly channelLists: JobInput['channelLists'];
-  readonly model: JobInput['model'];
-  readonly currentModel: JobInput['currentModel'];
-  readonly isAlone: boolean;
-  readonly agentPrefix: string;
+  readonly isEvaluation: boolean;
   readonly otherRegion: OtherRegion | undefined;
 }
 
-interface Prepared {
-  readonly prepared: PreparedJob;
-  readonly applied: readonly Change[];
-}
-
 /** Remedies that the launcher refuses, such as shards beyond the disk, are left out. */
-async function prepareJob(deps: LaunchDeps, sources: JobSources): Promise<Prepared> {
+async function prepareJob(
+  deps: LaunchDeps,
+  sources: JobSources,
+): Promise<{ readonly prepared: PreparedJob; readonly applied: readonly Change[] }> {
   const { declaration, attempt } = sources;
   const { applied = [] } = attempt;
   const remedied = await prepareAs(deps, sources, withRemedies(declaration, applied));
@@ -287,38 +266,24 @@ const advised = (prepared: PreparedJob, applied: readonly Change[]): PreparedJob
 
 async function prepareAs(
   deps: LaunchDeps,
-  {
-    run: { runId },
-    attempt,
-    dataset,
-    source,
-    channelLists,
-    model,
-    currentModel,
-    isAlone,
-    agentPrefix,
-    otherRegion,
-  }: JobSources,
+  { run: { runId }, attempt, dataset, source, otherRegion, ...given }: JobSources,
   declaration: Pipeline,
 ): Promise<ReturnType<Starters[keyof Starters]['prepare']>> {
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
+  const { placement } = attempt;
   return portOf(deps.starters, attempt).prepare({
+    ...given,
     runId,
     attempt: attempt.attempt,
     declaration: withHelpers(
       otherRegion === undefined ? declaration : declaredIn(declaration, otherRegion.region.name),
-      attempt.placement,
+      placement,
     ),
-    placement: attempt.placement,
+    placement,
     bucket: otherRegion?.region.store.bucket ?? deps.store.bucket,
     ...(otherRegion !== undefined && { dataBucket: deps.store.bucket, dataRegion: deps.region }),
     region: otherRegion?.region.name ?? deps.region,
-    agentPrefix,
     sourceDigest: source,
-    channelLists,
-    model,
-    currentModel,
-    isEvaluation: isAlone,
     generations: dataset.shards,
     checkpointSeconds: intervalOf(attempt, earlier),
     hardware: await hardwareOf(deps, attempt),

@@ -1,6 +1,5 @@
 /** The report of a run: its cost, its cost on demand, and what interruptions lost. */
 
-import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gitIdentitySchema } from '@tidewheel/declaration/script.ts';
 import { remedyOf, shownVerdictSchema, speedSchema } from '@tidewheel/doctor/verdict.ts';
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
@@ -124,8 +123,6 @@ export const ownership = {
   tags: z.record(z.string(), z.string()).readonly().optional(),
 };
 
-const ownershipOf = ({ owner, tags }: Pick<Pipeline, 'owner' | 'tags'> = {}) => ({ owner, tags });
-
 export const reportSchema = z.object({
   version: z.literal(REPORT_VERSION),
   runId: z.string(),
@@ -195,19 +192,7 @@ export interface ReportInput {
 
 export function makeReport(input: ReportInput): RunReport {
   const { run, status, failure, finishedAt } = input;
-  const measured = [...(input.former ?? []), ...input.attempts];
-  const attempts = input.attempts.flatMap((attempt, index) =>
-    attempt.outcome
-      ? [
-          reportAttempt(attempt, attempt.outcome, {
-            // A person's retry is no restart.
-            before: index === run.retry?.attempts ? undefined : input.attempts[index - 1],
-            later: laterThan(input.attempts, index),
-            all: measured,
-          }),
-        ]
-      : [],
-  );
+  const attempts = input.attempts.flatMap((attempt, index) => reportAttempt(attempt, index, input));
   const costUsd = sum(attempts.map((attempt) => attempt.costUsd));
   const onDemandUsd = endedOnDemandUsd(input.attempts);
   const last = input.attempts.at(-1);
@@ -216,7 +201,8 @@ export function makeReport(input: ReportInput): RunReport {
     version: REPORT_VERSION,
     runId: run.runId,
     pipeline: run.pipeline,
-    ...ownershipOf(run.declaration),
+    owner: run.declaration?.owner,
+    tags: run.declaration?.tags,
     status,
     failure,
     stop: status === 'stopped' ? run.stop : undefined,
@@ -234,7 +220,7 @@ export function makeReport(input: ReportInput): RunReport {
     objective,
     attempts,
     speeds: speedsOf(input.attempts),
-    interruptions: interruptionsOf(input.attempts),
+    interruptions: sum(input.attempts.map(interruptionsOf)),
     lostSeconds: round(sum(attempts.map((attempt) => attempt.lostSeconds)), 1),
     restarts: restartSum(attempts.map(({ restart }) => restart)),
     costUsd,
@@ -259,39 +245,37 @@ export function makeReport(input: ReportInput): RunReport {
 export const metricsOf = ({ run, attempts, series = [] }: Pick<ReportInput, 'run' | 'attempts' | 'series'>) =>
   shownMetrics(series, newestProgress(attempts)?.metrics, run.declaration?.training);
 
+/** @returns none while the attempt goes on */
 function reportAttempt(
   attempt: AttemptRecord,
-  outcome: AttemptOutcome,
-  {
-    before,
-    later,
-    all,
-  }: {
-    readonly before: AttemptRecord | undefined;
-    readonly later: Later;
-    readonly all: readonly AttemptRecord[];
-  },
-): AttemptReport {
-  const { placement } = attempt;
-  return {
-    attempt: attempt.attempt,
-    jobName: attempt.jobName,
-    pool: placement.pool,
-    nodes: placement.topology.nodes,
-    outcome: outcome.kind,
-    message: outcome.message,
-    fromStep: fromStepOf(attempt),
-    toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
-    trainingSeconds: outcome.trainingSeconds,
-    billableSeconds: outcome.billableSeconds,
-    lostSeconds: round(lostSecondsOf(attempt, outcome, later), 1),
-    restart: restartPartsOf(attempt, before),
-    costUsd: attemptCost(attempt),
-    speed: attempt.diagnosis?.speed,
-    applied: broughtBy(attempt, all),
-    verdicts: attempt.diagnosis?.verdicts,
-    log: attempt.log,
-  };
+  index: number,
+  { run, attempts, former = [] }: ReportInput,
+): readonly AttemptReport[] {
+  const { placement, outcome } = attempt;
+  if (outcome === undefined) return [];
+  // A person's retry is no restart.
+  const before = index === run.retry?.attempts ? undefined : attempts[index - 1];
+  return [
+    {
+      attempt: attempt.attempt,
+      jobName: attempt.jobName,
+      pool: placement.pool,
+      nodes: placement.topology.nodes,
+      outcome: outcome.kind,
+      message: outcome.message,
+      fromStep: fromStepOf(attempt),
+      toStep: attempt.progressAfter?.step ?? attempt.progressBefore?.step ?? 0,
+      trainingSeconds: outcome.trainingSeconds,
+      billableSeconds: outcome.billableSeconds,
+      lostSeconds: round(lostSecondsOf(attempt, outcome, laterThan(attempts, index)), 1),
+      restart: restartPartsOf(attempt, before),
+      costUsd: attemptCost(attempt),
+      speed: attempt.diagnosis?.speed,
+      applied: broughtBy(attempt, [...former, ...attempts]),
+      verdicts: attempt.diagnosis?.verdicts,
+      log: attempt.log,
+    },
+  ];
 }
 
 const fromStepOf = (attempt: AttemptRecord): number => beganAt(attempt) ?? attempt.progressBefore?.step ?? 0;
@@ -319,10 +303,7 @@ export const endedOnDemandUsd = (attempts: readonly AttemptRecord[]): number =>
   sum(attempts.map((attempt, index) => onDemandCost(attempt, laterThan(attempts, index))));
 
 /** Lost training, and its share of what the ended attempts cost. */
-export function lostTraining(attempts: readonly AttemptRecord[]): {
-  readonly seconds: number;
-  readonly usd: number;
-} {
+export function lostTraining(attempts: readonly AttemptRecord[]) {
   const each = attempts.flatMap((attempt, index) => {
     const { outcome } = attempt;
     if (outcome === undefined || outcome.trainingSeconds <= 0) return [];
@@ -387,13 +368,8 @@ function shareByPositions({ resume }: AttemptRecord, next: AttemptRecord | undef
 }
 
 /** Restarts inside jobs, or 1 for an interrupted job without a restart. */
-function interruptionsOf(attempts: readonly AttemptRecord[]): number {
-  return sum(
-    attempts.map(({ outcome }) =>
-      Math.max(outcome?.interruptions ?? 0, outcome?.kind === 'interrupted' ? 1 : 0),
-    ),
-  );
-}
+const interruptionsOf = ({ outcome }: AttemptRecord): number =>
+  Math.max(outcome?.interruptions ?? 0, outcome?.kind === 'interrupted' ? 1 : 0);
 
 const newestProgress = (attempts: readonly AttemptRecord[]): Progress | undefined =>
   attempts.map(({ progressAfter }) => progressAfter).findLast((progress) => progress !== undefined);
@@ -415,8 +391,8 @@ export function deadlineOfListed({
 
 function deadlineOf(run: RunRecord, status: RunReport['status'], finishedAt: string): RunReport['deadline'] {
   const at = deadlineAt(run);
-  if (at === undefined || status === 'empty') return { at: at?.toISOString(), met: null };
-  if (status === 'stopped' || status === 'notNeeded') return { at: at.toISOString(), met: null };
+  if (at === undefined || (status !== 'succeeded' && status !== 'failed'))
+    return { at: at?.toISOString(), met: null };
   return { at: at.toISOString(), met: status === 'succeeded' && new Date(finishedAt) <= at };
 }
 

@@ -73,14 +73,8 @@ export function moneyOf(question: MoneyQuestion): Money {
     usdPerSecond: holds ? heldHourlyUsd(open.placement) / 3_600 : 0,
     byPurchaseOption: poolSchema.shape.purchaseOption.options.flatMap((purchaseOption) => {
       const own = spent.filter((each) => each.purchaseOption === purchaseOption);
-      if (own.length === 0) return [];
-      return [
-        {
-          purchaseOption,
-          seconds: sum(own.map(({ seconds }) => seconds)),
-          usd: sum(own.map((each) => each.usd)),
-        },
-      ];
+      const seconds = sum(own.map((each) => each.seconds));
+      return own.length === 0 ? [] : [{ purchaseOption, seconds, usd: sum(own.map((each) => each.usd)) }];
     }),
     lost: lostTraining(attempts),
     onDemandUsd,
@@ -91,23 +85,16 @@ export function moneyOf(question: MoneyQuestion): Money {
 }
 
 function spentOn(attempt: AttemptRecord, now: Date) {
-  const { purchaseOption } = attempt.placement.pool;
-  if (attempt.outcome !== undefined)
-    return {
-      purchaseOption,
-      seconds: attempt.outcome.trainingSeconds,
-      usd: attemptCost(attempt),
-      onDemandUsd: 0,
-    };
+  const { outcome, placement } = attempt;
+  const { purchaseOption } = placement.pool;
+  if (outcome !== undefined)
+    return { purchaseOption, seconds: outcome.trainingSeconds, usd: attemptCost(attempt), onDemandUsd: 0 };
   const since = Date.parse(attempt.startedAt ?? attempt.createdAt);
   // An open attempt is paid for from the moment when its hosts were there.
   const seconds = isUp(attempt) ? Math.max(0, now.getTime() - since) / 1_000 : 0;
-  const copied = attempt.placement.transfer?.usd ?? 0;
-  const usd = (heldHourlyUsd(attempt.placement) * seconds) / 3_600 + copied;
+  const usd = (heldHourlyUsd(placement) * seconds) / 3_600 + (placement.transfer?.usd ?? 0);
   const onDemandUsd =
-    purchaseOption === 'on-demand'
-      ? usd
-      : hoursCost(attempt, seconds) + fileSystemsUsd(attempt.placement, seconds);
+    purchaseOption === 'on-demand' ? usd : hoursCost(attempt, seconds) + fileSystemsUsd(placement, seconds);
   return { purchaseOption, seconds, usd, onDemandUsd };
 }
 

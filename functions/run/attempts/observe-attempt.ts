@@ -40,12 +40,9 @@ export async function observeAttempt(deps: ObserveDeps, known: AttemptRecord): P
     return { kind: 'ended', attempt };
   }
   if (job === undefined) return { kind: 'absent' };
-  if (isTerminal(job))
-    return {
-      kind: 'ended',
-      attempt: await end(deps, attempt, lossOf(attempt, outcomeOf(job), deps.clock.now())),
-    };
-  return observeLiving(deps, attempt, job);
+  if (!isTerminal(job)) return observeLiving(deps, attempt, job);
+  const outcome = lossOf(attempt, outcomeOf(job), deps.clock.now());
+  return { kind: 'ended', attempt: await end(deps, attempt, outcome) };
 }
 
 /** Price, speed and report are those of the type that AWS selected. */
@@ -74,7 +71,7 @@ async function observeLiving(
   const run = await deps.runs.get(attempt.runId);
   const mode = run?.stop?.mode;
   if (attempt.recall === undefined) {
-    const why = await stopReason(deps, { run, attempt, job });
+    const why = await stopReason(deps, run, attempt, job);
     if (why !== undefined) return recallAttempt(deps, attempt, why, mode);
   } else if (mode === 'now' || job.TrainingJobStatus === 'InProgress') {
     await portOf(deps.launchers, attempt).stop(jobOf(attempt), mode);
@@ -104,8 +101,7 @@ async function recordWait(
   const { startedAt, preparing, startUp } = known;
   if (isDeepStrictEqual(seen, { status, startedAt, preparing, startUp })) return;
   await deps.attempts.update(runId, attempt, { ...seen, updatedAt: at });
-  if (status === current) return;
-  if (current === 'running') return;
+  if (status === current || current === 'running') return;
   const message = job.SecondaryStatusTransitions.at(-1)?.StatusMessage;
   await deps.timeline.add(runId, {
     id: `waiting-${attempt}`,
@@ -118,15 +114,9 @@ async function recordWait(
 /** Checks a person's stop, the budget and the wait of a running job at every look. */
 async function stopReason(
   { attempts, clock }: ObserveDeps,
-  {
-    run,
-    attempt,
-    job,
-  }: {
-    readonly run: RunRecord | undefined;
-    readonly attempt: AttemptRecord;
-    readonly job: TrainingJobDescription;
-  },
+  run: RunRecord | undefined,
+  attempt: AttemptRecord,
+  job: TrainingJobDescription,
 ): Promise<StopReason> {
   if (run?.stop !== undefined) return { cause: 'request', why: `was stopped by ${run.stop.requestedBy}` };
   const others = await attempts.list(attempt.runId);
@@ -233,21 +223,19 @@ const endEntryOf = ({ attempt }: AttemptRecord): string => `ended-${attempt}`;
 async function announceEnd(deps: ObserveDeps, attempt: AttemptRecord): Promise<void> {
   const { outcome, runId, pipeline, jobName } = attempt;
   if (outcome === undefined) return;
-  if (attempt.status === 'interrupted') {
+  if (attempt.status === 'interrupted')
     await deps.notifier.notify(
       { runId, pipeline },
       { type: 'AttemptInterrupted', attempt: attempt.attempt, jobName, reason: outcome.message },
     );
-  }
   await deps.timeline.add(runId, {
     id: endEntryOf(attempt),
     at: outcome.endedAt ?? attempt.updatedAt,
     kind: 'AttemptEnded',
     text: `attempt ${attempt.attempt}: ${attempt.status}${outcome.message ? ` (${outcome.message})` : ''}`,
   });
-  if (attempt.taskToken !== undefined) {
+  if (attempt.taskToken !== undefined)
     await deps.executions.succeed(attempt.taskToken, { attempt: attempt.attempt, outcome: outcome.kind });
-  }
 }
 
 function statusOf(outcome: AttemptOutcome): AttemptRecord['status'] {

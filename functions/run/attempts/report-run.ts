@@ -1,12 +1,7 @@
 /** The Report state: writes the report, closes the run and its batch, and notifies. It also follows an error of any state. */
 
-import { bucketKeys, runIdOf, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
-import {
-  noneIfUnreadable,
-  RunNotFoundError,
-  TransientError,
-  UnreadableRecordError,
-} from '@tidewheel/kit/errors.ts';
+import { bucketKeys, s3Uri } from '@tidewheel/contract/bucket-keys.ts';
+import { RunNotFoundError, TransientError, UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { parseJson } from '@tidewheel/kit/json.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import { missOf } from '@tidewheel/placement/estimate.ts';
@@ -18,6 +13,7 @@ import {
   type RunRecord,
   type TimelineEntry,
 } from '../../records/run-records.ts';
+import { formerAttempts } from '../../records/safe-remedies.ts';
 import { readSeries } from '../../records/series.ts';
 import { type ModelDeps, recordModel } from '../models/decide-models.ts';
 import { keepScores } from '../models/kept-scores.ts';
@@ -54,9 +50,6 @@ export async function endRun(deps: ReportDeps, { runId, ...result }: StateMachin
   const whenDone = (await deps.runs.get(runId))?.declaration?.packing.whenDone ?? 'keep';
   return { status, failure, whenDone };
 }
-
-const formerAttempts = async (deps: Pick<ReportDeps, 'attempts'>, { pipeline, batch }: RunRecord) =>
-  batch > 1 ? deps.attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable) : undefined;
 
 /**
  * The first verdict stands: it is recorded before any other step, so a retry after a crash repeats it. The report is
@@ -106,7 +99,8 @@ export async function reportRun(deps: ReportDeps, runId: string, verdict: RunVer
   await deps.runs.finish(run, {
     status,
     updatedAt: finishedAt,
-    ...endOf(report),
+    ...(failure !== undefined && { failure }),
+    ...(report.modelUri !== undefined && { modelUri: report.modelUri }),
     result: resultOf(run, report, leading),
   });
   return report;
@@ -128,11 +122,6 @@ const endedAs = ({ kind, reason, decidedAt }: RunVerdict & { readonly decidedAt:
   finishedAt: decidedAt,
 });
 
-const endOf = ({ failure, modelUri }: RunReport) => ({
-  ...(failure !== undefined && { failure }),
-  ...(modelUri !== undefined && { modelUri }),
-});
-
 /** A later run of the pipeline has the right to write where this model is. */
 async function etagOf(store: ObjectStore, modelUri = ''): Promise<string | undefined> {
   const key = modelUri.slice(s3Uri(store.bucket, '').length);
@@ -150,16 +139,15 @@ async function takeModel(deps: ReportDeps, run: RunRecord, last: AttemptRecord |
   await evaluateWhatIsLeft(deps, run, kept);
 }
 
-const SAVED_NOTHING = {
-  id: 'saved-nothing',
-  kind: 'SavedNothing',
-  text: 'the script saved nothing where it runs, so the run leaves no model: have it save one there, or below SM_MODEL_DIR',
-} as const;
-
 async function tellSavedNothing({ timeline, clock }: ReportDeps, { runId, probe }: RunRecord): Promise<void> {
   // An evaluation alone saves nothing.
-  if (probe?.evaluates === undefined)
-    await timeline.add(runId, { ...SAVED_NOTHING, at: clock.now().toISOString() });
+  if (probe?.evaluates !== undefined) return;
+  await timeline.add(runId, {
+    id: 'saved-nothing',
+    at: clock.now().toISOString(),
+    kind: 'SavedNothing',
+    text: 'the script saved nothing where it runs, so the run leaves no model: have it save one there, or below SM_MODEL_DIR',
+  });
 }
 
 /** Whether the script saved nothing where it runs, though that is the model. The agent's own files do not count. */
@@ -235,9 +223,8 @@ const ENDS = ['done', 'failed', 'stopped', 'empty', 'notNeeded'] as const;
 function runVerdictOf({ judgement, error }: StateMachineResult): RunVerdict {
   if (error !== undefined) return { kind: 'failed', reason: errorText(error) };
   const kind = ENDS.find((end) => end === judgement?.kind);
-  if (kind === undefined || judgement === undefined) {
+  if (kind === undefined || judgement === undefined)
     return { kind: 'failed', reason: 'the run ended without a judgement' };
-  }
   return { kind, reason: judgement.reason };
 }
 

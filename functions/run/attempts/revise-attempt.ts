@@ -55,7 +55,7 @@ export async function reviseAttempt(
   const why = view && (await whyRecall(view));
   if (why === undefined) return 'left';
   const current = await deps.attempts.get(attempt.runId, attempt.attempt);
-  if (current === undefined || isOver(current)) return 'left';
+  if (current === undefined || current.outcome !== undefined || current.recall !== undefined) return 'left';
   await recallAttempt(deps, current, why);
   return 'recalled';
 }
@@ -106,18 +106,17 @@ async function campaignNow(
   };
 }
 
-const isOver = ({ outcome, recall }: AttemptRecord): boolean => outcome !== undefined || recall !== undefined;
-
-/** An On-Demand job may be judged by an earlier attempt's throughput. A Spot job must show its own. */
-async function progressOf(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
-  const own = await newProgress(store, attempt);
-  return attempt.placement.pool.purchaseOption === 'on-demand' ? (own ?? attempt.progressBefore) : own;
-}
-
-/** An attempt without a checkpoint of its own has measured nothing. */
-async function newProgress(store: ObjectStore, attempt: AttemptRecord): Promise<Progress | undefined> {
-  const progress = await readProgress(store, attempt.pipeline, attempt.runId);
-  return advanced(attempt.progressBefore, progress) ? progress : undefined;
+/**
+ * An attempt without a checkpoint of its own has measured nothing. An On-Demand job may be judged by an earlier attempt's
+ * throughput; a Spot job must show its own.
+ */
+async function progressOf(
+  store: ObjectStore,
+  { pipeline, runId, placement, progressBefore }: AttemptRecord,
+): Promise<Progress | undefined> {
+  const progress = await readProgress(store, pipeline, runId);
+  if (advanced(progressBefore, progress)) return progress;
+  return placement.pool.purchaseOption === 'on-demand' ? progressBefore : undefined;
 }
 
 /** Repeats the score requests of `collect-scores`, because AWS limits new ones. Stored scores replace missing answers. */
@@ -148,13 +147,7 @@ async function questionNow(
     reservationsOf(deps, { compute, instanceTypes, now }),
     observationsOfOthers(deps.poolOutcomes, { runId, instanceTypes, now }),
   ]);
-  const question = questionOf({
-    run,
-    attempts,
-    attempt: attempt.attempt,
-    decision,
-    observations: observations,
-  });
+  const question = questionOf({ run, attempts, attempt: attempt.attempt, decision, observations });
   if (question === undefined) return undefined;
   const { market, elsewhere = [], now: readAt } = question;
   /** Adds the samples stored since the decision. A score without a newer sample ages. */

@@ -42,31 +42,25 @@ export function bestSingleNode(work: readonly UsefulWork[]): SingleNode | undefi
 
 function singleNode(instanceType: string, work: readonly UsefulWork[]): SingleNode | undefined {
   const facts = instanceFacts(instanceType);
-  const parts = work.map((each) => partOf(facts, each));
-  if (facts === undefined || parts.some((part) => part === undefined)) return undefined;
-  const sum = (of: (part: Part) => number): number =>
-    parts.reduce((total, part) => total + (part === undefined ? 0 : of(part)), 0);
-  return {
-    instanceType,
-    accelerators: facts.acceleratorCount,
-    hours: sum(({ hours }) => hours),
-    usd: sum(({ usd }) => usd),
-  };
-}
-
-interface Part {
-  readonly hours: number;
-  readonly usd: number;
+  if (facts === undefined) return undefined;
+  const whole = { instanceType, accelerators: facts.acceleratorCount, hours: 0, usd: 0 };
+  for (const each of work) {
+    const part = partOf(facts, each);
+    if (part === undefined) return undefined;
+    whole.hours += part.hours;
+    whole.usd += part.usd;
+  }
+  return whole;
 }
 
 /** Prices cancel their region: both are looked up in the one with the most of them. */
 const REGION = 'us-east-1';
 
-function partOf(node: InstanceFacts | undefined, { placement, seconds }: UsefulWork): Part | undefined {
+function partOf(node: InstanceFacts, { placement, seconds }: UsefulWork) {
   const { pool, topology, onDemandHourlyUsd } = placement;
   const own = instanceFacts(pool.instanceType);
-  const ratio = priceRatio(node?.type ?? '', pool.instanceType);
-  if (own === undefined || node === undefined || ratio === undefined || !isAlike(node, own)) return undefined;
+  const ratio = priceRatio(node.type, pool.instanceType);
+  if (own === undefined || ratio === undefined || !isAlike(node, own)) return undefined;
   const needed = unitsOf(own) * topology.nodes;
   if (unitsOf(node) < needed || needed === 0) return undefined;
   const hours = ((seconds / 3_600) * needed) / unitsOf(node);

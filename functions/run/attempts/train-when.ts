@@ -15,7 +15,7 @@ import { samplesInGeneration } from '../../records/run-dataset.ts';
 import { FINISHED, type RunRecord } from '../../records/run-records.ts';
 import { modelsOf } from '../models/decide-models.ts';
 import { scoredNow } from '../models/kept-scores.ts';
-import { type AloneDeps, evaluateAlone } from './evaluate-alone.ts';
+import { type AloneDeps, evaluateAlone, MOST_PROBES } from './evaluate-alone.ts';
 import { deadlineAt } from './make-report.ts';
 
 interface Asked {
@@ -36,13 +36,11 @@ export async function trainingNeedOf(
   if (need !== undefined) return need;
   const current = currentOf((await modelsOf(deps, run.pipeline)).known);
   const found =
-    current?.digest === undefined
-      ? unknown(
-          current === undefined
-            ? 'no model is in use'
-            : `the model of ${current.runId} is too large for a digest`,
-        )
-      : await scoredNeed(deps, { run, declaration, generation, current });
+    current === undefined
+      ? unknown('no model is in use')
+      : current.digest === undefined
+        ? unknown(`the model of ${current.runId} is too large for a digest`)
+        : await scoredNeed(deps, { run, declaration, generation, current });
   if ('wait' in found) return found;
   const at = deps.clock.now().toISOString();
   if (found.isNeeded)
@@ -114,9 +112,6 @@ export async function stopScoring({ runs, clock }: AloneDeps, { runId, pipeline 
     await runs.requestStop(open.runId, { mode: 'now', requestedBy: runId, at: clock.now().toISOString() });
 }
 
-/** The one of the run is among so many. */
-const MOST_PROBES = 20;
-
 async function comparedNeed(
   { runs, store }: AloneDeps,
   { run, declaration, generation, current }: Asked,
@@ -126,35 +121,24 @@ async function comparedNeed(
   if (when === undefined || objective === undefined) return unknown('nothing says which score counts');
   const { runId, pipeline } = probe;
   const own = await readBounded(store, bucketKeys.scores(pipeline, runId), 'scores');
-  const text = own?.text ?? (await scoredNow(store, probe, current));
-  const arrived = await tableOf(text, objective.metric);
-  const known = await tableOf(
-    (await readBounded(store, bucketKeys.scores(pipeline, current.runId), 'scores'))?.text,
-    objective.metric,
-  );
-  if (arrived === undefined || known === undefined)
+  const before = await readBounded(store, bucketKeys.scores(pipeline, current.runId), 'scores');
+  const { metric } = objective;
+  const arrived = await tableOf(own?.text ?? (await scoredNow(store, probe, current)), metric);
+  if (arrived === undefined)
     return unknown(
-      arrived === undefined
-        ? `${runId} has ${probe.status} and left no scores of ${objective.metric} that can be read (a line for each sample, 100,000 and 16 MiB at most)`
-        : `${current.runId} has no scores of ${objective.metric} of its own`,
+      `${runId} has ${probe.status} and left no scores of ${metric} that can be read (a line for each sample, 100,000 and 16 MiB at most)`,
     );
+  const known = await tableOf(before?.text, metric);
+  if (known === undefined) return unknown(`${current.runId} has no scores of ${metric} of its own`);
   // Further channels of evaluation.on have what was there before.
   const fresh = new Map([...arrived].filter(([key]) => !known.has(key)));
   const since =
     when.orSamples === undefined ? undefined : await samplesSince({ runs, store }, run, generation);
-  const worseBy = declaredMargin(when.worseBy);
-  const asked = {
-    ...objective,
-    worseBy,
-    orSamples: when.orSamples,
-    arrived: fresh,
-    known,
-    since: since ?? 0,
-  };
-  const found = trainingNeed(asked);
+  const margins = { worseBy: declaredMargin(when.worseBy), orSamples: when.orSamples };
+  const found = trainingNeed({ ...objective, ...margins, arrived: fresh, known, since: since ?? 0 });
   if (found === undefined) return unknown(`${runId} has scored no new sample`);
   const { isNeeded, reason, ...means } = found;
-  const scores = { metric: objective.metric, model: current.runId, samples: fresh.size, ...means };
+  const scores = { metric, model: current.runId, samples: fresh.size, ...means };
   return { isNeeded, reason, since, scores };
 }
 

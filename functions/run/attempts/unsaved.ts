@@ -8,16 +8,9 @@ import { gangHourlyUsd } from './stop-rules.ts';
 export const isUp = ({ outcome, status }: Pick<AttemptRecord, 'outcome' | 'status'>): boolean =>
   outcome === undefined && status === 'running';
 
-/** Seconds since the newest checkpoint, or since the hosts were there; 0 while the attempt does not train. */
-function secondsSinceSave(attempt: AttemptRecord, progress: Progress | undefined, now: Date): number {
-  if (!isUp(attempt)) return 0;
-  const begun = Date.parse(attempt.startedAt ?? attempt.createdAt);
-  const saved = Date.parse(progress?.updatedAt ?? '');
-  return Math.max(0, now.getTime() - Math.max(begun, Number.isFinite(saved) ? saved : begun)) / 1_000;
-}
-
 /** What a script that saves nothing at a stop loses. `afterSave` leaves it 120 seconds to save. */
 export interface UnsavedWork {
+  /** Since the newest checkpoint, or since the hosts were there. */
   readonly seconds: number;
   readonly usd: number;
   /** Of the newest checkpoint. */
@@ -31,6 +24,8 @@ export function unsavedWork(
   now: Date,
 ): UnsavedWork | undefined {
   if (!isUp(attempt)) return undefined;
-  const seconds = Math.round(secondsSinceSave(attempt, progress, now));
+  const begun = Date.parse(attempt.startedAt ?? attempt.createdAt);
+  const saved = Date.parse(progress?.updatedAt ?? '') || begun;
+  const seconds = Math.round(Math.max(0, now.getTime() - Math.max(begun, saved)) / 1_000);
   return { seconds, usd: (gangHourlyUsd(attempt.placement) * seconds) / 3_600, step: progress?.step };
 }

@@ -47,12 +47,8 @@ export async function watchCheckpoints(
   const earlier = (await deps.attempts.list(runId)).filter((each) => each.attempt < attempt.attempt);
   const progress = await readProgress(deps.store, pipeline, runId);
   if (progress === undefined) await tellNewer(deps, attempt);
-  const stall = checkpointStall({
-    trainingSince,
-    progress,
-    intervalSeconds: intervalOf(attempt, earlier),
-    now: deps.clock.now(),
-  });
+  const now = deps.clock.now();
+  const stall = checkpointStall(trainingSince, progress, intervalOf(attempt, earlier), now);
   if (stall === undefined) return;
   // An evaluation saves nothing.
   if ((await finishedNoteOf(deps.store, attempt, attempt.attempt)) !== undefined) return;
@@ -65,7 +61,7 @@ export async function watchCheckpoints(
   );
   await deps.timeline.add(runId, {
     id,
-    at: deps.clock.now().toISOString(),
+    at: now.toISOString(),
     kind: 'CheckpointStalled',
     text: `attempt ${attempt.attempt}: no checkpoint has reached the bucket for ${stall.ageSeconds} s (step ${stall.step} is safe, one is expected every ${stall.expectedSeconds} s): training since then is lost if AWS reclaims the capacity now`,
   });
@@ -83,23 +79,6 @@ async function tellNewer(deps: WatchDeps, { runId, pipeline, attempt }: AttemptR
   });
 }
 
-interface StallQuestion {
-  /** Start of uninterrupted training; undefined while the job does not train. */
-  readonly trainingSince?: Date | undefined;
-  /** The newest progress that the bucket proves, of this attempt or an earlier one. */
-  readonly progress?: Progress | undefined;
-  /** The interval between checkpoints that the job received. */
-  readonly intervalSeconds: number;
-  readonly now: Date;
-}
-
-interface Stall {
-  readonly step: number;
-  /** Time since the last checkpoint, or since training began. */
-  readonly ageSeconds: number;
-  readonly expectedSeconds: number;
-}
-
 /** A checkpoint waits for the end of a step, a save and an upload. Big ones take minutes. */
 const LEAST_PATIENCE_SECONDS = 900;
 const PATIENCE_INTERVALS = 3;
@@ -109,11 +88,17 @@ const FIRST_PATIENCE_SECONDS = 1_800;
 /**
  * Unnoticed stalls have cost users days of training. The progress note in the bucket decides, so a save that does not reach
  * the bucket does not count.
+ * @param trainingSince start of uninterrupted training
+ * @param progress the newest that the bucket proves, of this attempt or an earlier one
+ * @param intervalSeconds between checkpoints, as the job received it
  */
-function checkpointStall(question: StallQuestion): Stall | undefined {
-  const { trainingSince, progress, intervalSeconds, now } = question;
-  if (trainingSince === undefined) return undefined;
-  const saved = progress === undefined ? Number.NaN : Date.parse(progress.updatedAt);
+function checkpointStall(
+  trainingSince: Date,
+  progress: Progress | undefined,
+  intervalSeconds: number,
+  now: Date,
+) {
+  const saved = Date.parse(progress?.updatedAt ?? '');
   const since = Number.isNaN(saved) ? trainingSince.getTime() : Math.max(saved, trainingSince.getTime());
   const ageSeconds = Math.round((now.getTime() - since) / 1_000);
   const usual = Math.max(LEAST_PATIENCE_SECONDS, PATIENCE_INTERVALS * intervalSeconds);
@@ -157,14 +142,7 @@ const HANGS = {
   noSteps: 'computes and has made no step',
 } as const;
 
-interface Hang {
-  readonly host: string;
-  readonly since: string;
-  readonly kind?: keyof typeof HANGS | undefined;
-  readonly ranks?: readonly string[] | undefined;
-}
-
-async function readHangs(store: ObjectStore, prefix: string): Promise<readonly Hang[]> {
+async function readHangs(store: ObjectStore, prefix: string) {
   const files = await readHostFiles(store, prefix, (key) => namePartsOf('hangs', key)?.host);
   return files.flatMap(({ of: host, text }) => {
     const note = valueOf(readDocument(hangNote, text));

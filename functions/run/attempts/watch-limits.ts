@@ -32,8 +32,8 @@ export async function watchLimits(deps: LimitDeps, runId: string): Promise<void>
   const now = deps.clock.now();
   const money = moneyOf({ run, attempts, progress, decided, now });
   const said = (await deps.timeline.list(runId)).map(({ id }) => id);
-  for (const warning of [...budgetWarnings(money), ...deadlineWarnings(money, { run, said, now })])
-    if (!said.includes(warning.id)) await announce(deps, run, warning);
+  for (const warning of [budgetWarning(money), deadlineWarning(money, run, said, now)])
+    if (warning !== undefined && !said.includes(warning.id)) await announce(deps, run, warning);
   await keepPromise(deps, run, { money, progress });
 }
 
@@ -62,16 +62,11 @@ interface Warning {
   readonly text: string;
 }
 
-const budgetWarnings = ({ usd, budgetUsd }: Money): readonly Warning[] =>
-  budgetUsd !== undefined && usd >= NEARLY * budgetUsd
-    ? [
-        {
-          id: `budget-${budgetUsd}`,
-          notice: { type: 'BudgetNearlySpent', costUsd: usd, budgetUsd },
-          text: `$${usd.toFixed(2)} of the budget of $${budgetUsd.toFixed(2)} are spent`,
-        },
-      ]
-    : [];
+function budgetWarning({ usd, budgetUsd }: Money): Warning | undefined {
+  if (budgetUsd === undefined || usd < NEARLY * budgetUsd) return undefined;
+  const text = `$${usd.toFixed(2)} of the budget of $${budgetUsd.toFixed(2)} are spent`;
+  return { id: `budget-${budgetUsd}`, notice: { type: 'BudgetNearlySpent', costUsd: usd, budgetUsd }, text };
+}
 
 /**
  * A warning is given above the first chance of being late and withdrawn below the second. Above one half it would be
@@ -86,16 +81,15 @@ function isTelling({ basis }: NonNullable<Money['expected']>, run: RunRecord, no
   return basis === 'measured' || now.getTime() - from > (to - from) / 2;
 }
 
-interface Said {
-  readonly run: RunRecord;
-  /** Ids of the timeline; each warning and each withdrawal has its number. */
-  readonly said: readonly string[];
-  readonly now: Date;
-}
-
-function deadlineWarnings({ deadlineAt, expected }: Money, { run, said, now }: Said): readonly Warning[] {
+/** @param said ids of the timeline; each warning and each withdrawal has its number */
+function deadlineWarning(
+  { deadlineAt, expected }: Money,
+  run: RunRecord,
+  said: readonly string[],
+  now: Date,
+): Warning | undefined {
   const chance = expected?.lateChance;
-  if (deadlineAt === undefined || expected === undefined || chance === undefined) return [];
+  if (deadlineAt === undefined || expected === undefined || chance === undefined) return undefined;
   const idOf = (kind: string, number: number): string =>
     `${kind}-${deadlineAt}${number === 1 ? '' : `-${number}`}`;
   let number = 1;
@@ -104,22 +98,18 @@ function deadlineWarnings({ deadlineAt, expected }: Money, { run, said, now }: S
   const expectedAt = expected.finishAt.expected;
   const percent = `${Math.round(chance * 100)} %`;
   if (!isInDanger && chance > DANGER_CHANCE && isTelling(expected, run, now))
-    return [
-      {
-        id: idOf('deadline', number),
-        notice: { type: 'DeadlineInDanger', deadlineAt, expectedAt },
-        text: `the run misses its deadline of ${deadlineAt} with a chance of ${percent}; it is expected to end at ${expectedAt}`,
-      },
-    ];
+    return {
+      id: idOf('deadline', number),
+      notice: { type: 'DeadlineInDanger', deadlineAt, expectedAt },
+      text: `the run misses its deadline of ${deadlineAt} with a chance of ${percent}; it is expected to end at ${expectedAt}`,
+    };
   if (isInDanger && chance < SAFE_CHANCE)
-    return [
-      {
-        id: idOf('deadline-safe', number),
-        notice: { type: 'DeadlineSafe', deadlineAt, expectedAt },
-        text: `the deadline of ${deadlineAt} is in reach again: the chance to miss it is ${percent}`,
-      },
-    ];
-  return [];
+    return {
+      id: idOf('deadline-safe', number),
+      notice: { type: 'DeadlineSafe', deadlineAt, expectedAt },
+      text: `the deadline of ${deadlineAt} is in reach again: the chance to miss it is ${percent}`,
+    };
+  return undefined;
 }
 
 /** The look repeats every few minutes. The entry follows the notice, so a death in between repeats the notice. */

@@ -4,7 +4,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ec2ListPrices, listPrices, transferPrices } from '../../../functions/aws/market/price-list.ts';
 import { market } from '../../../test/support/builders/placement.ts';
-import { pricedFrom, transferOf } from '../../placement/candidates/priced-from-list.ts';
+import { pricedFrom, transferOf } from '../../placement/candidates/pool-costs.ts';
 import { ec2PriceOf, priceListRegion, priceOf, transferPriceOf } from '../facts/price-list.ts';
 
 const pricing = mockClient(PricingClient);

@@ -1,5 +1,6 @@
 /** What an hour and a start in a pool cost, as its launcher bills them, and how well that is known. */
 
+import { ec2OnDemandUsd, trainingRatio } from '@tidewheel/catalog/catalog.ts';
 import {
   type DatasetSize,
   type Download,
@@ -7,10 +8,28 @@ import {
   whyTooLate,
 } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type ListedPrices, launcherFacts, type NodePrices } from '@tidewheel/catalog/launchers.ts';
-import { type FileSystem, fileSystemHourlyUsd, priceNoteOf } from '@tidewheel/catalog/prices.ts';
-import type { InputChannel, Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import {
+  type FileSystem,
+  fileSystemHourlyUsd,
+  type KeptPrice,
+  type ListPrice,
+  type ListPrices,
+  priceNoteOf,
+  type TransferPrice,
+  transferPricesAsOf,
+  transferUsdPerGigabyte,
+} from '@tidewheel/catalog/prices.ts';
+import { deadlineHoursOf, type InputChannel, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { assumed } from '../model/assumed.ts';
+import type { PlacedAttempt } from '../records/attempts.ts';
 import type { MarketView, OnDemandPrice, PlacementScore } from '../records/market-history.ts';
-import { nameOfReservation, type Pool, requestedAs, type Topology } from '../records/placement-records.ts';
+import {
+  nameOfReservation,
+  type Pool,
+  requestedAs,
+  type Topology,
+  type Transfer,
+} from '../records/placement-records.ts';
 
 export interface PoolPrices extends NodePrices {
   readonly score?: number | undefined;
@@ -46,10 +65,11 @@ export function pricesOf(
   }
 }
 
-function listedPrices(pool: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {
-  const quotes = quotesFor(pool, all);
+function listedPrices({ instanceType, zoneId }: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {
+  const quotes =
+    all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
   return {
-    instanceType: pool.instanceType,
+    instanceType,
     trainingUsd: price.hourlyUsd,
     trainingNote: price.note,
     ec2Usd: price.ec2HourlyUsd,
@@ -58,9 +78,6 @@ function listedPrices(pool: Pool, price: OnDemandPrice, all: Quotes): ListedPric
     isSpotOfSnapshot: quotes.some(({ basis }) => basis === 'snapshot'),
   };
 }
-
-const quotesFor = ({ instanceType, zoneId }: Pool, all: Quotes): MarketView['spotPrices'] =>
-  all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
 
 const mean = (quotes: MarketView['spotPrices']): number | undefined =>
   quotes.length === 0 ? undefined : quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
@@ -132,13 +149,11 @@ const noteOn = (id: string, known: FileSystem | undefined): string =>
 
 // What each start in a pool downloads, and the pools whose hosts cannot hold it or would have it too late.
 
-interface DownloadsQuestion {
-  readonly compute: Pipeline['compute'];
-  readonly training: Pipeline['training'];
-  readonly dataset: DatasetSize;
-  readonly maximumRunSeconds: number;
-  /** Undefined without a deadline. */
-  readonly secondsUntilDeadline?: number | undefined;
+interface DownloadsQuestion extends Pick<Pipeline, 'compute' | 'training' | 'limits'> {
+  readonly dataset?: DatasetSize | undefined;
+  /** ISO 8601: the deadline counts from the first. */
+  readonly closedAt: string;
+  readonly now: string;
 }
 
 /** @returns why nothing can be trained there, instead of the download */
@@ -147,23 +162,20 @@ export type DownloadIn = (
   topology: Pick<Topology, 'nodes'>,
 ) => Download | string;
 
-export const downloadsOf =
-  (question: DownloadsQuestion): DownloadIn =>
-  (pool, { nodes }) => {
+export function downloadsOf(question: DownloadsQuestion): DownloadIn | undefined {
+  const { compute, training, dataset } = question;
+  if (dataset === undefined) return undefined;
+  const limit = tighterLimit(question);
+  return (pool, { nodes }) => {
     const { launcher, instanceType } = pool;
-    const { compute, training, dataset } = question;
-    const download = launcherFacts[launcher].downloads({
-      dataset,
-      compute,
-      training,
-      instanceType,
-      nodes,
-      purchaseOption: requestedAs(pool),
-    });
+    const purchaseOption = requestedAs(pool);
+    const start = { dataset, compute, training, instanceType, nodes, purchaseOption };
+    const download = launcherFacts[launcher].downloads(start);
     if ('problem' in download) return download.problem.message;
-    const late = whyTooLate(download, tighterLimit(question));
+    const late = whyTooLate(download, limit);
     return late === undefined ? download : `${late}: ${FASTER_DOWNLOAD}`;
   };
+}
 
 /** The same with starts as long as the run's own. */
 export const slowedBy =
@@ -173,11 +185,106 @@ export const slowedBy =
     return typeof download === 'string' ? download : { ...download, seconds: download.seconds * ratio };
   };
 
-function tighterLimit({
-  maximumRunSeconds,
-  secondsUntilDeadline = Number.POSITIVE_INFINITY,
-}: DownloadsQuestion): Parameters<typeof whyTooLate>[1] {
-  return secondsUntilDeadline < maximumRunSeconds
-    ? { limitSeconds: secondsUntilDeadline, limit: 'are left until the deadline' }
+function tighterLimit({ limits, closedAt, now }: DownloadsQuestion): Parameters<typeof whyTooLate>[1] {
+  const { maximumRunSeconds } = limits;
+  const deadlineSeconds = (deadlineHoursOf(limits) ?? Number.POSITIVE_INFINITY) * 3_600;
+  const leftSeconds = deadlineSeconds - (Date.parse(now) - Date.parse(closedAt)) / 1_000;
+  return leftSeconds < maximumRunSeconds
+    ? { limitSeconds: leftSeconds, limit: 'are left until the deadline' }
     : { limitSeconds: maximumRunSeconds, limit: 'is the limit of an attempt (limits.maximumRunSeconds)' };
+}
+
+// The prices of the AWS Price List in place of the snapshot's, which grow old with the release.
+
+const DAY_MILLISECONDS = 24 * 3_600_000;
+
+/** @param wanted types that the pipeline may use: those that only the list knows are added */
+export function pricedFrom(
+  list: ListPrices | undefined,
+  view: MarketView,
+  { wanted, now }: { readonly wanted: readonly string[]; readonly now: Date },
+): MarketView {
+  if (list === undefined || list.region !== view.region) return view;
+  const training = new Map(list.prices.map((each) => [each.instanceType, each]));
+  const ec2 = new Map(list.ec2.map((each) => [each.instanceType, each]));
+  const noteOf = (price: KeptPrice<ListPrice>): string => `AWS Price List${sourceOf(price, now)}`;
+  const known = new Map(view.onDemandPrices.map((each) => [each.instanceType, each]));
+  const priced = (instanceType: string): readonly OnDemandPrice[] => {
+    const price = known.get(instanceType);
+    const [listed, own] = [training.get(instanceType), ec2.get(instanceType)];
+    const onEc2 = own && { ec2HourlyUsd: own.hourlyUsd, ec2Note: noteOf(own) };
+    if (listed !== undefined) {
+      const note = price ? noteOf(listed) : 'AWS Price List, unknown to the snapshot';
+      const ec2HourlyUsd = price ? price.ec2HourlyUsd : ec2OnDemandUsd(instanceType, view.region);
+      const { hourlyUsd } = listed;
+      return [{ ...price, instanceType, hourlyUsd, basis: 'quoted', note, ec2HourlyUsd, ...onEc2 }];
+    }
+    if (own && (price === undefined || price.basis === 'estimated')) return [{ ...estimated(own), ...onEc2 }];
+    return price ? [{ ...price, ...onEc2 }] : [];
+  };
+  // A type that is newer than the snapshot may be known to the list alone.
+  return { ...view, onDemandPrices: [...new Set([...known.keys(), ...wanted])].flatMap(priced) };
+}
+
+/** The list may have an EC2 price for a type without a training price. */
+function estimated({ instanceType, hourlyUsd: ec2HourlyUsd }: ListPrice): OnDemandPrice {
+  const ratio = trainingRatio(instanceType);
+  const note = `estimate: EC2 On-Demand ${ec2HourlyUsd} of the AWS Price List x ${ratio} (ratio seen in us-east-1)`;
+  return { instanceType, hourlyUsd: ec2HourlyUsd * ratio, basis: 'estimated', note, ec2HourlyUsd };
+}
+
+function sourceOf({ effective, readAt }: KeptPrice<ListPrice | TransferPrice>, now: Date): string {
+  const days = Math.floor((now.getTime() - Date.parse(readAt)) / DAY_MILLISECONDS);
+  const since = effective === undefined ? '' : `, in force since ${effective}`;
+  return `${since}, read ${days < 1 ? 'today' : `${days} days ago`}`;
+}
+
+/** USD a gigabyte from one region to another: the list's price, else the snapshot's. */
+function transferRate(from: string, to: string, known: ListRate | undefined) {
+  const listed =
+    known?.list?.region === from ? known.list.transfer.find((each) => each.to === to) : undefined;
+  if (known === undefined || listed === undefined)
+    return { usdPerGigabyte: transferUsdPerGigabyte(from, to), note: `table of ${transferPricesAsOf}` };
+  const { usdPerGigabyte } = listed;
+  return { usdPerGigabyte, note: `AWS Price List${sourceOf(listed, known.now)}` };
+}
+
+// The money and time that training in another region costs before the first step and on the way back.
+
+export interface TransferQuestion {
+  readonly home: string;
+  readonly region: string;
+  /** Sums all shards that the run trains on; undefined where no manifest says. */
+  readonly datasetBytes?: number | undefined;
+  readonly checkpointBytes?: number | undefined;
+  readonly attempts: readonly PlacedAttempt[];
+  /** The AWS Price List's rates for either direction; default: the snapshot's table. */
+  readonly rates?: { readonly there: ListRate; readonly back: ListRate } | undefined;
+}
+
+interface ListRate {
+  /** Price list of the region that the bytes leave. */
+  readonly list?: ListPrices | undefined;
+  readonly now: Date;
+}
+
+/** Listing both sides and the first requests. */
+const START_SECONDS = 10;
+const GIGABYTE = 1e9;
+
+/** Shards that an earlier attempt copied are already there; the newest checkpoint goes there and one comes back. */
+export function transferOf(question: TransferQuestion): Transfer {
+  const { home, region, datasetBytes = 0, checkpointBytes = 0, attempts } = question;
+  const wasThere = attempts.some(({ placement }) => placement.pool.region === region);
+  const last = attempts.at(-1)?.placement.pool.region;
+  const there = (wasThere ? 0 : datasetBytes) + (last === region ? 0 : checkpointBytes);
+  const out = transferRate(home, region, question.rates?.there);
+  const back = transferRate(region, home, question.rates?.back);
+  const usd = (there / GIGABYTE) * out.usdPerGigabyte + (checkpointBytes / GIGABYTE) * back.usdPerGigabyte;
+  return {
+    gigabytes: (there + checkpointBytes) / GIGABYTE,
+    usd,
+    seconds: START_SECONDS + there / assumed.copyBytes,
+    priceNote: out.note,
+  };
 }

@@ -1,12 +1,11 @@
 /** The pools that a pipeline allows, each with its facts; a pruned pool keeps its reason. */
 
-import { type FactsOf, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
 import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { MarketView, OnDemandPrice, Reservation } from '../records/market-history.ts';
 import { type Pool, requestedAs, type Topology, type Transfer } from '../records/placement-records.ts';
-import { adviseHelpers } from './helpers.ts';
 import {
   type DownloadIn,
   helpersIn,
@@ -16,8 +15,8 @@ import {
   quotesOf,
 } from './pool-costs.ts';
 import { reservedFor } from './reserved-pools.ts';
-import type { Workload } from './throughput.ts';
-import { REFERENCE_THROUGHPUT, type RelativeThroughput } from './throughput-estimate.ts';
+import { adviseHelpers } from './throughput.ts';
+import type { RelativeThroughput, ThroughputModel } from './throughput-estimate.ts';
 import { type GangTopology, infeasibleOn, type TopologyQuestion, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
@@ -52,21 +51,17 @@ export interface RegionView {
   readonly closed?: string | undefined;
 }
 
-interface PoolsQuestion {
+interface PoolsQuestion extends ThroughputModel {
   readonly compute: Pipeline['compute'];
-  readonly training?: Pipeline['training'] | undefined;
+  readonly training: Pipeline['training'];
   readonly market: MarketView;
   readonly elsewhere?: readonly RegionView[] | undefined;
   /** ISO 8601. */
-  readonly now?: string | undefined;
+  readonly now: string;
   readonly savedOn?: GangTopology | undefined;
-  readonly throughputOf?: ((topology: GangTopology) => RelativeThroughput) | undefined;
-  /** As measured; without it no helpers are added. */
-  readonly workload?: Workload | undefined;
   /** Absent where nothing is known of the dataset. */
   readonly downloadIn?: DownloadIn | undefined;
-  /** Default: the snapshot's. */
-  readonly hardware?: FactsOf | undefined;
+  readonly hardware: FactsOf;
 }
 
 /** The most pools that are assessed; the rest are the most expensive for their speed, on demand. */
@@ -104,7 +99,7 @@ export function poolsOf(question: PoolsQuestion): Pools {
     ...elsewhere.map((each) => ({ ...each, region: each.market.region })),
   ];
   const found = views.flatMap((view) =>
-    launchersOf(compute).map((launcher) => poolsBy(launcher, view, question)),
+    launchersOf(compute).map((launcher) => poolsAt(siteOf(launcher, view, question))),
   );
   return mostPromising(
     found.flatMap(({ candidates }) => candidates),
@@ -121,62 +116,61 @@ interface View {
   readonly region?: string | undefined;
 }
 
-function poolsBy(launcher: LauncherName, view: View, question: PoolsQuestion): Pools {
-  const { compute, training, savedOn, hardware } = question;
-  const { market, region } = view;
-  const named = { ...(region === undefined ? {} : { region }), launcher };
-  const isElsewhere = region !== undefined;
-  const requested = { compute, training, region: market.region, isElsewhere, launcher, savedOn, hardware };
-  const { topologies, ruledOut } = topologiesOf(requested);
-  const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
-    pool: {
-      instanceType: topology.instanceType,
-      purchaseOption: purchaseOptionsOf(compute)[0] ?? 'spot',
-      ...named,
-    },
-    topology: shapeOf(topology),
-    reason,
-  }));
-  const candidates: Candidate[] = [];
-  const facts = {
-    view,
-    requested,
-    helpers: helpersIn(market, compute),
-    prices: new Map(market.onDemandPrices.map((each) => [each.instanceType, each])),
-    quotes: quotesOf(market),
-  };
-  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, market, question)]))
-    for (const { pool, problem, ...more } of [
-      ...poolsOfTopology(topology, { view, compute, named }),
-      ...reservedPools(topology, { view, question, named }),
-    ]) {
-      const found = problem ?? weighed(pool, topology, facts, question);
-      if (typeof found === 'string') pruned.push({ pool, topology: shapeOf(topology), reason: found });
-      else candidates.push({ ...found, ...more });
-    }
-  return { candidates, pruned };
-}
-
-interface Facts {
+/** What holds for every pool of a launcher in a region. */
+interface Site {
   readonly view: View;
+  readonly question: PoolsQuestion;
+  readonly named: Pick<Pool, 'region' | 'launcher'>;
   readonly requested: TopologyQuestion;
-  readonly helpers: number | string;
+  /** Of the pipeline's own helper groups. */
+  readonly helpersUsd: number | string;
   readonly prices: ReadonlyMap<string, OnDemandPrice>;
   readonly quotes: Quotes;
 }
 
+function siteOf(launcher: LauncherName, view: View, question: PoolsQuestion): Site {
+  const { compute, training, savedOn, hardware } = question;
+  const { market, region } = view;
+  const isElsewhere = region !== undefined;
+  return {
+    view,
+    question,
+    named: { ...(isElsewhere && { region }), launcher },
+    requested: { compute, training, region: market.region, isElsewhere, launcher, savedOn, hardware },
+    helpersUsd: helpersIn(market, compute),
+    prices: new Map(market.onDemandPrices.map((each) => [each.instanceType, each])),
+    quotes: quotesOf(market),
+  };
+}
+
+function poolsAt(site: Site): Pools {
+  const { question, named, requested } = site;
+  const { topologies, ruledOut } = topologiesOf(requested);
+  const [purchaseOption = 'spot'] = purchaseOptionsOf(question.compute);
+  const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
+    pool: { instanceType: topology.instanceType, purchaseOption, ...named },
+    topology: shapeOf(topology),
+    reason,
+  }));
+  const candidates: Candidate[] = [];
+  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, site)]))
+    for (const { problem, ...each } of [...openPools(topology, site), ...reservedPools(topology, site)]) {
+      const found = problem ?? weighed(each.pool, topology, site);
+      if (typeof found === 'string')
+        pruned.push({ pool: each.pool, topology: shapeOf(topology), reason: found });
+      else candidates.push({ ...found, ...each });
+    }
+  return { candidates, pruned };
+}
+
 /** @returns why the pool is left out, where no price is known, the zone does not offer it, or no job could run there */
-function weighed(
-  pool: Pool,
-  topology: GangTopology,
-  { view, requested, helpers, prices, quotes }: Facts,
-  { throughputOf, downloadIn }: PoolsQuestion,
-): Candidate | string {
+function weighed(pool: Pool, topology: GangTopology, site: Site): Candidate | string {
+  const { view, question, requested, helpersUsd, prices, quotes } = site;
   const { instanceType, zoneId } = pool;
   const { market, transfer, closed } = view;
   const price = prices.get(instanceType);
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
-  if (typeof helpers === 'string') return helpers;
+  if (typeof helpersUsd === 'string') return helpersUsd;
   if (pool.reservation === undefined && notOffered(pool, quotes))
     return `${instanceType} is not offered in ${zoneId ?? market.region}`;
   const infeasible = infeasibleOn(topology, { ...requested, purchaseOption: requestedAs(pool) });
@@ -184,15 +178,15 @@ function weighed(
   const shape = shapeOf(topology);
   const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
   if ('unknown' in billed) return billed.unknown;
-  const download = downloadIn?.(pool, shape);
+  const download = question.downloadIn?.(pool, shape);
   if (typeof download === 'string') return download;
   return {
     pool,
     topology: shape,
-    throughput: throughputOf?.(topology) ?? REFERENCE_THROUGHPUT,
+    throughput: question.throughputOf(topology),
     transfer,
     closed,
-    helpersHourlyUsd: helpers + addedUsd(topology, prices),
+    helpersHourlyUsd: helpersUsd + addedUsd(topology, prices),
     ...billed,
     download,
   };
@@ -206,47 +200,28 @@ interface PlacePool {
   readonly problem?: string | undefined;
 }
 
-const reservedPools = (
+function reservedPools(
   topology: GangTopology,
-  {
-    view: { market },
-    question: { compute, now },
-    named,
-  }: {
-    readonly view: View;
-    readonly question: PoolsQuestion;
-    readonly named: Pick<Pool, 'region' | 'launcher'>;
-  },
-): readonly PlacePool[] =>
-  now === undefined
-    ? []
-    : reservedFor(topology, market.reservations ?? [], {
-        compute,
-        launcher: named.launcher,
-        now: new Date(now),
-      }).map(({ zoneId, ...rest }) => ({
-        ...rest,
-        pool: {
-          instanceType: topology.instanceType,
-          zoneId,
-          purchaseOption: 'reserved',
-          reservation: rest.reservation.id,
-          ...named,
-        },
-      }));
+  { view: { market }, question: { compute, now }, named }: Site,
+): readonly PlacePool[] {
+  const asked = { compute, launcher: named.launcher, now: new Date(now) };
+  return reservedFor(topology, market.reservations ?? [], asked).map(({ zoneId, ...rest }) => ({
+    ...rest,
+    pool: {
+      instanceType: topology.instanceType,
+      zoneId,
+      purchaseOption: 'reserved',
+      reservation: rest.reservation.id,
+      ...named,
+    },
+  }));
+}
 
 /** One for each place and purchase option. */
-const poolsOfTopology = (
-  { instanceType }: GangTopology,
-  given: {
-    readonly view: View;
-    readonly compute: Pipeline['compute'];
-    readonly named: Pick<Pool, 'region' | 'launcher'>;
-  },
-): readonly PlacePool[] =>
-  placesOf(given.view).flatMap(({ zoneId, subnetId }) =>
-    purchaseOptionsOf(given.compute).map((purchaseOption) => ({
-      pool: { instanceType, zoneId, purchaseOption, ...given.named },
+const openPools = ({ instanceType }: GangTopology, { view, question, named }: Site): readonly PlacePool[] =>
+  placesOf(view).flatMap(({ zoneId, subnetId }) =>
+    purchaseOptionsOf(question.compute).map((purchaseOption) => ({
+      pool: { instanceType, zoneId, purchaseOption, ...named },
       subnetId,
     })),
   );
@@ -260,22 +235,19 @@ const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topolog
 /**
  * The same with a group of CPU nodes, where hosts were measured as the bottleneck and the pipeline allows helpers.
  */
-function helpedBy(
-  topology: GangTopology,
-  market: MarketView,
-  { compute, workload, hardware = instanceFacts }: PoolsQuestion,
-): readonly GangTopology[] {
-  const may = compute.mayAddHelpers;
+function helpedBy(topology: GangTopology, { view, question, prices }: Site): readonly GangTopology[] {
+  const { workload, hardware } = question;
+  const may = question.compute.mayAddHelpers;
   if (may === undefined || workload === undefined || hardware(topology.instanceType) === undefined) return [];
   const advice = adviseHelpers({
     workload,
     instanceType: topology.instanceType,
     nodes: topology.nodes,
-    region: market.region,
+    region: view.market.region,
     candidates: may.instanceTypes,
     maximumNodes: may.maximumNodes,
     hardware,
-    priceOf: (type) => market.onDemandPrices.find((each) => each.instanceType === type)?.hourlyUsd,
+    priceOf: (type) => prices.get(type)?.hourlyUsd,
   });
   return advice?.helpers === undefined
     ? []
@@ -289,24 +261,15 @@ const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, On
   );
 
 /** The price of one hour of the reference topology's work in this pool. */
-export const unitUsd = (
-  { topology, throughput, helpersHourlyUsd }: Pick<Candidate, 'topology' | 'throughput' | 'helpersHourlyUsd'>,
-  hourlyUsd: number,
-): number => (hourlyUsd * topology.nodes + helpersHourlyUsd) * throughput.factor;
+export const unitUsd = (candidate: Candidate, hourlyUsd = candidate.hourlyUsd): number =>
+  (hourlyUsd * candidate.topology.nodes + candidate.helpersHourlyUsd) * candidate.throughput.factor;
 
 /** A reason that holds in every region is given once. */
 function onceEach(pruned: readonly Pruned[]): readonly Pruned[] {
   const seen = new Set<string>();
   return pruned.filter(({ pool, topology, reason }) => {
-    const { instanceType, zoneId, purchaseOption, reservation, launcher } = pool;
-    const key = [
-      instanceType,
-      zoneId,
-      reservation ?? purchaseOption,
-      launcher,
-      topology.nodes,
-      reason,
-    ].join();
+    const { region: _region, ...here } = pool;
+    const key = JSON.stringify([here, topology.nodes, reason]);
     return !seen.has(key) && seen.add(key);
   });
 }

@@ -7,13 +7,11 @@ import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/cata
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
-import type { Topology } from '../records/placement-records.ts';
 import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
 import {
   forecastStep,
   type HelperGroup,
   isSpeedKnown,
-  type MeasuredSpeed,
   type TrainedTopology,
   type Workload,
   workloadOf,
@@ -50,8 +48,8 @@ export interface RelativeThroughput {
 
 type Notes = Pick<RelativeThroughput, 'reading' | 'unknown'>;
 
-const afterBurst = ({ stepSeconds, laterStepSeconds = stepSeconds }: MeasuredThroughput): string =>
-  `was measured in a burst: a step takes ${laterStepSeconds.toFixed(2)} s once it ends, not ${stepSeconds.toFixed(2)} s`;
+const afterBurst = (each: MeasuredThroughput): string =>
+  `was measured in a burst: a step takes ${laterSeconds(each).toFixed(2)} s once it ends, not ${each.stepSeconds.toFixed(2)} s`;
 
 export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
 
@@ -64,7 +62,8 @@ export const measuredThroughputs = (attempts: readonly PlacedAttempt[]): readonl
     if (after === undefined) return [];
     const steps = after.step - (progressBefore?.step ?? 0);
     const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
-    const shape = { instanceType: placement.pool.instanceType, ...trainedTopologyOf(placement.topology) };
+    const { nodes, helpers } = placement.topology;
+    const shape = { instanceType: placement.pool.instanceType, nodes, ...(helpers && { helpers }) };
     return steps <= 0 || seconds <= 0
       ? []
       : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after), reading: diagnosis?.reading }];
@@ -82,9 +81,6 @@ export const withoutBurst =
 
 const laterSeconds = ({ stepSeconds, laterStepSeconds = stepSeconds }: MeasuredThroughput): number =>
   laterStepSeconds;
-
-const trainedTopologyOf = ({ nodes, helpers }: Topology): Omit<TrainedTopology, 'instanceType'> =>
-  helpers === undefined ? { nodes } : { nodes, helpers };
 
 const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredThroughput> => ({
   acceleratorUse: percent(usage?.gpuPercent),
@@ -220,36 +216,29 @@ interface Helping {
 }
 
 function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping): Source {
-  const uses: Pick<MeasuredSpeed, 'acceleratorUse' | 'cpuUse'> = {
-    acceleratorUse: Math.max(LEAST_USE, measured.acceleratorUse ?? PRIOR_USE.acceleratorUse),
-    cpuUse: Math.max(LEAST_USE, measured.cpuUse ?? PRIOR_USE.cpuUse),
-  };
+  const { acceleratorUse, cpuUse, checkpointBytes } = measured;
   const gradientBytes =
-    measured.checkpointBytes === undefined
-      ? assumed.gradientBytes
-      : measured.checkpointBytes / assumed.checkpointGradients;
+    checkpointBytes === undefined ? assumed.gradientBytes : checkpointBytes / assumed.checkpointGradients;
   const cpuOnly = hardware(measured.instanceType)?.acceleratorCount === 0;
   const beside = { ...measured, helpers: measured.helpers ?? helpers };
-  const workload = workloadOf(
-    {
-      ...beside,
-      ...uses,
-      // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
-      ...(cpuOnly ? { acceleratorUse: 0, cpuUse: 1 } : {}),
-      gradientBytes,
-    },
-    hardware,
-  );
+  // Without an accelerator the CPUs do all the work, whatever the mean over data loading says.
+  const uses = cpuOnly
+    ? { acceleratorUse: 0, cpuUse: 1 }
+    : {
+        acceleratorUse: Math.max(LEAST_USE, acceleratorUse ?? PRIOR_USE.acceleratorUse),
+        cpuUse: Math.max(LEAST_USE, cpuUse ?? PRIOR_USE.cpuUse),
+      };
+  const workload = workloadOf({ ...beside, ...uses, gradientBytes }, hardware);
   return {
     measured,
     workload,
     scale: laterSeconds(measured) / forecastStep(workload, beside, hardware).stepSeconds,
-    uncertainty: Math.hypot(
-      Math.max(OF_A_MEAN, assumed.stepSpread / Math.sqrt(measured.steps)),
-      measured.cpuUse === undefined && !cpuOnly ? assumed.hostSpread : 0,
-    ),
+    uncertainty: Math.hypot(ownSpread(measured), cpuUse === undefined && !cpuOnly ? assumed.hostSpread : 0),
   };
 }
+
+const ownSpread = ({ steps }: MeasuredThroughput): number =>
+  Math.max(OF_A_MEAN, assumed.stepSpread / Math.sqrt(steps));
 
 /** The mean of every measurement's forecast, weighted by its certainty. */
 function combine(
@@ -262,9 +251,7 @@ function combine(
   for (const { measured, workload, scale, uncertainty } of sources) {
     const own = sameTopology(measured, topology);
     const forecast = forecastStep(workload, { ...topology, helpers: topology.helpers ?? helpers }, hardware);
-    const spread = own
-      ? Math.max(OF_A_MEAN, assumed.stepSpread / Math.sqrt(measured.steps))
-      : Math.hypot(uncertainty, forecast.uncertainty);
+    const spread = own ? ownSpread(measured) : Math.hypot(uncertainty, forecast.uncertainty);
     const weight = 1 / spread ** 2;
     weights += weight;
     sum += weight * Math.log(own ? laterSeconds(measured) : forecast.stepSeconds * scale);

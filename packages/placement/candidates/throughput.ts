@@ -4,8 +4,15 @@
  * predicts others, with more uncertainty the less they have in common.
  */
 
-import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import {
+  catalogTypes,
+  type FactsOf,
+  type InstanceFacts,
+  instanceFacts,
+  trainingPrice,
+} from '@tidewheel/catalog/catalog.ts';
 import { acceleratorSpeed, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
+import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { assumed } from '../model/assumed.ts';
 import { readingCost } from './reading-cost.ts';
@@ -68,12 +75,16 @@ const factsIn = (hardware: FactsOf, type: string): InstanceFacts => {
   return facts;
 };
 
-const helperVcpus = (helpers: TrainedTopology['helpers'], hardware: FactsOf): number =>
-  (helpers ?? []).reduce(
-    (sum, { instanceType, nodes }) =>
-      sum + factsIn(hardware, instanceType).vcpu * nodes * assumed.helperWorth,
+/** What the vCPUs of a gang are worth, its helpers' too. */
+function vcpusOf({ instanceType, nodes, helpers = [] }: TrainedTopology, hardware: FactsOf): number {
+  const facts = factsIn(hardware, instanceType);
+  const ofNode = trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu;
+  const ofHelpers = helpers.reduce(
+    (sum, each) => sum + factsIn(hardware, each.instanceType).vcpu * each.nodes * assumed.helperWorth,
     0,
   );
+  return ofNode * nodes + ofHelpers;
+}
 
 const trainsOnCpus = ({ acceleratorCount }: InstanceFacts): boolean => acceleratorCount === 0;
 
@@ -92,11 +103,7 @@ export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instance
     measuredOn: measured.instanceType,
     acceleratorSeconds:
       measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
-    vcpuSeconds:
-      measured.stepSeconds *
-      hostShare *
-      ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * measured.nodes +
-        helperVcpus(measured.helpers, hardware)),
+    vcpuSeconds: measured.stepSeconds * hostShare * vcpusOf(measured, hardware),
     gradientBytes: measured.gradientBytes ?? 0,
     reading: measured.reading,
     readers: measured.nodes,
@@ -105,27 +112,25 @@ export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instance
 
 export function forecastStep(
   workload: Workload,
-  { instanceType, nodes, helpers }: TrainedTopology,
+  topology: TrainedTopology,
   hardware: FactsOf = instanceFacts,
 ): StepForecast {
+  const { instanceType, nodes, helpers = [] } = topology;
   const facts = factsIn(hardware, instanceType);
-  const helperVcpu = helperVcpus(helpers, hardware);
   const load = loadOn(workload, facts, hardware);
   const { diskSeconds, networkSeconds } = readingCost(workload.reading, workload.readers / nodes, facts);
   const seconds = {
     accelerator: load.acceleratorSeconds / Math.max(1, facts.acceleratorCount * nodes),
-    host:
-      load.vcpuSeconds /
-      ((trainsOnCpus(facts) ? effectiveVcpus(facts.vcpu) : facts.vcpu) * nodes + helperVcpu),
+    host: load.vcpuSeconds / vcpusOf(topology, hardware),
     network: networkSeconds,
     disk: diskSeconds,
   };
-  const slowest = Math.max(seconds.accelerator, seconds.host, seconds.network, seconds.disk);
+  const slowest = Math.max(...Object.values(seconds));
   const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
   const stepSeconds =
     slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - assumed.hiddenExchange);
   const uncertainty = Math.hypot(
-    helperVcpu > 0 || nodes > 1 ? 0.15 : 0.05,
+    helpers.length > 0 || nodes > 1 ? 0.15 : 0.05,
     load.uncertainty,
     bottleneck === 'disk' && isDiskRateAssumed(facts) ? assumed.diskSpread : 0,
     bottleneck === 'host' ? scalingSpread(factsIn(hardware, workload.measuredOn), facts) : 0,
@@ -140,28 +145,29 @@ function loadOn(
   hardware: FactsOf,
 ) {
   const here = factsIn(hardware, measuredOn);
-  const [from, to] = [speedOf(here), speedOf(there)];
-  if (here.acceleratorCount > 0 && there.acceleratorCount > 0) {
-    const same =
-      here.accelerator === there.accelerator && here.acceleratorMemoryMib === there.acceleratorMemoryMib;
-    const sort = (here.accelerator === 'Trainium') === (there.accelerator === 'Trainium');
-    const uncertainty = same
-      ? 0
-      : sort && isSpeedKnown(there) && isSpeedKnown(here)
-        ? assumed.otherKindSpread
-        : assumed.otherSortSpread;
-    return { acceleratorSeconds: acceleratorSeconds * (from / to), vcpuSeconds, uncertainty };
-  }
-  if (here.acceleratorCount > 0)
+  const ratio = speedOf(here) / speedOf(there);
+  const [fromCpus, toCpus] = [trainsOnCpus(here), trainsOnCpus(there)];
+  if (fromCpus && toCpus) return { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
+  if (!fromCpus && !toCpus)
     return {
-      acceleratorSeconds: 0,
-      vcpuSeconds: vcpuSeconds + acceleratorSeconds * (from / to),
-      uncertainty: assumed.otherSortSpread,
+      acceleratorSeconds: acceleratorSeconds * ratio,
+      vcpuSeconds,
+      uncertainty: spreadBetween(here, there),
     };
+  const uncertainty = assumed.otherSortSpread;
   // The split of CPU time between training and preparing is unknown: all of it moves to the accelerator.
-  return there.acceleratorCount > 0
-    ? { acceleratorSeconds: vcpuSeconds * (from / to), vcpuSeconds: 0, uncertainty: assumed.otherSortSpread }
-    : { acceleratorSeconds: 0, vcpuSeconds, uncertainty: 0 };
+  return fromCpus
+    ? { acceleratorSeconds: vcpuSeconds * ratio, vcpuSeconds: 0, uncertainty }
+    : { acceleratorSeconds: 0, vcpuSeconds: vcpuSeconds + acceleratorSeconds * ratio, uncertainty };
+}
+
+function spreadBetween(here: InstanceFacts, there: InstanceFacts): number {
+  if (here.accelerator === there.accelerator && here.acceleratorMemoryMib === there.acceleratorMemoryMib)
+    return 0;
+  const isOneSort = (here.accelerator === 'Trainium') === (there.accelerator === 'Trainium');
+  return isOneSort && isSpeedKnown(there) && isSpeedKnown(here)
+    ? assumed.otherKindSpread
+    : assumed.otherSortSpread;
 }
 
 export const isSpeedKnown = ({ accelerator, acceleratorMemoryMib }: InstanceFacts): boolean =>
@@ -184,3 +190,88 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
 /** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
 const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
   (bytes * 8) / (gbps * 1e9 * (efa ? assumed.efaShare : assumed.tcpShare));
+
+// Whether CPU helper nodes pay: the same samples for less money, by this model.
+
+interface HelperQuestion {
+  readonly workload: Workload;
+  readonly instanceType: string;
+  readonly nodes: number;
+  readonly region: string;
+  /** CPU types that may help; default: the c5 family, the one with listed SageMaker prices. */
+  readonly candidates?: readonly string[] | undefined;
+  readonly maximumNodes?: number | undefined;
+  /** USD an hour of one instance; default: the catalog's. A type without a known price is no candidate. */
+  readonly priceOf?: ((instanceType: string) => number | undefined) | undefined;
+  /** Default: the snapshot's. */
+  readonly hardware?: FactsOf | undefined;
+}
+
+interface HelperAdvice {
+  readonly helpers: HelperGroup | undefined;
+  readonly reason: string;
+}
+
+const MAXIMUM_HELPERS_PER_NODE = 4;
+
+/** Undefined: a price is unknown, so costs cannot be compared. */
+export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
+  const { workload, instanceType, nodes, region } = question;
+  const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);
+  const price = priceOf(instanceType);
+  if (price === undefined) return undefined;
+  const without = forecastStep(workload, { instanceType, nodes }, question.hardware);
+  if (without.bottleneck !== 'host')
+    return {
+      helpers: undefined,
+      reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it`,
+    };
+  let best: HelperAdvice | undefined;
+  let bestRatio = 1;
+  let least = 1;
+  for (const helpers of helperGroups(question)) {
+    const helperPrice = priceOf(helpers.instanceType);
+    if (helperPrice === undefined) continue;
+    const forecast = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, question.hardware);
+    const timeRatio = forecast.stepSeconds / without.stepSeconds;
+    const costRatio = timeRatio * (1 + (helperPrice * helpers.nodes) / (price * nodes));
+    const burden = costRatio + assumed.helperGain * (helpers.nodes - 1);
+    if (costRatio >= 1 || burden >= least - 1e-9) continue;
+    const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - timeRatio)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
+    best = { helpers, reason };
+    [bestRatio, least] = [costRatio, burden];
+  }
+  const isWorth = best !== undefined && bestRatio <= 1 - assumed.helperGain;
+  return isWorth ? best : { helpers: undefined, reason: 'helpers would cost what they save' };
+}
+
+/** The c5 family has listed SageMaker prices. */
+const HELPER_TYPES: readonly string[] = catalogTypes().filter((type) => type.startsWith('c5.'));
+
+/** Those of the named groups, and those that may be added. */
+export const helperTypesOf = ({
+  helpers = [],
+  mayAddHelpers: may,
+}: Pipeline['compute']): readonly string[] => [
+  ...helpers.map(({ instanceType }) => instanceType),
+  ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
+];
+
+function helperGroups({
+  candidates,
+  nodes,
+  maximumNodes,
+  hardware = instanceFacts,
+}: HelperQuestion): readonly HelperGroup[] {
+  const types = candidates ?? HELPER_TYPES;
+  return types
+    .filter((type) => hardware(type)?.acceleratorCount === 0)
+    .flatMap((type) =>
+      Array.from({ length: Math.min(maximumNodes ?? 64, MAXIMUM_HELPERS_PER_NODE * nodes) }, (_, k) => ({
+        instanceType: type,
+        nodes: k + 1,
+      })),
+    );
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;

@@ -25,11 +25,6 @@ export interface GangTopology {
   readonly helpers?: readonly HelperNodes[] | undefined;
 }
 
-interface RuledOut {
-  readonly topology: GangTopology;
-  readonly reason: string;
-}
-
 export interface TopologyQuestion {
   readonly compute: Pipeline['compute'];
   /** Without it, strategy and image rule nothing out. */
@@ -50,12 +45,9 @@ export interface TopologyQuestion {
 
 type Needs = NonNullable<Pipeline['compute']['needs']>;
 
-export function topologiesOf(question: TopologyQuestion): {
-  readonly topologies: readonly GangTopology[];
-  readonly ruledOut: readonly RuledOut[];
-} {
+export function topologiesOf(question: TopologyQuestion) {
   const topologies: GangTopology[] = [];
-  const ruledOut: RuledOut[] = [];
+  const ruledOut: { readonly topology: GangTopology; readonly reason: string }[] = [];
   for (const { topology, reason } of proposals(question.compute, question.hardware)) {
     const why = reason ?? whyRuledOut(topology, question);
     if (why === undefined) topologies.push(topology);
@@ -125,11 +117,13 @@ function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): r
 }
 
 /** AWS states the memory that the driver leaves: 22,888 MiB of an A10G's 24 GB. */
+const USABLE_SHARE = 0.93;
+
 function lackOfMemory(
-  { acceleratorMemoryMib }: InstanceFacts,
-  accelerator: string,
-  gigabytes: number,
+  { acceleratorMemoryMib, accelerator = 'accelerator' }: InstanceFacts,
+  gigabytes = 0,
 ): string | undefined {
+  if (gigabytes === 0) return undefined;
   if (acceleratorMemoryMib === undefined)
     return `how much memory its ${accelerator} has is not known, and compute.needs asks for ${gigabytes} GB`;
   const each = acceleratorMemoryMib / 1_024;
@@ -139,11 +133,11 @@ function lackOfMemory(
 }
 
 function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
-  const { accelerators, kinds, acceleratorMemoryGigabytes: memory, acceleratorsPerNode: least = 1 } = needs;
+  const { accelerators, kinds, acceleratorsPerNode: least = 1 } = needs;
   const { acceleratorCount: count, accelerator = 'accelerator' } = facts;
   if (accelerators === 0) return NO_CANDIDATE;
   if (kinds ? !kinds.some((kind) => kind === accelerator) : accelerator === 'Trainium') return NO_CANDIDATE;
-  const small = memory === undefined ? undefined : lackOfMemory(facts, accelerator, memory);
+  const small = lackOfMemory(facts, needs.acceleratorMemoryGigabytes);
   if (small !== undefined) return small;
   if (count < least) return `it has ${count} accelerators in a node, compute.needs asks for ${least}`;
   if (accelerators % count !== 0) return `${accelerators} accelerators cannot be made of nodes with ${count}`;
@@ -151,8 +145,6 @@ function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
     ? `it takes ${accelerators / count} nodes, compute.needs.maximumNodes is ${needs.maximumNodes}`
     : lackOfHost(facts, needs);
 }
-
-const USABLE_SHARE = 0.93;
 
 function lackOfCpus(facts: InstanceFacts, needs: Needs): Lack {
   if (needs.accelerators > 0 && !needs.cpuInstead) return NO_CANDIDATE;
@@ -168,17 +160,12 @@ function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | 
   return undefined;
 }
 
-type Type = ReturnType<typeof trainingType>;
-
 /** Why the launcher, the strategy or the checkpoint would not accept a topology. */
 function whyRuledOut(topology: GangTopology, question: TopologyQuestion): string | undefined {
-  const { compute, training } = question;
-  const type = trainingType(topology.instanceType);
   const infeasible = infeasibleOn(topology, question);
-  if (infeasible !== undefined) return infeasible;
   // From here on, types and nodes that the pipeline declares are accepted as they are.
-  if (compute.needs === undefined) return undefined;
-  return againstStrategy(topology, type, training?.strategy) ?? againstCheckpoint(topology, question);
+  if (infeasible !== undefined || question.compute.needs === undefined) return infeasible;
+  return againstStrategy(topology, question.training?.strategy) ?? againstCheckpoint(topology, question);
 }
 
 /** Why the launcher cannot start it. */
@@ -187,15 +174,11 @@ export function infeasibleOn(topology: GangTopology, question: TopologyQuestion)
   return launcherFacts[launcher].infeasible({ ...question, topology, isElsewhere });
 }
 
-function againstStrategy(
-  { nodes }: GangTopology,
-  type: Type,
-  strategy: Strategy | undefined,
-): string | undefined {
+function againstStrategy({ instanceType, nodes }: GangTopology, strategy?: Strategy): string | undefined {
   if (strategy === undefined) return undefined;
   const traits = strategyTraits[strategy];
   if (traits.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
-  return type?.device === 'neuron' && !traits.runsOnTrainium
+  return trainingType(instanceType)?.device === 'neuron' && !traits.runsOnTrainium
     ? `Trainium is launched by torchrun: training.strategy ${strategy} does not run there`
     : undefined;
 }

@@ -22,6 +22,8 @@ export interface Assessed extends Known {
   readonly costOnceUpUsd?: number | undefined;
   /** The part of the cost that is not billed: the value of the minutes spent asking without success. */
   readonly askCostUsd?: number | undefined;
+  /** The same with each fallback: started on it now, and returned here later. */
+  readonly afterOnDemandUsd?: readonly number[];
   /** For an On-Demand pool: how much it costs less because the job can return to Spot. */
   readonly returnUsd?: number | undefined;
 }
@@ -41,7 +43,7 @@ export const isOnDemand = ({ candidate }: Known): boolean => candidate.pool.purc
 /** Whether anything can be launched there at all. */
 export const isOpen = ({ candidate }: Known): boolean => candidate.closed === undefined;
 
-export const unitOf = ({ candidate }: Known): number => unitUsd(candidate, candidate.hourlyUsd);
+export const unitOf = ({ candidate }: Known): number => unitUsd(candidate);
 
 const model = once(() => beliefModel(fittedRegimes));
 
@@ -53,8 +55,11 @@ export function outlooksIn(situation: Situation): (candidate: Candidate) => Outl
     outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
+/** No run returns to a pool in which nothing can be launched, or that a limit of the account forbids. */
+const isUsable = (each: Known): boolean => isOpen(each) && !each.isLimited;
+
 /** On-Demand, or a reservation, is assumed to have capacity as soon as its cool-down ends. */
-const onDemandOutlook = ({ coolsSeconds }: Met): Outlook => ({
+const onDemandOutlook = (coolsSeconds: number): Outlook => ({
   belief: [],
   chanceUp: coolsSeconds > 0 ? 0.5 : 1,
   waitSeconds: coolsSeconds,
@@ -65,15 +70,15 @@ export function assessPools(situation: Situation): readonly Assessed[] {
   const { candidates, work, met, fallbacks } = situation;
   const outlookOf = outlooksIn(situation);
   const known = candidates.map((candidate): Known => {
-    const refused = met(candidate);
-    const coolsSeconds = Math.max(refused.coolsSeconds, secondsUntilRoom(candidate, situation));
-    const lately = { ...refused, coolsSeconds };
+    const lately = met(candidate);
+    const coolsSeconds = Math.max(lately.coolsSeconds, secondsUntilRoom(candidate, situation));
     const isSure = candidate.pool.purchaseOption !== 'spot';
     const workSeconds = workOf(candidate, work);
     return {
       candidate,
       ...lately,
-      outlook: isSure ? onDemandOutlook(lately) : outlookOf(candidate),
+      coolsSeconds,
+      outlook: isSure ? onDemandOutlook(coolsSeconds) : outlookOf(candidate),
       workSeconds,
       safeWorkSeconds: safeWorkOf(candidate, work),
       expectedSeconds:
@@ -84,23 +89,19 @@ export function assessPools(situation: Situation): readonly Assessed[] {
     };
   });
   const spot = known.filter(isSpot);
-  // No run returns to a pool in which nothing can be launched, or that a limit of the account forbids.
-  const usable = spot.filter((each) => isOpen(each) && !each.isLimited);
-  const cheapest = usable.toSorted((a, b) => unitOf(a) - unitOf(b))[0];
+  const cheapest = spot.filter(isUsable).toSorted((a, b) => unitOf(a) - unitOf(b))[0];
   const values =
     cheapest === undefined ? [] : fallbacks.map((each) => spotValue(each, unitOf(cheapest), situation));
   const asked = new Map(spot.map((each) => [each, askingFor(each, { cheapest, values, situation })]));
   const returnsUsd = returnsOf([...asked.values()], { values, situation });
-  const together = besideEachOther([...asked.values()], usable);
-  const paid = known
-    .filter(({ candidate }) => !isReserved(candidate))
-    .map((each) => {
-      const found = asked.get(each);
-      return found === undefined
-        ? onDemandFrom(each, returnsUsd, situation)
-        : { ...found, expectedCostUsd: together(found) };
-    });
-  const reserved = known.filter(({ candidate }) => isReserved(candidate));
+  const together = besideEachOther([...asked.values()]);
+  const [paidFor = [], reserved = []] = [false, true].map((is) =>
+    known.filter(({ candidate }) => isReserved(candidate) === is),
+  );
+  const paid = paidFor.map((each) => {
+    const found = asked.get(each);
+    return found === undefined ? onDemandFrom(each, returnsUsd, situation) : together(found);
+  });
   return [...paid, ...reserved.map((each) => reservedFrom(each, paid, situation))];
 }
 
@@ -118,21 +119,16 @@ function reservedFrom(each: Known, paid: readonly Assessed[], situation: Situati
   return { ...each, expectedCostUsd: heldUsd + helpersUsd + (share < 1 ? (1 - share) * restUsd : 0) };
 }
 
-interface Asked extends Assessed {
-  /** With each fallback: started on it now, and returned here later. */
-  readonly afterOnDemandUsd: readonly number[];
-}
-
 interface Beside {
   readonly cheapest: Known | undefined;
   readonly values: readonly SpotValue[];
   readonly situation: Situation;
 }
 
-function askingFor(each: Known, { cheapest, values, situation }: Beside): Asked {
+function askingFor(each: Known, { cheapest, values, situation }: Beside): Assessed {
   const { work, timeUsd } = situation;
   const { candidate, outlook } = each;
-  const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd);
+  const hourlyUsd = gangUsd(candidate);
   const { spells, billed } = spellsOf(each, situation);
   const premiumUsd = cheapest === undefined ? 0 : premiumOver(cheapest, each, situation);
   const transferUsd = candidate.transfer?.usd ?? 0;
@@ -179,7 +175,7 @@ function premiumOver(cheapest: Known, each: Known, situation: Situation): number
   const gone = market().goneTicks(cheapest.outlook.belief) * TICK_SECONDS;
   const until = cheapest.candidate.score === undefined ? Math.max(gone, spellSeconds()) : gone + TICK_SECONDS;
   const move = assumed.saveSeconds + restartSecondsIn(cheapest.candidate, situation.work);
-  const moveUsd = costUsd(gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd), move);
+  const moveUsd = costUsd(gangUsd(cheapest.candidate), move);
   const toTheEnd = Math.max(0, costUsd(moreUsd, billed));
   return until < billed ? Math.min(toTheEnd, costUsd(moreUsd, until) + moveUsd) : toTheEnd;
 }
@@ -188,20 +184,17 @@ function premiumOver(cheapest: Known, each: Known, situation: Situation): number
  * A run that meets one capacity error has lost a few minutes and can still ask the other pools, where scores tell them
  * apart. Assessed alone, the error would look as if all pools were down.
  */
-function besideEachOther(pools: readonly Asked[], usable: readonly Known[]): (pool: Asked) => number {
-  const open = new Set(usable.map(({ candidate }) => candidate));
-  const [best, second] = pools
-    .filter(({ candidate }) => open.has(candidate))
-    .toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
+function besideEachOther(pools: readonly Assessed[]): (pool: Assessed) => Assessed {
+  const [best, second] = pools.filter(isUsable).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
   return (each) => {
     const { candidate, outlook, costOnceUpUsd: hadUsd, askCostUsd = 0, expectedCostUsd } = each;
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
-    if (isAlone || outlook.chanceUp < assumed.leastChanceTried) return expectedCostUsd;
+    if (isAlone || outlook.chanceUp < assumed.leastChanceTried) return each;
     // A capacity error never counts less than the capacity; otherwise a better score would raise the cost.
     const refusedUsd = Math.max(hadUsd, other.expectedCostUsd);
     const requested = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;
-    return Math.min(expectedCostUsd, requested);
+    return { ...each, expectedCostUsd: Math.min(expectedCostUsd, requested) };
   };
 }
 
@@ -210,16 +203,16 @@ function besideEachOther(pools: readonly Asked[], usable: readonly Known[]): (po
  * whose scores show when they are up.
  */
 function returnsOf(
-  asked: readonly Asked[],
+  asked: readonly Assessed[],
   { values, situation }: Pick<Beside, 'values' | 'situation'>,
 ): readonly number[] {
   // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
   if (situation.work.basis === 'assumed') return [];
   const seen = outsideLossCooldown(asked).filter(
-    (each) => isOpen(each) && !each.isLimited && each.candidate.score !== undefined,
+    (each) => isUsable(each) && each.candidate.score !== undefined,
   );
   return values.map(({ surelyUsd }, k) =>
-    Math.max(0, ...seen.map(({ afterOnDemandUsd }) => surelyUsd - (afterOnDemandUsd[k] ?? surelyUsd))),
+    Math.max(0, ...seen.map(({ afterOnDemandUsd }) => surelyUsd - (afterOnDemandUsd?.[k] ?? surelyUsd))),
   );
 }
 
@@ -231,12 +224,10 @@ function onDemandFrom(
   const { candidate, workSeconds, expectedSeconds } = each;
   const billed = workSeconds + restartSecondsIn(candidate, work);
   const aloneUsd =
-    costUsd(gangUsd(candidate, candidate.hourlyUsd), billed) +
-    (candidate.transfer?.usd ?? 0) +
-    costUsd(timeUsd, expectedSeconds);
+    costUsd(gangUsd(candidate), billed) + (candidate.transfer?.usd ?? 0) + costUsd(timeUsd, expectedSeconds);
   // The same in another zone is no fallback of its own, and saves as much.
   const isAlike = (other: Candidate): boolean =>
-    unitUsd(other, other.hourlyUsd) === unitUsd(candidate, candidate.hourlyUsd) &&
+    unitUsd(other) === unitUsd(candidate) &&
     workOf(other, work) === workOf(candidate, work) &&
     restartSecondsIn(other, work) === restartSecondsIn(candidate, work) &&
     other.transfer?.usd === candidate.transfer?.usd;

@@ -12,12 +12,11 @@ import {
   nameOfReservation,
   type Placement,
   type PlacementDecision,
-  type PoolAssessment,
   samePool,
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
 import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
-import { describeAction, rowsOf } from './decision-table.ts';
+import { describeAction, rowsOf, type Weighed } from './decision-table.ts';
 import { giveUpReason, type Wait, waitFor, whyNone, whyWait } from './no-launch.ts';
 import { isReserved, paidRest, reservedUntil, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
@@ -26,35 +25,21 @@ import { costUsd, gangUsd, restartOf } from './work.ts';
 
 export function choosePlacement(input: PlacementInput): PlacementDecision {
   const { situation, ends } = besideReservations(situationOf(input));
-  const { pruned } = situation;
   const assessed = assessPools(situation);
-  const table = (chosen?: Assessed, alternatives: readonly Assessed[] = []): readonly PoolAssessment[] =>
-    rowsOf({
-      assessed: assessed.map((each) => (each.candidate === chosen?.candidate ? chosen : each)),
-      pruned,
-      situation,
-      chosen,
-      alternatives,
-    });
-  const giveUp = giveUpReason(situation, assessed, { isPaid: ends === undefined });
-  if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: table() };
+  const table = { assessed, situation };
+  const giveUp = giveUpReason(table, { isPaid: ends === undefined });
+  if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: rowsOf(table) };
   const usable = assessed.filter(({ coolsSeconds }) => coolsSeconds <= 0);
   const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
   const reserved = ends && worthWaitingForReservation(ends, picked, situation);
-  if (reserved) return waitFor(assessed, situation, { ...reserved, considered: table() });
-  const wait = picked === undefined ? undefined : whyWait(picked, assessed, situation);
-  if (picked === undefined || wait !== undefined)
-    return waitFor(assessed, situation, { ...(wait ?? whyNone(assessed, situation)), considered: table() });
-  const choice = amongSpot(picked, assessed, situation);
-  if (choice.kind === 'wait') return waitFor(assessed, situation, { ...choice, considered: table() });
+  if (reserved) return waitFor(table, reserved);
+  if (picked === undefined) return waitFor(table, whyNone(table));
+  const choice = whyWait(picked, table) ?? amongSpot(picked, table);
+  if ('why' in choice) return waitFor(table, choice);
   // What remains after a capacity error in a pool that the run tries before the picked one.
-  const expectedCostUsd = Math.min(choice.pool.expectedCostUsd, picked.expectedCostUsd);
-  const chosen = { ...choice.pool, expectedCostUsd };
-  const alternatives = alternativesTo(chosen, assessed, situation);
-  return launch(chosen, alternatives, {
-    situation,
-    considered: table(chosen, alternatives),
-  });
+  const expectedCostUsd = Math.min(choice.expectedCostUsd, picked.expectedCostUsd);
+  const chosen = { ...choice, expectedCostUsd };
+  return launch(chosen, alternativesTo(chosen, table), table);
 }
 
 /** SageMaker's `InstancePreferences` has five types at most. */
@@ -68,8 +53,7 @@ const DEAREST = 1.5;
  */
 function alternativesTo(
   { candidate, safeWorkSeconds, expectedCostUsd: chosenUsd }: Assessed,
-  assessed: readonly Assessed[],
-  situation: Situation,
+  { assessed, situation }: Weighed,
 ): readonly Assessed[] {
   const { pool, topology } = candidate;
   const { secondsLeft, work, marginSeconds } = situation;
@@ -139,23 +123,18 @@ const RESERVATION_LOOK_SECONDS = 3_600;
 function launch(
   chosen: Assessed,
   alternatives: readonly Assessed[],
-  {
-    situation,
-    considered,
-  }: {
-    readonly situation: Situation;
-    readonly considered: readonly PoolAssessment[];
-  },
+  { assessed, situation }: Weighed,
 ): PlacementDecision {
   const { candidate } = chosen;
   const { input } = situation;
   const named = [chosen, ...alternatives].map((each) => each.candidate);
   const maximumRunSeconds = Math.min(...named.map((each) => longestRun(each, situation)));
   const spot = candidate.pool.purchaseOption === 'spot';
+  const untilUnsafe = secondsUntilUnsafe(situation, candidate);
   const placement: Placement = {
     pool: candidate.pool,
     topology: candidate.topology,
-    ...(candidate.subnetId === undefined ? {} : { subnetId: candidate.subnetId }),
+    ...(candidate.subnetId !== undefined && { subnetId: candidate.subnetId }),
     onDemandHourlyUsd: candidate.onDemandHourlyUsd,
     ...(alternatives.length > 0 && {
       alternatives: alternatives.map(({ candidate: { pool, onDemandHourlyUsd } }) => ({
@@ -163,22 +142,28 @@ function launch(
         onDemandHourlyUsd,
       })),
     }),
-    ...(candidate.helpersHourlyUsd === 0 ? {} : { helpersHourlyUsd: candidate.helpersHourlyUsd }),
+    ...(candidate.helpersHourlyUsd !== 0 && { helpersHourlyUsd: candidate.helpersHourlyUsd }),
     ...(situation.fileSystems.hourlyUsd > 0 && { fileSystemsHourlyUsd: situation.fileSystems.hourlyUsd }),
-    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
-    ...(input.expectedSeconds === undefined ? {} : { expectedSeconds: input.expectedSeconds }),
+    ...(candidate.transfer && { transfer: candidate.transfer }),
+    ...(input.expectedSeconds !== undefined && { expectedSeconds: input.expectedSeconds }),
     maximumRunSeconds,
     // SageMaker counts waiting and running together and refuses less than the running time.
-    ...(spot ? { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) } : {}),
-    // After that moment the run tries Spot only because On-Demand has no capacity; then no wait is too long.
+    ...(spot && { maximumWaitSeconds: Math.max(maximumRunSeconds, Math.ceil(situation.secondsLeft)) }),
+    // A job that waits does no work, so the moment at which waiting stops being safe is known in advance. After it the
+    // run tries Spot only because On-Demand has no capacity; then no wait is too long.
     ...(spot &&
-    input.compute.purchaseOption === 'spot-then-on-demand' &&
-    secondsUntilUnsafe(situation, candidate) >= 0
-      ? { spotUntil: spotUntil(situation, candidate) }
-      : {}),
+      input.compute.purchaseOption === 'spot-then-on-demand' &&
+      untilUnsafe >= 0 && {
+        spotUntil: new Date(situation.nowMilliseconds + untilUnsafe * 1_000).toISOString(),
+      }),
     ...reservedPart(candidate, situation),
     reason: describeAction(chosen, alternatives, situation),
-    considered,
+    considered: rowsOf({
+      assessed: assessed.map((each) => (each.candidate === candidate ? chosen : each)),
+      situation,
+      chosen,
+      alternatives,
+    }),
     decidedAt: input.now,
   };
   return { kind: 'launch', placement };
@@ -191,34 +176,28 @@ function reservedPart(candidate: Candidate, situation: Situation): Pick<Placemen
   return { reserved: { kind: reservation.kind, ...(until !== undefined && { until }) } };
 }
 
-/** ISO 8601. A job that waits does no work, so the moment at which waiting stops being safe is known in advance. */
-const spotUntil = (situation: Situation, attempt: Candidate): string =>
-  new Date(situation.nowMilliseconds + secondsUntilUnsafe(situation, attempt) * 1_000).toISOString();
-
 /** SageMaker itself stops an attempt at its budget. */
 function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situation): number {
   const { budgetUsd, maximumRunSeconds } = input.limits;
   if (budgetUsd === undefined) return maximumRunSeconds;
   const left = budgetUsd - spentUsd - (candidate.transfer?.usd ?? 0);
-  const hourlyUsd = gangUsd(candidate, candidate.hourlyUsd) + fileSystems.hourlyUsd;
+  const hourlyUsd = gangUsd(candidate) + fileSystems.hourlyUsd;
   if (hourlyUsd <= 0) return maximumRunSeconds;
   const affordable = Math.floor((left / hourlyUsd) * 3_600);
   return Math.max(1, Math.min(maximumRunSeconds, affordable));
 }
 
-type SpotChoice = { readonly kind: 'launch'; readonly pool: Assessed } | ({ readonly kind: 'wait' } & Wait);
-
 /**
- * Starts in the picked pool, asks a cheaper one first, or waits for one.
+ * The pool to start in, which is the picked one or a cheaper one to ask first; or why to wait for a cheaper one.
  * @param picked the cheapest of all pools that are not cooling down
  */
-function amongSpot(picked: Assessed, assessed: readonly Assessed[], situation: Situation): SpotChoice {
+function amongSpot(picked: Assessed, { assessed, situation }: Weighed): Assessed | Wait {
   const allowed = assessed.filter((each) => isSpot(each) && whyNotAllowed(each, situation) === undefined);
   const cheaper = isSpot(picked) ? cheaperPool(picked, allowed, { situation, inUse: false }) : undefined;
-  if (cheaper === undefined) return { kind: 'launch', pool: picked };
+  if (cheaper === undefined) return picked;
   const { kind, pool, savedUsd } = cheaper;
-  if (kind === 'ask') return { kind: 'launch', pool };
+  if (kind === 'ask') return pool;
   const [there, here] = [pool, picked].map(({ candidate }) => nameOfPool(candidate.pool));
   const why = `${there} is down, cheaper than ${here}, and expected to have capacity again: waiting for it saves $${savedUsd.toFixed(2)}`;
-  return { kind: 'wait', why, atMostSeconds: LOOK_SECONDS };
+  return { why, atMostSeconds: LOOK_SECONDS };
 }

@@ -2,16 +2,10 @@
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import { strategiesWith, strategyTraits } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
-import { adviseHelpers } from '../candidates/helpers.ts';
-import type { Candidate, Pruned } from '../candidates/pools.ts';
-import { NINE_OF_TEN } from '../candidates/throughput.ts';
+import type { Candidate } from '../candidates/pools.ts';
+import { adviseHelpers, NINE_OF_TEN } from '../candidates/throughput.ts';
 import { dollars, hours } from '../model/assumed.ts';
-import {
-  nameOfReservation,
-  type Pool,
-  type PoolAssessment,
-  type Transfer,
-} from '../records/placement-records.ts';
+import { nameOfReservation, type Pool, type PoolAssessment } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import { reservedUntil } from './reserved.ts';
@@ -24,18 +18,22 @@ const MAXIMUM_ROWS = 60;
 /** Rows reserved for pruned pools, so that their reasons show beside many candidates. */
 const ROWS_FOR_PRUNED = 20;
 
-interface TableInput {
+/** Every pool that may be weighed at a moment. */
+export interface Weighed {
   readonly assessed: readonly Assessed[];
-  readonly pruned: readonly Pruned[];
   readonly situation: Situation;
-  readonly chosen: Assessed | undefined;
+}
+
+interface TableInput extends Weighed {
+  readonly chosen?: Assessed | undefined;
   /** What the same request names beside it. */
-  readonly alternatives: readonly Assessed[];
+  readonly alternatives?: readonly Assessed[];
 }
 
 /** The chosen pool and its alternatives, then pools that may be used, then those that may not, each by expected cost, then pruned ones. */
 export function rowsOf(table: TableInput): readonly PoolAssessment[] {
-  const { assessed, pruned, chosen, alternatives } = table;
+  const { assessed, situation, chosen, alternatives = [] } = table;
+  const { pruned } = situation;
   const ordered = assessed.toSorted(
     (a, b) =>
       Number(b === chosen) - Number(a === chosen) ||
@@ -45,68 +43,60 @@ export function rowsOf(table: TableInput): readonly PoolAssessment[] {
   );
   const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
   const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));
-  const left = pruned.map(({ pool, topology, reason }) => ({
-    pool,
-    topology,
-    hourlyUsd: 0,
-    verdict: `left out: ${reason}`,
-  }));
+  const left = pruned.map(({ reason, ...row }) => ({ ...row, hourlyUsd: 0, verdict: `left out: ${reason}` }));
   return [...rows, ...left].slice(0, MAXIMUM_ROWS);
 }
 
 function rowOf(each: Assessed, table: TableInput): PoolAssessment {
   const { candidate, outlook, expectedSeconds, workSeconds } = each;
-  const finite = Number.isFinite(outlook.upSeconds);
+  const { pool, topology, score, hourlyUsd, throughput, transfer, priceNote } = candidate;
   const isKnown = table.situation.work.basis !== 'assumed';
-  const { uncertainty } = candidate.throughput;
-  const reach = Math.exp(NINE_OF_TEN * uncertainty);
-  const rest = expectedSeconds - workSeconds;
+  const [least, most] = betweenOf(workSeconds, throughput).map((seconds) =>
+    Math.max(0, Math.round(expectedSeconds - workSeconds + seconds)),
+  );
+  const notes = [priceNote, ...notesOnPace(throughput), ...noteOnDownload(candidate, table.situation)];
   return {
-    pool: candidate.pool,
-    topology: candidate.topology,
-    ...(candidate.score === undefined ? {} : { score: candidate.score }),
-    hourlyUsd: candidate.hourlyUsd,
+    pool,
+    topology,
+    ...(score !== undefined && { score }),
+    hourlyUsd,
     ...(isKnown && {
       expectedCostUsd: each.expectedCostUsd,
       expectedSeconds: Math.round(expectedSeconds),
     }),
-    ...(uncertainty === 0 || !isKnown
-      ? {}
-      : {
-          expectedSecondsBetween: [
-            Math.max(0, Math.round(rest + workSeconds / reach)),
-            Math.round(rest + workSeconds * reach),
-          ] as const,
-        }),
+    ...(isKnown &&
+      least !== undefined &&
+      most !== undefined && { expectedSecondsBetween: [least, most] as const }),
     chanceNow: outlook.chanceUp,
     expectedWaitSeconds: Math.round(waitIfDown(outlook)),
-    ...(finite ? { expectedUpSeconds: Math.round(outlook.upSeconds) } : {}),
-    ...(candidate.transfer === undefined ? {} : { transfer: candidate.transfer }),
-    verdict: `${verdictOf(each, table)} (${[candidate.priceNote, ...noteOnPace(each), ...noteOnReading(candidate), ...noteOnDownload(candidate, table.situation)].join('; ')})`,
+    ...(Number.isFinite(outlook.upSeconds) && { expectedUpSeconds: Math.round(outlook.upSeconds) }),
+    ...(transfer && { transfer }),
+    verdict: `${verdictOf(each, table)} (${notes.join('; ')})`,
   };
+}
+
+/** What holds the length of the work nine times out of ten; none where it is measured. */
+function betweenOf(workSeconds: number, { uncertainty }: Candidate['throughput']): readonly number[] {
+  const reach = Math.exp(NINE_OF_TEN * uncertainty);
+  return uncertainty === 0 ? [] : [workSeconds / reach, workSeconds * reach];
 }
 
 /** The outlook's wait is an expectation over both cases, and is 0 where capacity is there. */
 const waitIfDown = ({ chanceUp, waitSeconds }: Assessed['outlook']): number =>
   chanceUp < 1 ? waitSeconds / (1 - chanceUp) : waitSeconds;
 
-/** How the speed is known, where it was not measured. */
-function noteOnPace({ candidate: { throughput } }: Assessed): readonly string[] {
-  switch (throughput.basis) {
-    case 'reference':
-    case 'measured':
-      return [];
-    case 'extrapolated':
-      return [`throughput x ${throughput.factor.toFixed(2)} extrapolated from what was measured`];
-    case 'dataSheet':
-      return [`throughput x ${throughput.factor.toFixed(2)} by data sheets, nothing measured yet`];
-    case 'unknown':
-      return ['throughput unknown, taken for the same'];
-  }
-}
+/** How the speed is known, where it was not measured, and what meets the reading. */
+const notesOnPace = ({ basis, factor, reading, unknown }: Candidate['throughput']): readonly string[] =>
+  [PACES[basis](`throughput x ${factor.toFixed(2)}`), reading, unknown].filter((each) => each !== undefined);
 
-const noteOnReading = ({ throughput: { reading, unknown } }: Candidate): readonly string[] =>
-  [reading, unknown].filter((each) => each !== undefined);
+type Basis = Candidate['throughput']['basis'];
+const PACES: Readonly<Record<Basis, (relative: string) => string | undefined>> = {
+  reference: () => undefined,
+  measured: () => undefined,
+  extrapolated: (relative) => `${relative} extrapolated from what was measured`,
+  dataSheet: (relative) => `${relative} by data sheets, nothing measured yet`,
+  unknown: () => 'throughput unknown, taken for the same',
+};
 
 /** A shorter download decides nothing. */
 const LEAST_DOWNLOAD_SECONDS = 60;
@@ -128,7 +118,7 @@ const LEAST_USD = 0.005;
 /** Costs that differ by less count as equal. */
 const SAME_COST = 0.01;
 
-function verdictOf(each: Assessed, { chosen, alternatives, situation }: TableInput): string {
+function verdictOf(each: Assessed, { chosen, alternatives = [], situation }: TableInput): string {
   if (each === chosen) return 'chosen';
   if (alternatives.includes(each)) return 'named in the same request, for when those before have no capacity';
   const forbidden = whyNotAllowed(each, situation);
@@ -181,7 +171,7 @@ export function describeAction(
   parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
-      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)}${known(candidate.transfer)}`,
+      `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)} (${candidate.transfer.priceNote})`,
     );
   parts.push(...noteOnDownload(candidate, situation), ...situation.fileSystems.notes);
   const { patienceHours, valueOfTimeUsdPerHour } = input.limits;
@@ -211,12 +201,11 @@ function aboutWork(
   const left = workSeconds + theirs;
   const names = new Set(planned.map(({ candidate }) => nameOfReservation(candidate.pool.reservation)));
   const part = theirs > 0 ? `, ${hours(theirs)} of them for ${[...names].join(', ')}` : '';
-  return `${hours(left)} of work left (${basis}${interval(left, throughput)})${part}`;
+  const between = betweenOf(left, throughput).map(hours).join(' and ');
+  return `${hours(left)} of work left (${basis}${between && `, between ${between}`})${part}`;
 }
 
 const typeOf = ({ candidate }: Assessed): string => candidate.pool.instanceType;
-
-const known = ({ priceNote }: Transfer): string => ` (${priceNote})`;
 
 function aboutReservation(candidate: Candidate, situation: Situation): string {
   const until = reservedUntil(candidate, situation);
@@ -282,11 +271,4 @@ function helpersThatWouldPay(
   const needed = strategiesWith((traits) => traits.dataPreparedBy === 'allHosts');
   const withStrategy = preparing === 'trainingHosts' ? ` with strategy ${needed}` : '';
   return [`${advice.reason}${withStrategy}: see compute.helpers`];
-}
-
-/** The interval that holds the length of the work nine times out of ten. */
-function interval(workSeconds: number, { uncertainty }: Candidate['throughput']): string {
-  if (uncertainty === 0) return '';
-  const reach = Math.exp(NINE_OF_TEN * uncertainty);
-  return `, between ${hours(workSeconds / reach)} and ${hours(workSeconds * reach)}`;
 }

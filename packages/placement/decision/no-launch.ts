@@ -6,8 +6,9 @@
 import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import { assumed, dollars, hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
-import type { PlacementDecision, PoolAssessment } from '../records/placement-records.ts';
+import type { PlacementDecision } from '../records/placement-records.ts';
 import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
+import { rowsOf, type Weighed } from './decision-table.ts';
 import { quotaKeyOf, quotaRefusals } from './met.ts';
 import { isReserved } from './reserved.ts';
 import { cheapestPool, endsInTime, fastestOnDemand, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
@@ -16,8 +17,7 @@ import { costUsd, gangUsd, restartOf } from './work.ts';
 
 /** @param given `isPaid`: whether anything has to be paid for at all */
 export function giveUpReason(
-  situation: Situation,
-  assessed: readonly Assessed[],
+  { assessed, situation }: Weighed,
   { isPaid }: { readonly isPaid: boolean },
 ): string | undefined {
   const { input, work, secondsLeft } = situation;
@@ -86,9 +86,6 @@ function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string
   return [first, ...others, ...more].join('; ');
 }
 
-/** The shortest attempt: from its start to the end of a save requested at the first look. */
-const leastAttemptSeconds = (): number => NEXT_LOOK_SECONDS + assumed.saveSeconds;
-
 /** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
 const unbilledUsd = (
   { expectedSeconds, outlook, askCostUsd = 0 }: Assessed,
@@ -102,10 +99,9 @@ function overBudget(situation: Situation, assessed: readonly Assessed[]): string
   const cheapest = cheapestUsable(assessed, situation);
   if (cheapest === undefined) return undefined;
   const left = budget - spentUsd;
-  const restart =
-    (gangUsd(cheapest.candidate, cheapest.candidate.hourlyUsd) *
-      Math.max(work.restartSeconds, leastAttemptSeconds())) /
-    3_600;
+  // The shortest attempt lasts from its start to the end of a save requested at the first look.
+  const shortestSeconds = Math.max(work.restartSeconds, NEXT_LOOK_SECONDS + assumed.saveSeconds);
+  const restart = costUsd(gangUsd(cheapest.candidate), shortestSeconds);
   // An assumed length of the work is no reason to give up; failing to reach the first progress is.
   const needed =
     work.basis === 'assumed'
@@ -140,7 +136,7 @@ export interface Wait {
 }
 
 /** Where no pool may be picked. What is reserved refuses by its hours, so it says nothing of capacity errors and quotas. */
-export function whyNone(assessed: readonly Assessed[], situation: Situation): Wait {
+export function whyNone({ assessed, situation }: Weighed): Wait {
   const paid = assessed.filter((each) => isOpen(each) && !isReserved(each.candidate));
   const why = paid.every(({ coolsSeconds }) => coolsSeconds > 0)
     ? whyAll(paid, situation)
@@ -148,33 +144,18 @@ export function whyNone(assessed: readonly Assessed[], situation: Situation): Wa
   return { why };
 }
 
-/** Undefined: the run waits for nothing except what `amongSpot` decides. */
-export function whyWait(
-  picked: Assessed,
-  assessed: readonly Assessed[],
-  situation: Situation,
-): Wait | undefined {
-  const why = !isOnDemand(picked) ? undefined : worthWaitingForCooldown(picked, assessed, situation);
-  return why === undefined ? undefined : { why };
-}
-
-/**
- * Why the run waits for a pool that is cooling down: On-Demand is all that is left and costs more, or is too slow.
- */
-function worthWaitingForCooldown(
-  chosen: Assessed,
-  assessed: readonly Assessed[],
-  situation: Situation,
-): string | undefined {
-  if (!endsInTime(chosen, situation))
+/** Waits for a pool that is cooling down, where On-Demand is all that is left and costs more, or is too slow. */
+export function whyWait(picked: Assessed, { assessed, situation }: Weighed): Wait | undefined {
+  if (!isOnDemand(picked)) return undefined;
+  if (!endsInTime(picked, situation))
     return assessed.some(
       (each) =>
-        each.candidate.pool.purchaseOption === 'on-demand' &&
+        isOnDemand(each) &&
         whyNotAllowed(each, situation) === undefined &&
         each.safeWorkSeconds + restartOf(each.candidate, situation.work) + each.coolsSeconds <=
           situation.secondsLeft,
     )
-      ? 'the On-Demand pool that would end in time had a capacity error lately'
+      ? { why: 'the On-Demand pool that would end in time had a capacity error lately' }
       : undefined;
   // It is unknown when a quota of the account will be raised, so the run does not wait for one while another
   // pool has capacity.
@@ -182,19 +163,15 @@ function worthWaitingForCooldown(
   const lifted = assessed.filter((each) => !each.isLimited && !isReserved(each.candidate));
   const best = cheapestPool(lifted, situation);
   return best !== undefined && isSpot(best)
-    ? 'Spot had a capacity error lately and is expected to cost less than On-Demand now'
+    ? { why: 'Spot had a capacity error lately and is expected to cost less than On-Demand now' }
     : undefined;
 }
 
 export function waitFor(
-  assessed: readonly Assessed[],
-  situation: Situation,
-  {
-    why,
-    atMostSeconds = Number.POSITIVE_INFINITY,
-    considered,
-  }: Wait & { readonly considered: readonly PoolAssessment[] },
+  table: Weighed,
+  { why, atMostSeconds = Number.POSITIVE_INFINITY }: Wait,
 ): PlacementDecision {
+  const { assessed, situation } = table;
   const open = assessed.filter(isOpen);
   const cooldowns = open.map(({ coolsSeconds }) => coolsSeconds).filter((seconds) => seconds > 0);
   // No wait may outlast the latest safe moment of an On-Demand start that is still open.
@@ -202,7 +179,7 @@ export function waitFor(
   const limit = safe > 0 && cooldowns.length < open.length ? safe : situation.secondsLeft;
   const seconds = Math.max(1, Math.ceil(Math.min(...cooldowns, limit, atMostSeconds)));
   const reason = `${why}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
-  return { kind: 'wait', seconds, reason, considered };
+  return { kind: 'wait', seconds, reason, considered: rowsOf(table) };
 }
 
 /** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */

@@ -7,10 +7,10 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { observationsOfOthers } from '../belief/attempt-observations.ts';
 import { formerRunOf } from '../candidates/former-runs.ts';
-import { helperTypesOf } from '../candidates/helpers.ts';
+import { pricedFrom, type TransferQuestion, transferOf } from '../candidates/pool-costs.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { pricedFrom, type TransferQuestion, transferOf } from '../candidates/priced-from-list.ts';
 import { type ReservedQuestion, reservationProblem } from '../candidates/reserved-pools.ts';
+import { helperTypesOf } from '../candidates/throughput.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
 import { withinPlan } from '../market/ask-scores.ts';
 import { filledFrom, type MemoryQuestion, samplesFor } from '../market/market-memory.ts';
@@ -54,10 +54,9 @@ export async function placementQuestion(
 ): Promise<PlacementInput> {
   const { compute, limits, training } = declaration;
   const read = await readHardware(deps, compute);
-  const facts = factsWith(read);
-  const types = typesOf(compute, facts);
-  const wanted = [...types, ...helperTypesOf(compute)];
-  const readView = (source: MarketSource) => viewOf(deps, source, { compute, facts, wanted, now });
+  const hardware = factsWith(read);
+  const types = typesOf(compute, hardware);
+  const readView = (source: MarketSource) => viewOf(deps, source, { compute, hardware, now });
   const progress = furthestProgress(attempts);
   const [market, reserved, observations, former, dataset] = await Promise.all([
     readView(deps.market),
@@ -68,31 +67,25 @@ export async function placementQuestion(
   ]);
   const { checkpointBytes: formerBytes, ...expectations } = former ?? {};
   const checkpointBytes = progress?.checkpointBytes ?? formerBytes;
-  const elsewhere = deps.regions
-    ? await readElsewhere(deps.regions, {
-        run,
-        home: market.region,
-        attempts,
-        datasetBytes: dataset?.bytes,
-        checkpointBytes,
-        read: readView,
-        listPrices: deps.listPrices,
-        now,
-      })
-    : [];
+  const elsewhere = await readElsewhere(deps, {
+    run,
+    home: market.region,
+    attempts,
+    datasetBytes: dataset?.bytes,
+    checkpointBytes,
+    read: readView,
+    now,
+  });
   return {
     compute,
-    limits,
     training,
     market: {
       ...market,
       ...(reserved && { reservations: reserved.reservations, reservationNotes: reserved.notes }),
       notes: [...market.notes, ...(reserved?.notes ?? []), ...read.map(noteOn)],
     },
-    ...(read.length === 0 ? {} : { hardware: read }),
-    ...(elsewhere.length === 0 ? {} : { elsewhere }),
-    closedAt: run.closedAt ?? run.createdAt,
-    sealedAt: run.sealedAt,
+    ...(read.length > 0 && { hardware: read }),
+    ...(elsewhere.length > 0 && { elsewhere }),
     ...sinceRetry(run, limits),
     now: now.toISOString(),
     dataset,
@@ -119,51 +112,35 @@ export async function reservationsOf(
 }
 
 /** A retry has a deadline, a patience and attempts of its own. */
-const sinceRetry = (
-  { retry }: PlacedRun,
-  limits: Pipeline['limits'],
-): Partial<Pick<PlacementInput, 'limits' | 'closedAt' | 'sealedAt'>> =>
-  retry === undefined
-    ? {}
-    : {
-        limits: { ...limits, attempts: limits.attempts + retry.attempts },
-        closedAt: retry.at,
-        sealedAt: retry.at,
-      };
-
-interface Viewed {
-  readonly compute: Pipeline['compute'];
-  readonly facts: FactsOf;
-  readonly wanted: readonly string[];
-  readonly now: Date;
-}
+const sinceRetry = ({ retry, closedAt, createdAt, sealedAt }: PlacedRun, limits: Pipeline['limits']) => ({
+  limits: { ...limits, attempts: limits.attempts + (retry?.attempts ?? 0) },
+  closedAt: retry?.at ?? closedAt ?? createdAt,
+  sealedAt: retry?.at ?? sealedAt,
+});
 
 /** A region's market; stored samples fill in what it does not answer. */
 async function viewOf(
   deps: QuestionDeps,
   source: MarketSource,
-  { compute, facts, wanted, now }: Viewed,
+  known: Pick<MemoryQuestion, 'compute' | 'now'> & { readonly hardware: FactsOf },
 ): Promise<MarketView> {
-  const gangs = gangsOf(compute, facts);
+  const { compute, hardware, now } = known;
+  const gangs = gangsOf(compute, hardware);
+  const helperTypes = helperTypesOf(compute);
   const { scoreQuestions, clock } = deps;
   const planned = withinPlan(source, { scoreQuestions, clock, home: deps.market.region });
   const view = await readMarket(planned, {
     gangs,
     spot: compute.purchaseOption !== 'on-demand',
-    alsoPriced: helperTypesOf(compute),
+    alsoPriced: helperTypes,
   });
   const zoneIds = view.zones.map(({ zoneId }) => zoneId);
-  const question = {
-    compute,
-    hardware: facts,
-    region: source.region,
-    now,
-    ...(zoneIds.length === 0 ? {} : { zoneIds }),
-  };
+  const question = { ...known, region: source.region, ...(zoneIds.length > 0 && { zoneIds }) };
   const [samples, list] = await Promise.all([
     remembered(deps, view, { ...question, gangs }),
     deps.listPrices.get(source.region),
   ]);
+  const wanted = [...typesOf(compute, hardware), ...helperTypes];
   return pricedFrom(list, filledFrom(samples, view, question), { wanted, now });
 }
 
@@ -199,38 +176,32 @@ interface RegionDeps {
   whyClosed(region: string): Promise<string | undefined>;
 }
 
-interface RegionsQuestion
-  extends Pick<TransferQuestion, 'home' | 'attempts' | 'datasetBytes' | 'checkpointBytes'> {
+interface RegionsQuestion extends Omit<TransferQuestion, 'region' | 'rates'> {
   readonly run: PlacedRun;
   readonly read: (source: MarketSource) => Promise<MarketView>;
-  /** What was last read of the AWS Price List for a region. */
-  readonly listPrices: QuestionDeps['listPrices'];
   readonly now: Date;
 }
 
 /** One view for each named region but the data's own. */
 async function readElsewhere(
-  deps: RegionDeps,
-  { run, home, attempts, datasetBytes, checkpointBytes, read, listPrices, now }: RegionsQuestion,
+  { regions, listPrices }: QuestionDeps,
+  { run, read, now, ...moved }: RegionsQuestion,
 ): Promise<readonly RegionView[]> {
+  const { home } = moved;
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);
-  if (named.length === 0) return [];
+  if (regions === undefined || named.length === 0) return [];
   const homePrices = await listPrices.get(home);
   const source = run.declaration?.training.source ?? '';
   return Promise.all(
     named.map(async ({ name, vpc }): Promise<RegionView> => {
       const [market, closed, pricesThere] = await Promise.all([
-        read(deps.market(name)),
-        closedBy(source, name) ?? deps.whyClosed(name),
+        read(regions.market(name)),
+        closedBy(source, name) ?? regions.whyClosed(name),
         listPrices.get(name),
       ]);
       const rates = { there: { list: homePrices, now }, back: { list: pricesThere, now } };
-      return {
-        market,
-        ...(vpc === undefined ? {} : { vpc }),
-        transfer: transferOf({ home, region: name, datasetBytes, checkpointBytes, attempts, rates }),
-        ...(closed === undefined ? {} : { closed }),
-      };
+      const transfer = transferOf({ ...moved, region: name, rates });
+      return { market, ...(vpc && { vpc }), transfer, ...(closed !== undefined && { closed }) };
     }),
   );
 }

@@ -79,7 +79,7 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
   if (first === undefined) return undefined;
   const isIdle = first.fromSeconds === 0;
   if (!isIdle && rest.situation.work.workSeconds > 0) return undefined;
-  const hourlyUsd = gangUsd(here, here.hourlyUsd);
+  const hourlyUsd = gangUsd(here);
   // Until the reservation begins, or for the work that it does, this job would be paid for.
   const sparedSeconds = isIdle ? first.workSeconds * here.throughput.factor : first.fromSeconds;
   const heldSeconds = isIdle ? restartSecondsIn(first.candidate, situation.work) : first.fromSeconds;
@@ -88,9 +88,10 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
     costUsd(situation.timeUsd, heldSeconds);
   if (savedUsd <= 0) return undefined;
   const name = nameOfReservation(first.candidate.pool.reservation);
-  const why = isIdle
-    ? `is moved into ${name}, which is idle and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`
-    : `leaves the rest to ${name}, which begins in ${hours(first.fromSeconds)} and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`;
+  const goes = isIdle
+    ? `is moved into ${name}, which is idle`
+    : `leaves the rest to ${name}, which begins in ${hours(first.fromSeconds)}`;
+  const why = `${goes} and has been paid for: stopped after a save, which saves about ${dollars(savedUsd)}`;
   return { cause: 'reservation', why };
 }
 
@@ -228,16 +229,14 @@ function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopRe
   if (!canMove(campaign, standing)) return undefined;
   const { situation, here } = standing;
   // Most runs are already in the cheapest pool, and need no comparison.
-  const hereUsd = unitUsd(here, here.hourlyUsd);
-  if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each, each.hourlyUsd) < hereUsd))
-    return undefined;
+  if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each) < unitUsd(here))) return undefined;
   const spot = assessPools(situation).filter(isSpot);
   const atHand = spot.find(({ candidate }) => candidate === here);
   if (atHand === undefined) return undefined;
   const allowed = spot.filter((each) => whyNotAllowed(each, situation) === undefined);
   const cheaper = cheaperPool(atHand, allowed, { situation, inUse: true });
   if (cheaper?.kind !== 'ask') return undefined;
-  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here, here.hourlyUsd), assumed.saveSeconds);
+  const savedUsd = cheaper.savedUsd - costUsd(gangUsd(here), assumed.saveSeconds);
   if (savedUsd <= 0) return undefined;
   const why = `is moved to cheaper Spot (${nameOfPool(cheaper.pool.candidate.pool)}), which saves about $${savedUsd.toFixed(2)}: stopped after a save`;
   return { cause: 'spot', why };

@@ -5,60 +5,43 @@
 
 import type { Candidate } from '../candidates/pools.ts';
 import { hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
-import type { Pool } from '../records/placement-records.ts';
 import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
 import { outsideLossCooldown } from './met.ts';
 import { idleSpan, paidRest, reservedUntil, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
 import { restartOf, restartSecondsIn, type WorkEstimate } from './work.ts';
 
-interface Rule {
-  readonly name: string;
-  readonly appliesTo?: Pool['purchaseOption'];
-  /** The reason, where the rule forbids the pool. */
-  readonly forbids: (pool: Assessed, situation: Situation) => string | undefined;
+/** Why a pool may not be chosen: the first reason there is. Spot alone has no On-Demand to wait for. */
+export function whyNotAllowed(each: Assessed, situation: Situation): string | undefined {
+  const { candidate } = each;
+  if (candidate.closed !== undefined) return candidate.closed;
+  switch (candidate.pool.purchaseOption) {
+    case 'reserved':
+      return whyNotReserved(candidate, situation);
+    case 'on-demand':
+      return endsInTime(each, situation)
+        ? undefined
+        : `would probably be late: it may take ${hours(each.safeWorkSeconds)}, ${hours(situation.secondsLeft)} are left`;
+    case 'spot':
+      return situation.input.compute.purchaseOption === 'spot-then-on-demand'
+        ? whyNotSpot(each, situation)
+        : undefined;
+  }
 }
 
-const RULES: readonly Rule[] = [
-  { name: 'something can be launched there', forbids: ({ candidate }) => candidate.closed },
-  {
-    name: 'its hours are worth a start, and leave time for the rest',
-    appliesTo: 'reserved',
-    forbids: ({ candidate }, situation) => whyNotReserved(candidate, situation),
-  },
-  {
-    name: 'the work ends in time, even at the slow end of its estimate',
-    appliesTo: 'on-demand',
-    forbids: (pool, situation) =>
-      endsInTime(pool, situation)
-        ? undefined
-        : `would probably be late: it may take ${hours(pool.safeWorkSeconds)}, ${hours(situation.secondsLeft)} are left`,
-  },
-  {
-    name: 'the last attempts are kept for On-Demand',
-    appliesTo: 'spot',
-    forbids: (_pool, situation) =>
-      isOutOfSpotAttempts(situation) ? 'the attempts that are left are kept for On-Demand' : undefined,
-  },
-  {
-    name: 'On-Demand can still be put off by a start that brings nothing',
-    appliesTo: 'spot',
-    forbids: ({ candidate }, situation) =>
-      secondsUntilUnsafe(situation, candidate) >= 0
-        ? undefined
-        : `no slack is left for Spot: ${hours(situation.slackSeconds)} until the latest safe start${startOf(candidate, situation.work)}`,
-  },
-  {
-    // Slack does not shrink while Spot runs at least as fast as the fallback.
-    name: 'a slower pool leaves time for a loss at its end',
-    appliesTo: 'spot',
-    forbids: (pool, { secondsLeft, work, marginSeconds }) =>
-      secondsLeft - reckonedSeconds(pool, work) - restartOf(pool.candidate, work) >=
-      work.restartSeconds + marginSeconds
-        ? undefined
-        : `too slow to leave time for On-Demand after a loss: it may take ${hours(pool.safeWorkSeconds)}`,
-  },
-];
+/** The last attempts are On-Demand's; a start that brings nothing must leave time for it, and so must a loss at the end. */
+function whyNotSpot(each: Assessed, situation: Situation): string | undefined {
+  const { candidate, safeWorkSeconds } = each;
+  const { secondsLeft, work, marginSeconds, slackSeconds } = situation;
+  if (isOutOfSpotAttempts(situation)) return 'the attempts that are left are kept for On-Demand';
+  if (secondsUntilUnsafe(situation, candidate) < 0)
+    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start${startOf(candidate, work)}`;
+  // Slack does not shrink while Spot runs at least as fast as the fallback.
+  const leftSeconds = secondsLeft - reckonedSeconds(each, work) - restartOf(candidate, work);
+  return leftSeconds < work.restartSeconds + marginSeconds
+    ? `too slow to leave time for On-Demand after a loss: it may take ${hours(safeWorkSeconds)}`
+    : undefined;
+}
 
 function whyNotReserved(candidate: Candidate, situation: Situation): string | undefined {
   const { reservation, topology } = candidate;
@@ -78,19 +61,6 @@ function whyNotReserved(candidate: Candidate, situation: Situation): string | un
   return paidRest(situation, [span]).used.length > 0
     ? undefined
     : `too slow to leave time for the rest on demand${left}`;
-}
-
-/** Why a pool may not be chosen: the reason of the first rule that forbids it. Spot alone has no On-Demand to wait for. */
-export function whyNotAllowed(each: Assessed, situation: Situation): string | undefined {
-  const { purchaseOption } = each.candidate.pool;
-  const isAlone = situation.input.compute.purchaseOption !== 'spot-then-on-demand';
-  for (const { appliesTo, forbids } of RULES) {
-    if (appliesTo !== undefined && appliesTo !== purchaseOption) continue;
-    if (appliesTo === 'spot' && isAlone) continue;
-    const why = forbids(each, situation);
-    if (why !== undefined) return why;
-  }
-  return undefined;
 }
 
 /**

@@ -26,7 +26,6 @@ import type { TrainedTopology, Workload } from '../candidates/throughput.ts';
 import {
   type MeasuredThroughput,
   measuredThroughputs,
-  type ThroughputModel,
   throughputModel,
   withoutBurst,
 } from '../candidates/throughput-estimate.ts';
@@ -40,10 +39,12 @@ import {
   assumedTimeUsd,
   type DownloadSeconds,
   estimateWork,
+  type Fallbacks,
   fallbacksOf,
   longWaitOf,
   spentUsd,
   startRatioOf,
+  type TimeLeft,
   type WorkEstimate,
   waitsWithPrior,
   withDownloads,
@@ -84,23 +85,11 @@ export type StoredQuestion = Omit<
   'compute' | 'limits' | 'training' | 'attempts' | 'progress' | 'observations' | 'runningSeconds'
 > & { readonly version: typeof QUESTION_VERSION };
 
-export const storedPart = (input: PlacementInput): StoredQuestion => ({
-  version: QUESTION_VERSION,
-  market: input.market,
-  elsewhere: input.elsewhere,
-  closedAt: input.closedAt,
-  sealedAt: input.sealedAt,
-  now: input.now,
-  ...(input.dataset === undefined ? {} : { dataset: input.dataset }),
-  expectedSeconds: input.expectedSeconds,
-  formerSeconds: input.formerSeconds,
-  formerStarts: input.formerStarts,
-  widths: input.widths,
-  onDemandWaits: input.onDemandWaits,
-  expectedOn: input.expectedOn,
-  formerThroughputs: input.formerThroughputs,
-  hardware: input.hardware,
-});
+export function storedPart(input: PlacementInput): StoredQuestion {
+  const { compute: _compute, limits: _limits, training: _training, ...undeclared } = input;
+  const { attempts: _attempts, progress: _progress, observations: _observations, ...question } = undeclared;
+  return { version: QUESTION_VERSION, ...question };
+}
 
 /** Placement alone writes questions, so what it is made of is trusted; `damageIn` looks closer at one that a person reads. */
 const QUESTION = {
@@ -122,15 +111,13 @@ export interface ReservedSpan {
 }
 
 /** Everything the decision is made from, derived once. */
-export interface Situation {
+export interface Situation extends TimeLeft, Fallbacks {
   readonly input: PlacementInput;
   readonly nowMilliseconds: number;
-  readonly secondsLeft: number;
-  /** Stated for `reference`. */
+  /** Stated for the reference, whose throughput has the factor 1. */
   readonly work: WorkEstimate;
   /** Hours of reservations that begin later, whose part of the work is no part of `work`. */
   readonly planned?: readonly ReservedSpan[];
-  readonly reference: TrainedTopology | undefined;
   /** What a step asks of accelerators and hosts, where that was measured. */
   readonly workload: Workload | undefined;
   readonly candidates: readonly Candidate[];
@@ -138,12 +125,6 @@ export interface Situation {
   readonly observations: readonly Observation[];
   readonly records: PoolRecords;
   readonly met: MetIn;
-  /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last. */
-  readonly fallbacks: readonly Candidate[];
-  /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
-  readonly slackSeconds: number;
-  /** Time reserved for noticing a loss, and for On-Demand without capacity at first. */
-  readonly marginSeconds: number;
   /** Seconds that On-Demand starts waited for their hosts, the shortest first; none while none was seen. */
   readonly onDemandWaits: readonly number[];
   readonly spentUsd: number;
@@ -157,13 +138,11 @@ export function situationOf(input: PlacementInput): Situation {
   const deadlineHours = deadlineHoursOf(input.limits);
   const campaignSeconds =
     deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
-  const paces = measuredThroughputs(input.attempts).map(withoutBurst(factsWith(input.hardware)));
-  const downloadIn = downloadsFor(input);
+  const hardware = factsWith(input.hardware);
+  const paces = measuredThroughputs(input.attempts).map(withoutBurst(hardware));
+  const downloadIn = downloadsOf(input);
   const reference = referenceOf(input, paces, downloadIn);
-  const downloadSeconds: DownloadSeconds = ({ pool, topology }) => {
-    const download = downloadIn?.(pool, topology);
-    return typeof download === 'object' ? download.seconds : 0;
-  };
+  const downloadSeconds = downloadSecondsOf(downloadIn);
   const startRatio = startRatioOf(input.attempts, downloadSeconds);
   const estimated = estimateWork({
     ...input,
@@ -174,13 +153,15 @@ export function situationOf(input: PlacementInput): Situation {
     maximumRunSeconds: input.limits.maximumRunSeconds,
     campaignSeconds,
   });
-  const model = throughputModel(
-    reference,
-    paces.length > 0 ? paces : (input.formerThroughputs ?? []),
-    input.compute.helpers,
-    factsWith(input.hardware),
-  );
-  const { candidates, pruned } = poolsFor(input, model, downloadIn && slowedBy(startRatio, downloadIn));
+  const measured = paces.length > 0 ? paces : (input.formerThroughputs ?? []);
+  const model = throughputModel(reference, measured, input.compute.helpers, hardware);
+  const { candidates, pruned } = poolsOf({
+    ...input,
+    ...model,
+    downloadIn: downloadIn && slowedBy(startRatio, downloadIn),
+    savedOn: savedOn(input),
+    hardware,
+  });
   const work = withDownloads(estimated, candidates);
   const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
   const observations = recentObservations(seen, nowMilliseconds);
@@ -199,7 +180,6 @@ export function situationOf(input: PlacementInput): Situation {
     nowMilliseconds,
     timeUsd: (input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates)) + fileSystems.hourlyUsd,
     fileSystems,
-    reference,
     workload: model.workload,
     candidates,
     pruned,
@@ -210,6 +190,13 @@ export function situationOf(input: PlacementInput): Situation {
     ...fallbacksOf(candidates, met, base),
   };
 }
+
+const downloadSecondsOf =
+  (downloadIn: DownloadIn | undefined): DownloadSeconds =>
+  ({ pool, topology }) => {
+    const download = downloadIn?.(pool, topology);
+    return typeof download === 'object' ? download.seconds : 0;
+  };
 
 /** AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future. */
 const ownObservations = (
@@ -245,22 +232,17 @@ function secondsLeftOf(
 ): number {
   const { workSeconds, restartSeconds } = given.work;
   const since = (at: string): number => (given.nowMilliseconds - Date.parse(at)) / 1_000;
-  const deadlineHours = deadlineHoursOf(limits);
-  const untilDeadline = deadlineHours === undefined ? [] : [deadlineHours * 3_600 - since(closedAt)];
+  const { patienceHours = Number.POSITIVE_INFINITY } = limits;
+  const deadlineSeconds = (deadlineHoursOf(limits) ?? Number.POSITIVE_INFINITY) * 3_600;
   const trained = attempts.reduce(
     (sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0),
     runningSeconds,
   );
-  const patience =
-    limits.patienceHours === undefined
-      ? []
-      : [
-          Math.max(0, limits.patienceHours * 3_600 - (since(sealedAt) - trained)) +
-            workSeconds +
-            restartSeconds,
-        ];
-  if (untilDeadline.length + patience.length > 0) return Math.min(...untilDeadline, ...patience);
-  return assumed.openWorks * workSeconds + 2 * (restartSeconds + given.marginSeconds);
+  const patience = Math.max(0, patienceHours * 3_600 - (since(sealedAt) - trained));
+  const seconds = Math.min(deadlineSeconds - since(closedAt), patience + workSeconds + restartSeconds);
+  return Number.isFinite(seconds)
+    ? seconds
+    : assumed.openWorks * workSeconds + 2 * (restartSeconds + given.marginSeconds);
 }
 
 /**
@@ -297,37 +279,3 @@ const savedOn = ({ attempts }: PlacementInput): GangTopology | undefined => {
   )?.placement;
   return saved && { instanceType: saved.pool.instanceType, ...saved.topology };
 };
-
-function downloadsFor({
-  compute,
-  training,
-  limits,
-  dataset,
-  closedAt,
-  now,
-}: PlacementInput): DownloadIn | undefined {
-  if (dataset === undefined) return undefined;
-  const deadlineHours = deadlineHoursOf(limits);
-  const since = (Date.parse(now) - Date.parse(closedAt)) / 1_000;
-  return downloadsOf({
-    compute,
-    training,
-    dataset,
-    maximumRunSeconds: limits.maximumRunSeconds,
-    ...(deadlineHours === undefined ? {} : { secondsUntilDeadline: deadlineHours * 3_600 - since }),
-  });
-}
-
-const poolsFor = (
-  input: PlacementInput,
-  model: ThroughputModel,
-  downloadIn: DownloadIn | undefined,
-): ReturnType<typeof poolsOf> =>
-  poolsOf({
-    ...input,
-    downloadIn,
-    savedOn: savedOn(input),
-    throughputOf: (topology) => model.throughputOf(topology),
-    workload: model.workload,
-    hardware: factsWith(input.hardware),
-  });

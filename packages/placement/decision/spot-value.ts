@@ -7,15 +7,8 @@ import { type Belief, type Matrix, multiply } from '../belief/regimes.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, marketBeliefOf, TICK_SECONDS } from '../policy/market-model.ts';
-import { type Action, IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
-import {
-  keptPlans,
-  type MarketBelief,
-  type Offer,
-  offers,
-  type PolicyPlan,
-  type PolicyState,
-} from '../policy/value-function.ts';
+import { type Action, IDLE, type ON_DEMAND } from '../policy/plan-pass.ts';
+import { keptPlans, type MarketBelief, offers, type PolicyPlan, worths } from '../policy/value-function.ts';
 import type { Situation } from './situation.ts';
 import { costUsd, gangUsd, longWaitOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
@@ -41,8 +34,6 @@ export interface SpotValue {
   best(moment: LaterMoment): Action | undefined;
   /** On-Demand from now to the end, including a start. */
   readonly surelyUsd: number;
-  /** The same on Spot without a loss. */
-  readonly leastUsd: number;
 }
 
 interface LaterMoment {
@@ -91,13 +82,14 @@ export function spotValue(
   const unused = safeWorkOf(fallback, work) - workSeconds + longWaitOf(situation.onDemandWaits);
   const secondsLeft = situation.secondsLeft - unused;
   const restartSeconds = restartSecondsIn(fallback, work);
-  const gangHourlyUsd = gangUsd(fallback, fallback.hourlyUsd);
+  const gangHourlyUsd = gangUsd(fallback);
   const spotUsd = spotUnitUsd / fallback.throughput.factor + timeUsd;
   const onDemandUsd = gangHourlyUsd + timeUsd;
   const seconds = workSeconds + restartSeconds;
   const surelyUsd = costUsd(onDemandUsd, seconds);
+  // On Spot, without a loss.
   const leastUsd = costUsd(spotUsd, seconds);
-  const base = { restartSeconds, onDemandUsd: gangHourlyUsd, surelyUsd, leastUsd };
+  const base = { restartSeconds, onDemandUsd: gangHourlyUsd, surelyUsd };
   const { tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
   // Less than two ticks: Spot that is not there at once is not waited for.
   if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds)
@@ -121,16 +113,22 @@ export function spotValue(
     ...base,
     best: (moment) => bestLater(plan, moment, ticksLeft),
     expectedUsd(belief, runs = IDLE) {
-      const observed = marketBeliefOf(belief);
+      const { chance, ifThere, ifNot } = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs };
-        const { had, wait, refused, onDemand } = worthsOf(plan, standing, observed);
-        const given = had - overbilled(spotUsd);
+        const there = worths(plan, standing, ifThere);
+        const gone = worths(plan, standing, ifNot);
+        const given = there.spot - overbilled(spotUsd);
+        // Asking for Spot that is surely down is waiting.
+        const refused = chance === 0 ? gone.idle : gone.refused;
         return {
-          ask: Math.min(surelyUsd, mean(observed.chance, given, isShort ? surelyUsd : refused)),
+          ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : refused)),
           had: Math.min(surelyUsd, given),
-          wait,
-          onDemand: Math.min(surelyUsd, onDemand - overbilled(onDemandUsd)),
+          wait: mean(chance, there.idle, gone.idle),
+          onDemand: Math.min(
+            surelyUsd,
+            mean(chance, there.onDemand, gone.onDemand) - overbilled(onDemandUsd),
+          ),
         };
       };
       const course = between(within, whole, part);
@@ -168,25 +166,6 @@ function bestLater(
   if (slack > plan.job.deadlineSeconds - plan.job.workSeconds + tickSeconds) return IDLE;
   return offers(plan, { ticksLeft, slack, runs }, seen)[0]?.action;
 }
-
-/** The values of Spot with capacity, of a wait, of Spot after a capacity error, and of On-Demand; infinite where not safe. */
-function worthsOf(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief) {
-  const { chance } = observed;
-  const at = (known: number): readonly Offer[] =>
-    Math.abs(chance - known) < 1 ? offers(plan, standing, { ...observed, chance: known }) : [];
-  const [there, gone] = [at(1), at(0)];
-  const idle = worth(gone, IDLE);
-  return {
-    had: worth(there, SPOT),
-    wait: mean(chance, worth(there, IDLE), idle),
-    // Where a wait is not safe, On-Demand begins. Asking for Spot that is surely down is waiting.
-    refused: Number.isFinite(idle) || chance === 0 ? idle : worth(gone, ON_DEMAND),
-    onDemand: mean(chance, worth(there, ON_DEMAND), worth(gone, ON_DEMAND)),
-  };
-}
-
-const worth = (known: readonly Offer[], action: Action): number =>
-  known.find((each) => each.action === action)?.expectedUsd ?? Number.POSITIVE_INFINITY;
 
 const mean = (chance: number, there: number, gone: number): number =>
   (chance > 0 ? chance * there : 0) + (chance < 1 ? (1 - chance) * gone : 0);

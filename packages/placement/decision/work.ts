@@ -2,6 +2,7 @@
 
 import { launcherFacts } from '@tidewheel/catalog/launchers.ts';
 import { DEFAULT_LAUNCHER, type LauncherName } from '@tidewheel/declaration/launchers.ts';
+import type { Expectations } from '../candidates/former-runs.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { type MeasuredThroughput, sameTopology } from '../candidates/throughput-estimate.ts';
 import { assumed } from '../model/assumed.ts';
@@ -44,7 +45,7 @@ export const restartSecondsIn = (
 export const costUsd = (hourlyUsd: number, seconds: number): number => (hourlyUsd * seconds) / 3_600;
 
 /** An hour of the whole gang, helpers included. */
-export const gangUsd = (candidate: Candidate, hourlyUsd: number): number =>
+export const gangUsd = (candidate: Candidate, hourlyUsd = candidate.hourlyUsd): number =>
   unitUsd(candidate, hourlyUsd) / candidate.throughput.factor;
 
 /** The 0.9 quantile of the normal distribution. */
@@ -112,21 +113,17 @@ export function withDownloads(work: WorkEstimate, candidates: readonly Candidate
   return { ...work, restartSeconds: work.restartSeconds + least };
 }
 
-interface WorkInput {
+interface WorkInput extends Pick<Expectations, 'formerStarts' | 'expectedSeconds'> {
   readonly attempts: readonly PlacedAttempt[];
-  /** Starts of former runs; they count until an attempt of this one has shown what a start takes. */
-  readonly formerStarts?: readonly AttemptStart[] | undefined;
+  readonly progress?: Progress | undefined;
   /** The launchers that may be chosen. */
   readonly launchers?: readonly LauncherName[] | undefined;
-  readonly progress?: Progress | undefined;
   /** For which a start there downloads; absent where nothing is known of the dataset. */
   readonly downloadSeconds?: DownloadSeconds | undefined;
   /** As `startRatioOf` gives it; default: 1. */
   readonly startRatio?: number | undefined;
   /** What the attempts showed, oldest first; where their topologies differ, the last one's throughput counts. */
   readonly throughputs?: readonly MeasuredThroughput[] | undefined;
-  /** Training seconds of the whole run, as declared or as former runs of the pipeline took. */
-  readonly expectedSeconds?: number | undefined;
   readonly maximumRunSeconds: number;
   /** From the close of the batch to the deadline. */
   readonly campaignSeconds: number;
@@ -202,6 +199,7 @@ function restartCosts({
   startRatio = 1,
 }: WorkInput): Pick<WorkEstimate, 'restartSeconds' | 'restartOn' | 'provisioningSeconds'> {
   const costs = launchers.map((name) => {
+    // Starts of former runs count until an attempt of this one has shown what a start takes.
     for (const all of [startsOf(attempts), formerStarts]) {
       const starts = all.filter((each) => each.launcher === name);
       const seconds = restartCost(starts, downloadSeconds);
@@ -269,17 +267,18 @@ export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
 
 // The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off.
 
-interface TimeLeft {
+export interface TimeLeft {
   readonly work: WorkEstimate;
   /** Until the deadline. */
   readonly secondsLeft: number;
+  /** Reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
 }
 
-interface Fallbacks {
-  /** From the cheapest to the fastest; none where the pipeline allows no On-Demand. */
+export interface Fallbacks {
+  /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last; none where none is allowed. */
   readonly fallbacks: readonly Candidate[];
-  /** Until the fastest of them has to be started; below 0 the deadline is lost already. */
+  /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
   readonly slackSeconds: number;
 }
 
@@ -296,7 +295,6 @@ export function fallbacksOf(
   { work, secondsLeft, marginSeconds }: TimeLeft,
 ): Fallbacks {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
-  const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
   // What is reserved makes the work shorter (reserved.ts); nothing falls back on it.
   const open = candidates.filter(
     ({ closed, pool }) => closed === undefined && pool.purchaseOption !== 'reserved',
@@ -312,12 +310,13 @@ export function fallbacksOf(
       ? Math.max(...counted.map(slackOf))
       : secondsLeft - work.workSeconds - work.restartSeconds;
   const front: Candidate[] = [];
-  for (const each of onDemand.toSorted((a, b) => unit(a) - unit(b) || slackOf(b) - slackOf(a))) {
+  for (const each of onDemand.toSorted((a, b) => unitUsd(a) - unitUsd(b) || slackOf(b) - slackOf(a))) {
     const before = front.at(-1);
     const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
     if (isFaster && slackOf(each) >= work.restartSeconds + marginSeconds) front.push(each);
   }
-  const last = front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unit(a) - unit(b))[0];
+  const last =
+    front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unitUsd(a) - unitUsd(b))[0];
   const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
   return { slackSeconds, fallbacks };
 }

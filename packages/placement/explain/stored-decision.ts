@@ -5,11 +5,13 @@ import { launcherFacts, launcherSuffix } from '@tidewheel/catalog/launchers.ts';
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
-import type { Observation } from '../belief/attempt-observations.ts';
+import { type Observation, observationsOfOthers } from '../belief/attempt-observations.ts';
+import { typesOf } from '../candidates/topologies.ts';
 import { type PlacementInput, storedQuestion } from '../decision/situation.ts';
 import { refreshedBy } from '../market/market-memory.ts';
 import { dollars, hours } from '../model/assumed.ts';
 import { furthestProgress, type PlacedAttempt, type PlacedRun } from '../records/attempts.ts';
+import type { PoolOutcomeStore } from '../records/market-history.ts';
 import {
   type PlacementDecision,
   type PoolAssessment,
@@ -48,6 +50,22 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
     progress: furthestProgress(before),
     observations,
   };
+}
+
+/**
+ * The same with what other runs had met by then in pools of its types, and of these.
+ * @throws UnreadableRecordError
+ */
+export async function questionBesideOthers(
+  poolOutcomes: PoolOutcomeStore,
+  replay: DecisionToReplay,
+  types: readonly string[] = [],
+): Promise<PlacementInput | undefined> {
+  const question = questionOf(replay);
+  if (question === undefined) return undefined;
+  const instanceTypes = [...typesOf(question.compute, factsWith(question.hardware)), ...types];
+  const asked = { runId: replay.run.runId, instanceTypes, now: new Date(question.now) };
+  return { ...question, observations: await observationsOfOthers(poolOutcomes, asked) };
 }
 
 /** The same question at a later time: all attempts are known, and what the market said has aged. */

@@ -3,15 +3,14 @@
 import {
   ec2OnDemandUsd,
   ec2SpotUsd,
-  type FactsOf,
   regionOfZone,
   trainingPrice,
   zonesOfRegion,
 } from '@tidewheel/catalog/catalog.ts';
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
+import { transferOf } from '../candidates/pool-costs.ts';
 import type { RegionView } from '../candidates/pools.ts';
-import { transferOf } from '../candidates/priced-from-list.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { PlacementInput } from '../decision/situation.ts';
 import { decide } from '../futures/forecast.ts';
@@ -47,61 +46,43 @@ const changedCompute = (
   { instanceTypes, regions, purchaseOption, launcher }: WhatIf,
 ): Pipeline['compute'] => ({
   ...compute,
-  ...(instanceTypes === undefined ? {} : { instanceTypes: [...instanceTypes] }),
-  ...(regions === undefined ? {} : { regions: regions.map((name) => ({ name })) }),
-  purchaseOption: purchaseOption ?? compute.purchaseOption,
-  ...(launcher === undefined ? {} : { launcher }),
+  ...(instanceTypes && { instanceTypes: [...instanceTypes] }),
+  ...(regions && { regions: regions.map((name) => ({ name })) }),
+  ...(purchaseOption && { purchaseOption }),
+  ...(launcher && { launcher }),
 });
 
 function changed(input: PlacementInput, change: WhatIf): PlacementInput {
-  const { vpc, ...compute } = changedCompute(input, change);
-  const home = ofZones(vpc, change.zoneIds, input.market.zones);
+  const { zoneIds, regions, deadlineHours, budgetUsd } = change;
+  const compute = changedCompute(input, change);
   const elsewhere = (input.elsewhere ?? []).filter(
-    ({ market }) => change.regions === undefined || change.regions.includes(market.region),
+    ({ market }) => regions === undefined || regions.includes(market.region),
   );
   return {
     ...input,
-    elsewhere: elsewhere.map((view): RegionView => {
-      const { vpc: own, ...rest } = view;
-      const there = ofZones(own, change.zoneIds, view.market.zones);
-      return there === undefined ? rest : { ...rest, vpc: there };
-    }),
-    compute: { ...compute, ...(home === undefined ? {} : { vpc: home }) },
+    elsewhere: elsewhere.map((view) => ({ ...view, vpc: ofZones(view.vpc, zoneIds, view.market.zones) })),
+    compute: { ...compute, vpc: ofZones(compute.vpc, zoneIds, input.market.zones) },
     limits: {
       ...input.limits,
-      ...(change.deadlineHours === undefined ? {} : { deadlineHours: change.deadlineHours }),
-      ...(change.budgetUsd === undefined ? {} : { budgetUsd: change.budgetUsd }),
+      ...(deadlineHours !== undefined && { deadlineHours }),
+      ...(budgetUsd !== undefined && { budgetUsd }),
     },
   };
 }
 
 /** The asked zones, with the subnets they have or one that stands for a subnet that they would need. */
-function ofZones(
-  vpc: Vpc,
-  zoneIds: readonly string[] | undefined,
-  zones: readonly { readonly zoneId: string }[],
-): Vpc {
+function ofZones(vpc: Vpc, zoneIds: WhatIf['zoneIds'], zones: MarketView['zones']): Vpc {
   if (zoneIds === undefined) return vpc;
-  const here = zoneIds.filter(
-    (zoneId) =>
-      vpc?.subnets.some((subnet) => subnet.zoneId === zoneId) || zones.some((zone) => zone.zoneId === zoneId),
-  );
-  return {
-    securityGroupIds: vpc?.securityGroupIds ?? [],
-    subnets: here.map(
-      (zoneId) =>
-        vpc?.subnets.find((subnet) => subnet.zoneId === zoneId) ?? { id: `subnet-if-${zoneId}`, zoneId },
-    ),
-  };
+  const subnets = zoneIds.flatMap((zoneId) => {
+    const known = vpc?.subnets.find((subnet) => subnet.zoneId === zoneId);
+    const isHere = known !== undefined || zones.some((zone) => zone.zoneId === zoneId);
+    return isHere ? [known ?? { id: `subnet-if-${zoneId}`, zoneId }] : [];
+  });
+  return { securityGroupIds: vpc?.securityGroupIds ?? [], subnets };
 }
 
 // For a what-if of types, zones or regions that a decision did not have: what the stored history of the market says of
 // them at that time, else the catalog's snapshot, and a note for each that is not of that time or not known at all.
-
-interface CompletedMarket {
-  readonly input: PlacementInput;
-  readonly notes: readonly string[];
-}
 
 interface CompletionDeps {
   readonly marketSamples: Pick<MarketSampleStore, 'list'>;
@@ -109,29 +90,35 @@ interface CompletionDeps {
   readonly datasetBytes?: number | undefined;
 }
 
+/** What is completed, and where notes on it go. */
+interface Completion {
+  readonly input: PlacementInput;
+  readonly change: WhatIf;
+  readonly deps: CompletionDeps;
+  readonly notes: string[];
+}
+
 export async function completeMarket(
   input: PlacementInput,
   change: WhatIf,
   deps: CompletionDeps,
-): Promise<CompletedMarket> {
-  const notes: string[] = [];
-  const compute = changedCompute(input, change);
-  const home = input.market.region;
-  const hardware = factsWith(input.hardware);
-  const wanted = { compute, change, now: input.now, hardware, notes };
-  const market = await completed(input.market, input.compute.vpc, wanted, deps);
+): Promise<{ readonly input: PlacementInput; readonly notes: readonly string[] }> {
+  const completion: Completion = { input, change, deps, notes: [] };
+  const market = await completed(input.market, input.compute.vpc, completion);
   const known = new Map((input.elsewhere ?? []).map((view) => [view.market.region, view]));
-  const regions = (change.regions ?? [...known.keys()]).filter((region) => region !== home);
+  const regions = change.regions ?? [...known.keys()];
   const elsewhere = await Promise.all(
-    regions.map(async (region): Promise<RegionView> => {
-      const view = known.get(region) ?? unknownView(region, { home, input, deps, notes });
-      return { ...view, market: await completed(view.market, view.vpc, wanted, deps) };
-    }),
+    regions
+      .filter((region) => region !== market.region)
+      .map(async (region): Promise<RegionView> => {
+        const view = known.get(region) ?? unknownView(region, completion);
+        return { ...view, market: await completed(view.market, view.vpc, completion) };
+      }),
   );
   const weighed = [market, ...elsewhere.map((view) => view.market)];
   return {
-    input: { ...input, market, ...(elsewhere.length > 0 ? { elsewhere } : {}) },
-    notes: [...new Set([...notes, ...unheardOf(change, weighed)])],
+    input: { ...input, market, ...(elsewhere.length > 0 && { elsewhere }) },
+    notes: [...new Set([...completion.notes, ...unheardOf(change, weighed)])],
   };
 }
 
@@ -159,86 +146,59 @@ const zonesIn = (region: string, zones: MarketView['zones']): readonly string[] 
   ...zonesOfRegion(region),
 ];
 
-interface Unknown {
-  readonly home: string;
-  readonly input: PlacementInput;
-  readonly deps: CompletionDeps;
-  readonly notes: string[];
-}
-
-function unknownView(region: string, { home, input, deps, notes }: Unknown): RegionView {
-  const { attempts, progress } = input;
-  const datasetBytes = deps.datasetBytes ?? input.dataset?.bytes;
+function unknownView(region: string, { input, deps, notes }: Completion): RegionView {
+  const { attempts, progress, market, dataset } = input;
+  const datasetBytes = deps.datasetBytes ?? dataset?.bytes;
   if (datasetBytes === undefined)
     notes.push(
       `how much data would move to ${region} is not on record: --data-gigabytes says it, else its cost is left out`,
     );
+  const checkpointBytes = progress?.checkpointBytes;
   return {
     market: { region, scores: [], spotPrices: [], onDemandPrices: [], zones: [], notes: [] },
-    transfer: transferOf({
-      home,
-      region,
-      datasetBytes,
-      checkpointBytes: progress?.checkpointBytes,
-      attempts,
-    }),
+    transfer: transferOf({ home: market.region, region, datasetBytes, checkpointBytes, attempts }),
   };
-}
-
-interface Wanted {
-  readonly compute: PlacementInput['compute'];
-  readonly change: WhatIf;
-  readonly now: string;
-  readonly hardware: FactsOf;
-  readonly notes: string[];
 }
 
 async function completed(
   market: MarketView,
-  vpc: PlacementInput['compute']['vpc'],
-  wanted: Wanted,
-  { marketSamples }: CompletionDeps,
+  vpc: Vpc,
+  { input, change, deps, notes }: Completion,
 ): Promise<MarketView> {
-  const { compute, change, now, hardware, notes } = wanted;
-  const types = [
-    ...new Set([
-      ...typesOf(compute, hardware),
-      ...(compute.helpers ?? []).map(({ instanceType }) => instanceType),
-    ]),
-  ];
+  const now = new Date(input.now);
+  const hardware = factsWith(input.hardware);
+  const compute = changedCompute(input, change);
+  const helpers = (compute.helpers ?? []).map(({ instanceType }) => instanceType);
+  const types = [...new Set([...typesOf(compute, hardware), ...helpers])];
   const requested = change.zoneIds?.filter((zoneId) => regionOfZone(zoneId) === market.region);
   const zoneIds = requested ?? vpc?.subnets.map(({ zoneId }) => zoneId) ?? zonesOfRegion(market.region);
-  const samples = await samplesOf(marketSamples, types, zoneIds, new Date(now));
-  const spotPrices = types.flatMap((type) => {
+  const samples = await samplesOf(deps.marketSamples, types, zoneIds, now);
+  const sources = { region: market.region, samples, notes };
+  const spotPrices = types.flatMap((type) =>
     // A type that was priced then was priced in every zone that offered it.
-    if (market.spotPrices.some((each) => each.instanceType === type && zoneIds.includes(each.zoneId)))
-      return [];
-    return zoneIds.flatMap((zoneId) => spotOf(type, zoneId, { market, samples, notes }));
-  });
-  const scores = keptScores(samples, { compute, now: new Date(now), hardware }).filter(
+    market.spotPrices.some((each) => each.instanceType === type && zoneIds.includes(each.zoneId))
+      ? []
+      : zoneIds.flatMap((zoneId) => spotOf(type, zoneId, sources)),
+  );
+  const scores = keptScores(samples, { compute, now, hardware }).filter(
     ({ zoneId, nodes }) =>
       !market.scores.some((each) => each.zoneId === zoneId && (each.nodes ?? nodes) === nodes),
   );
-  const priced = new Set(market.onDemandPrices.map(({ instanceType }) => instanceType));
   const onDemandPrices = types
-    .filter((type) => !priced.has(type))
-    .flatMap((type) => onDemandOf(type, { market, samples, notes }));
+    .filter((type) => market.onDemandPrices.every(({ instanceType }) => instanceType !== type))
+    .flatMap((type) => onDemandOf(type, sources));
+  const zones = (requested ?? []).filter((id) => market.zones.every(({ zoneId }) => zoneId !== id));
   return {
     ...market,
     scores: [...market.scores, ...scores],
     spotPrices: [...market.spotPrices, ...spotPrices],
     onDemandPrices: [...market.onDemandPrices, ...onDemandPrices],
-    zones: [
-      ...market.zones,
-      ...(requested ?? [])
-        .filter((id) => market.zones.every(({ zoneId }) => zoneId !== id))
-        .map((zoneId) => ({ zoneId, zoneName: zoneId })),
-    ],
+    zones: [...market.zones, ...zones.map((zoneId) => ({ zoneId, zoneName: zoneId }))],
   };
 }
 
 interface Sources {
-  readonly market: MarketView;
+  readonly region: string;
   readonly samples: readonly MarketSample[];
   readonly notes: string[];
 }
@@ -246,37 +206,29 @@ interface Sources {
 function spotOf(
   instanceType: string,
   zoneId: string,
-  { market, samples, notes }: Sources,
+  { region, samples, notes }: Sources,
 ): readonly SpotPrice[] {
   const sample = samples.find((each) => each.zoneId === zoneId && each.spotUsd[instanceType] !== undefined);
-  const remembered = sample?.spotUsd[instanceType];
-  if (sample !== undefined && remembered !== undefined) {
-    notes.push(`the Spot price of ${instanceType} in ${zoneId} is the history's of ${sample.at}`);
-    return [{ instanceType, zoneId, hourlyUsd: remembered, basis: 'quoted' }];
-  }
-  const snapshot = ec2SpotUsd(instanceType, market.region, zoneId);
-  notes.push(
-    snapshot === undefined
-      ? `no Spot price of ${instanceType} in ${zoneId} is known: neither history nor snapshot names one`
-      : `the Spot price of ${instanceType} in ${zoneId} is the snapshot's, not of that time`,
-  );
-  return snapshot === undefined ? [] : [{ instanceType, zoneId, hourlyUsd: snapshot, basis: 'snapshot' }];
-}
-
-function onDemandOf(instanceType: string, { market, samples, notes }: Sources): readonly OnDemandPrice[] {
-  const ec2HourlyUsd = ec2OnDemandUsd(instanceType, market.region);
-  const sample = samples.find(
-    (each) => regionOfZone(each.zoneId) === market.region && each.onDemandUsd[instanceType] !== undefined,
-  );
-  const remembered = sample?.onDemandUsd[instanceType];
-  if (sample !== undefined && remembered !== undefined)
-    return [
-      { instanceType, hourlyUsd: remembered, basis: 'quoted', note: `history of ${sample.at}`, ec2HourlyUsd },
-    ];
-  const price = trainingPrice(instanceType, market.region);
-  if (price === undefined) {
-    notes.push(`no On-Demand price of ${instanceType} in ${market.region} is known: it is left out`);
+  const hourlyUsd = sample?.spotUsd[instanceType] ?? ec2SpotUsd(instanceType, region, zoneId);
+  const price = `Spot price of ${instanceType} in ${zoneId} is`;
+  if (hourlyUsd === undefined) {
+    notes.push(`no ${price} known: neither history nor snapshot names one`);
     return [];
   }
-  return [{ instanceType, ...price, ec2HourlyUsd }];
+  notes.push(`the ${price} the ${sample ? `history's of ${sample.at}` : "snapshot's, not of that time"}`);
+  return [{ instanceType, zoneId, hourlyUsd, basis: sample ? 'quoted' : 'snapshot' }];
+}
+
+function onDemandOf(instanceType: string, { region, samples, notes }: Sources): readonly OnDemandPrice[] {
+  const ec2HourlyUsd = ec2OnDemandUsd(instanceType, region);
+  const sample = samples.find(
+    (each) => regionOfZone(each.zoneId) === region && each.onDemandUsd[instanceType] !== undefined,
+  );
+  const hourlyUsd = sample?.onDemandUsd[instanceType];
+  if (sample !== undefined && hourlyUsd !== undefined)
+    return [{ instanceType, hourlyUsd, basis: 'quoted', note: `history of ${sample.at}`, ec2HourlyUsd }];
+  const price = trainingPrice(instanceType, region);
+  if (price !== undefined) return [{ instanceType, ...price, ec2HourlyUsd }];
+  notes.push(`no On-Demand price of ${instanceType} in ${region} is known: it is left out`);
+  return [];
 }

@@ -128,35 +128,28 @@ export const regionsOf = ({ regions = [] }: Pipeline['compute'], home: string): 
   ...new Set([home, ...regions.map(({ name }) => name)]),
 ];
 
-export interface Site {
-  /** The data's own region. */
-  readonly home: string;
-  /** Default: the snapshot's. */
-  readonly hardware?: FactsOf | undefined;
-}
-
 /**
  * One need for each distinct question of the pipelines that may use Spot; the region is part of the question. The most
  * shared come first, and among equals the data's own region.
+ * @param given `home`: the data's own region; `hardware`: default: the snapshot's
  */
 export function scoreNeeds(
   computes: readonly Pipeline['compute'][],
-  { home, hardware }: Site,
+  { home, hardware }: { readonly home: string; readonly hardware?: FactsOf | undefined },
 ): readonly ScoreNeed[] {
-  const byKey = new Map<string, { readonly need: ScoreNeed; readonly wanted: number }>();
-  for (const compute of computes.filter(({ purchaseOption }) => purchaseOption !== 'on-demand'))
-    for (const gang of gangsOf(compute, hardware))
-      for (const region of regionsOf(compute, home)) {
-        const need = needOf(gang, region, home);
-        byKey.set(need.key, { need, wanted: (byKey.get(need.key)?.wanted ?? 0) + 1 });
-      }
+  const needs = computes
+    .filter(({ purchaseOption }) => purchaseOption !== 'on-demand')
+    .flatMap((compute) =>
+      gangsOf(compute, hardware).flatMap((gang) =>
+        regionsOf(compute, home).map((region) => needOf(gang, region, home)),
+      ),
+    );
+  const wanted = Map.groupBy(needs, ({ key }) => key);
+  const shared = ({ key }: ScoreNeed): number => wanted.get(key)?.length ?? 0;
   const isAway = ({ region }: ScoreNeed): number => Number(region !== home);
-  return [...byKey.values()]
-    .toSorted(
-      (a, b) =>
-        b.wanted - a.wanted || isAway(a.need) - isAway(b.need) || a.need.key.localeCompare(b.need.key),
-    )
-    .map(({ need }) => need);
+  return [...wanted.values()]
+    .flatMap((same) => same.at(-1) ?? [])
+    .toSorted((a, b) => shared(b) - shared(a) || isAway(a) - isAway(b) || a.key.localeCompare(b.key));
 }
 
 /** The question for one gang in one region. */

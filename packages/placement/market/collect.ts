@@ -94,14 +94,7 @@ async function samplesOf(
   if (types.length === 0) return [];
   const source = market(region);
   const there = region === home ? '' : ` of ${region}`;
-  const [spot, onDemand, zones] = await Promise.all([
-    source.spotPrices(types),
-    source.onDemandPrices(types),
-    source.zones(),
-  ]);
-  const names = new Map(
-    taken(`zones${there}`, zones, given.notes).map(({ zoneId, zoneName }) => [zoneId, zoneName]),
-  );
+  const [spot, onDemand] = await Promise.all([source.spotPrices(types), source.onDemandPrices(types)]);
   const drafts = new Map<string, Draft>();
   const draft = (family: string, zoneId: string): Draft => {
     const key = `${family} ${zoneId}`;
@@ -123,7 +116,7 @@ async function samplesOf(
     const [family = '', zoneId = ''] = key.split(' ');
     for (const { instanceType, hourlyUsd } of listed)
       if (familyOf(instanceType) === family) values.onDemandUsd[instanceType] = hourlyUsd;
-    return { family, zoneId, zoneName: names.get(zoneId), at, readAt: now.toISOString(), ...values };
+    return { family, zoneId, at, readAt: now.toISOString(), ...values };
   });
 }
 

@@ -17,7 +17,7 @@ import {
 } from '@tidewheel/catalog/prices.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
-import { helperTypesOf } from '../candidates/helpers.ts';
+import { helperTypesOf } from '../candidates/throughput.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import type { CatalogSource, MarketAnswer, MarketStores } from '../records/market-history.ts';
 import { regionsOf } from './ask-scores.ts';
@@ -69,8 +69,10 @@ interface PricesQuestion {
 }
 
 /** Region by region, so that a call that runs out of time leaves less for the next one. */
-export async function refreshPrices(deps: RefreshDeps, question: PricesQuestion): Promise<void> {
-  const { computes, hardware, notes } = question;
+export async function refreshPrices(
+  deps: RefreshDeps,
+  { computes, hardware, notes }: PricesQuestion,
+): Promise<void> {
   const regions = new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)));
   for (const region of regions) {
     const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
@@ -122,26 +124,32 @@ function merged(
 ): ListPrices {
   const { region, at, types, others } = wanted;
   const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
-  const onEc2 = believed("EC2's price", answered("EC2's prices", ec2, wanted), {
-    ...wanted,
-    ...ofHours((type) => ec2OnDemandUsd(type, region)),
+  const perHour =
+    (what: string, snapshotOf: (type: string) => number | undefined) =>
+    ({ instanceType, hourlyUsd }: ListPrice): Described => ({
+      key: instanceType,
+      name: `${what} of ${instanceType}`,
+      usd: hourlyUsd,
+      snapshotUsd: snapshotOf(instanceType),
+      bounds: USD_AN_HOUR,
+    });
+  const perGigabyte = ({ to, usdPerGigabyte }: TransferPrice): Described => ({
+    key: to,
+    name: `the price of transfer of a gigabyte for ${to}`,
+    usd: usdPerGigabyte,
+    snapshotUsd: tabledTransferUsd(region, to),
+    bounds: USD_A_GIGABYTE,
   });
-  const listed = believed('the list price', answered('list prices', training, wanted), {
-    ...wanted,
-    ...ofHours((type) => trainingPrice(type, region)?.hourlyUsd),
-  });
-  const moved = believed('the price of transfer', answered('prices of transfer', transfer, wanted), {
-    ...wanted,
-    ...ofTransfer(region),
-  });
+  const ec2Price = perHour("EC2's price", (type) => ec2OnDemandUsd(type, region));
+  const listPrice = perHour('the list price', (type) => trainingPrice(type, region)?.hourlyUsd);
   return {
     region,
     at: isWhole ? at : (known?.at ?? NEVER),
     requested: united(types, known?.requested),
     requestedTo: united(others, known?.requestedTo),
-    prices: over(known?.prices, listed, (each) => each.instanceType),
-    ec2: over(known?.ec2, onEc2, (each) => each.instanceType),
-    transfer: over(known?.transfer, moved, (each) => each.to),
+    ec2: renewed("EC2's prices", known?.ec2, ec2, { ...wanted, describe: ec2Price }),
+    prices: renewed('list prices', known?.prices, training, { ...wanted, describe: listPrice }),
+    transfer: renewed('prices of transfer', known?.transfer, transfer, { ...wanted, describe: perGigabyte }),
   };
 }
 
@@ -149,16 +157,6 @@ const NEVER = new Date(0).toISOString();
 
 const united = (some: readonly string[], others: readonly string[] = []): readonly string[] =>
   [...new Set([...some, ...others])].sort();
-
-function answered<T extends ListPrice | TransferPrice>(
-  what: string,
-  answer: MarketAnswer<readonly T[]>,
-  { at, region, notes }: Wanted & { readonly at: string },
-): readonly KeptPrice<T>[] {
-  if (answer.kind === 'known') return answer.value.map((each) => ({ ...each, readAt: at }));
-  notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
-  return [];
-}
 
 /** No AWS price has ever moved this far; P4 and P5 fell by less than half in 2025. */
 const MOST_CHANGE = 5;
@@ -168,48 +166,43 @@ type Bounds = readonly [number, number];
 const USD_AN_HOUR: Bounds = [0.001, 5_000];
 const USD_A_GIGABYTE: Bounds = [0.001, 1];
 
-interface Measure<T> {
-  readonly nameOf: (price: T) => string;
-  readonly usdOf: (price: T) => number;
-  readonly snapshotOf: (price: T) => number | undefined;
+interface Described {
+  /** Tells it apart from others of its kind. */
+  readonly key: string;
+  readonly name: string;
+  readonly usd: number;
+  readonly snapshotUsd: number | undefined;
   readonly bounds: Bounds;
 }
 
-const ofHours = (snapshotOf: (type: string) => number | undefined): Measure<KeptPrice<ListPrice>> => ({
-  nameOf: ({ instanceType }) => instanceType,
-  usdOf: ({ hourlyUsd }) => hourlyUsd,
-  snapshotOf: ({ instanceType }) => snapshotOf(instanceType),
-  bounds: USD_AN_HOUR,
-});
-
-const ofTransfer = (from: string): Measure<KeptPrice<TransferPrice>> => ({
-  nameOf: ({ to }) => `a gigabyte for ${to}`,
-  usdOf: ({ usdPerGigabyte }) => usdPerGigabyte,
-  snapshotOf: ({ to }) => tabledTransferUsd(from, to),
-  bounds: USD_A_GIGABYTE,
-});
-
-const believed = <T>(
+/** New values that can be believed first, then previous ones that have no new value. */
+function renewed<T extends ListPrice | TransferPrice>(
   what: string,
-  prices: readonly T[],
-  { region, notes, nameOf, usdOf, snapshotOf, bounds }: Wanted & Measure<T>,
-): readonly T[] =>
-  prices.filter((each) => {
-    const [usd, snapshot] = [usdOf(each), snapshotOf(each)];
-    const [least, most] = snapshot === undefined ? bounds : [snapshot / MOST_CHANGE, snapshot * MOST_CHANGE];
-    if (usd >= least && usd <= most) return true;
-    const far =
-      snapshot === undefined ? 'no price that AWS has ever asked' : `too far from $${snapshot.toFixed(3)}`;
-    notes.push(`${what} of ${nameOf(each)} in ${region} is not believed: $${usd} is ${far}`);
-    return false;
-  });
+  known: readonly KeptPrice<T>[] = [],
+  answer: MarketAnswer<readonly T[]>,
+  given: Wanted & { readonly at: string; readonly describe: (price: T) => Described },
+): readonly KeptPrice<T>[] {
+  const { at, region, notes, describe } = given;
+  if (answer.kind === 'unknown') {
+    notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
+    return known;
+  }
+  const fresh = answer.value.filter((each) => isBelieved(describe(each), given));
+  const keys = new Set(fresh.map((each) => describe(each).key));
+  return [
+    ...fresh.map((each) => ({ ...each, readAt: at })),
+    ...known.filter((each) => !keys.has(describe(each).key)),
+  ];
+}
 
-/** New values first, then previous ones that have no new value. */
-function over<T>(
-  known: readonly T[] | undefined,
-  fresh: readonly T[],
-  nameOf: (each: T) => string,
-): readonly T[] {
-  const renewed = new Set(fresh.map(nameOf));
-  return [...fresh, ...(known ?? []).filter((each) => !renewed.has(nameOf(each)))];
+function isBelieved({ name, usd, snapshotUsd, bounds }: Described, { region, notes }: Wanted): boolean {
+  const [least, most] =
+    snapshotUsd === undefined ? bounds : [snapshotUsd / MOST_CHANGE, snapshotUsd * MOST_CHANGE];
+  if (usd >= least && usd <= most) return true;
+  const far =
+    snapshotUsd === undefined
+      ? 'no price that AWS has ever asked'
+      : `too far from $${snapshotUsd.toFixed(3)}`;
+  notes.push(`${name} in ${region} is not believed: $${usd} is ${far}`);
+  return false;
 }

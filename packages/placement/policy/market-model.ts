@@ -12,6 +12,7 @@ import {
   chanceUp,
   fittedRegimes,
   longRun,
+  type Matrix,
   observe,
   type RegimeTable,
   transition,
@@ -27,7 +28,7 @@ export interface LatticeData {
   readonly tickSeconds: number;
   readonly centresUp: readonly (readonly number[])[];
   readonly centresDown: readonly (readonly number[])[];
-  readonly step: readonly (readonly number[])[];
+  readonly step: Matrix;
 }
 
 export interface MarketModel {
@@ -77,7 +78,7 @@ export function marketModel(table: RegimeTable, drawn: LatticeData): MarketModel
 }
 
 /** Expected ticks from each regime until capacity comes or goes, with an upper bound. */
-function staysByRegime(step: readonly (readonly number[])[], ticks: number): number[] {
+function staysByRegime(step: Matrix, ticks: number): number[] {
   const half = step.length / 2;
   let alive = step.map(() => 1);
   const total = step.map(() => 0);
@@ -100,8 +101,6 @@ export const groupOf = (
 
 /** How many ticks ahead beliefs are compared by. */
 const HORIZONS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144] as const;
-
-type Matrix = readonly (readonly number[])[];
 
 /**
  * The forecast of a belief: how likely the present spell lasts, and how likely there is capacity, for each horizon.

@@ -48,26 +48,15 @@ export function lookUp({ values, width }: Layer, row: number, position: number):
   return low + (high - low) * Math.min(1, Math.max(0, position) - cell);
 }
 
-/** A row of a layer, and its share in a sum of rows. */
-interface Term {
-  readonly row: number;
-  readonly share: number;
-}
-
-/** A sum of rows, prepared once for all layers. */
-type Mixture = readonly Term[];
-
-/** Both as wide as the widest layer; they may be the same array. */
-interface Sum {
-  readonly out: Float64Array;
-  readonly from: Float64Array;
-}
+/** A sum of rows of a layer by their shares, prepared once for all layers. */
+type Mixture = readonly { readonly row: number; readonly share: number }[];
 
 /**
  * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops: with
  * `for of` a plan takes half as long again.
+ * @param from as wide as the widest layer, like `out`; they may be the same array
  */
-function addRows({ out, from }: Sum, { values, width }: Layer, rows: Mixture): void {
+function addRows(out: Float64Array, from: Float64Array, { values, width }: Layer, rows: Mixture): void {
   out.fill(0, width);
   let sum = from;
   for (let k = 0; k < rows.length; k += 1) {
@@ -118,16 +107,12 @@ interface Move {
   readonly add: number;
 }
 
-function moveBy(
-  seconds: number,
-  cellSeconds: number,
-  to: { readonly first: number; readonly add: number },
-): Move {
-  const distance = seconds / cellSeconds;
+/** @param distance in cells */
+function moveBy(distance: number, first: number, add: number): Move {
   const whole = Math.floor(distance + 1e-9);
   const rest = distance - whole < 1e-6 ? 0 : distance - whole;
   const base = whole + (rest > 0 ? 1 : 0);
-  return { base, above: rest > 0 ? 1 - rest : 0, first: Math.max(to.first, base), add: to.add };
+  return { base, above: rest > 0 ? 1 - rest : 0, first: Math.max(first, base), add };
 }
 
 /** The first `cells` cells of `out`. */
@@ -175,10 +160,10 @@ function expectations(chain: MarketChain, { cells, rows }: PassGrid) {
   const look = (layer: Layer, state: number): void => {
     const here = next[state];
     if (here === undefined) return;
-    addRows({ out: down, from: zero }, layer, here.idleDown);
-    addRows({ out: idle, from: down }, layer, here.idleUp);
-    addRows({ out: onDemand, from: zero }, layer, here.onDemand);
-    if (state < rows.upStates) addRows({ out: spot, from: down }, layer, here.spotUp);
+    addRows(down, zero, layer, here.idleDown);
+    addRows(idle, down, layer, here.idleUp);
+    addRows(onDemand, zero, layer, here.onDemand);
+    if (state < rows.upStates) addRows(spot, down, layer, here.spotUp);
   };
   /** Values of this tick's actions; reused for each state as well. */
   const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
@@ -200,18 +185,17 @@ interface Moves {
 function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
   const { restartSeconds: restart, tickSeconds } = job;
   const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells);
-  const move = (seconds: number, first: number, add: number): Move =>
-    moveBy(seconds, cellSeconds, { first, add });
   const spotTick = (job.spotUsd * tickSeconds) / 3_600;
   const onDemandTick = (job.onDemandUsd * tickSeconds) / 3_600;
-  const wait = move(tickSeconds, at(restart + tickSeconds), ((job.waitingUsd ?? 0) * tickSeconds) / 3_600);
-  const demand = move(restart, at(restart), onDemandTick);
+  const waitTick = ((job.waitingUsd ?? 0) * tickSeconds) / 3_600;
+  const wait = moveBy(tickSeconds / cellSeconds, at(restart + tickSeconds), waitTick);
+  const demand = moveBy(restart / cellSeconds, at(restart), onDemandTick);
   return (ticksLeft) => {
     const end = (ticksLeft - 1) * tickSeconds;
     return {
       wait,
       demand,
-      start: move(restart, Math.min(at(2 * restart), at(end + restart)), spotTick),
+      start: moveBy(restart / cellSeconds, Math.min(at(2 * restart), at(end + restart)), spotTick),
       staying: Math.min(at(restart), at(end)),
       spotTick,
       onDemandTick,

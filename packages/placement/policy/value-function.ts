@@ -43,7 +43,6 @@ interface TickEnd {
 
 /** The values of every situation that jobs on the same terms can come to. */
 interface PlanTable {
-  readonly chain: MarketChain;
   /**
    * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
    * Between two whole numbers of ticks it is linear, at the same slack.
@@ -54,7 +53,7 @@ interface PlanTable {
   readonly reaches: (job: PolicyJob) => boolean;
 }
 
-export interface PolicyPlan extends Pick<PlanTable, 'chain' | 'value'> {
+export interface PolicyPlan extends Pick<PlanTable, 'value'> {
   readonly job: PolicyJob;
 }
 
@@ -86,7 +85,7 @@ export function keptPlans(
     const wider = { ...job, deadlineSeconds: job.deadlineSeconds * (1 + spare) };
     const table = found ?? makeTable(chainOf(job.tickSeconds), wider, cellsPerTick);
     kept.unshift(table);
-    return { chain: table.chain, value: table.value, job };
+    return { value: table.value, job };
   };
 }
 
@@ -106,7 +105,6 @@ function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number): Pl
   for (let ticksLeft = 0; ticksLeft < reach.ticks; ticksLeft += 1)
     layers.push(pass(layers.at(-1), ticksLeft));
   return {
-    chain,
     reaches(other) {
       const needed = reachOf(other, cellSeconds);
       return sameTerms(job, other) && needed.ticks <= reach.ticks && needed.cells <= reach.cells;
@@ -178,21 +176,16 @@ export interface Offer {
 const TOLERANCE = 1e-6;
 const CERTAIN = 1e-9;
 
+interface WorkAt {
+  readonly nowSeconds: number;
+  readonly workLeft: number;
+}
+
 /** Whole ticks that end by the deadline, and the time that can still be lost if On-Demand runs from now. */
 export function slackAt(
   { job: { tickSeconds, deadlineSeconds } }: PolicyPlan,
-  {
-    nowSeconds,
-    workLeft,
-    runs,
-    debt,
-  }: {
-    readonly nowSeconds: number;
-    readonly workLeft: number;
-    readonly runs: Action;
-    readonly debt: number;
-  },
-): { readonly ticksLeft: number; readonly slack: number } {
+  { nowSeconds, workLeft, runs, debt = 0 }: Pick<PolicyState, 'runs' | 'debt'> & WorkAt,
+): Pick<PolicyState, 'ticksLeft' | 'slack'> {
   const ticksLeft = Math.floor((deadlineSeconds - nowSeconds) / tickSeconds + 1e-9);
   const owed = runs === IDLE ? 0 : debt;
   return { ticksLeft, slack: Math.max(0, ticksLeft * tickSeconds - workLeft - owed) };
@@ -204,22 +197,16 @@ export function slackAt(
  */
 export function offers(plan: PolicyPlan, standing: PolicyState, observed: MarketBelief): readonly Offer[] {
   if (standing.ticksLeft < 1) return [{ action: ON_DEMAND, expectedUsd: 0 }];
-  const there =
-    observed.chance > CERTAIN ? worths(plan, standing, observed.ifThere, observed.spotUsd) : undefined;
-  const not = observed.chance < 1 - CERTAIN ? worths(plan, standing, observed.ifNot) : undefined;
-  const mean = (pick: (each: Worths, isThere: boolean) => number): number =>
-    (there === undefined ? 0 : observed.chance * pick(there, true)) +
-    (not === undefined ? 0 : (1 - observed.chance) * pick(not, false));
+  const { chance, ifThere, ifNot, spotUsd } = observed;
+  const there = worths(plan, standing, ifThere, spotUsd);
+  const not = worths(plan, standing, ifNot);
+  const [mayBe, mayNot] = [chance > CERTAIN, chance < 1 - CERTAIN];
+  const mean = (usd: number, otherwiseUsd: number): number =>
+    (mayBe ? chance * usd : 0) + (mayNot ? (1 - chance) * otherwiseUsd : 0);
   const found: Offer[] = [
-    { action: IDLE, expectedUsd: mean(({ idle }) => idle) },
-    {
-      action: SPOT,
-      expectedUsd:
-        there === undefined
-          ? Number.POSITIVE_INFINITY
-          : mean((each, had) => (had ? each.spot : each.refused)),
-    },
-    { action: ON_DEMAND, expectedUsd: mean(({ onDemand }) => onDemand) },
+    { action: IDLE, expectedUsd: mean(there.idle, not.idle) },
+    { action: SPOT, expectedUsd: mayBe ? mean(there.spot, not.refused) : Number.POSITIVE_INFINITY },
+    { action: ON_DEMAND, expectedUsd: mean(there.onDemand, not.onDemand) },
   ];
   return found
     .filter(({ expectedUsd }) => expectedUsd < Number.POSITIVE_INFINITY)
@@ -235,7 +222,8 @@ interface Worths {
   readonly refused: number;
 }
 
-function worths(
+/** @param weights of the market's next state, with capacity in this tick for `spot`, and without for `refused` */
+export function worths(
   plan: PolicyPlan,
   { ticksLeft, slack, runs, debt = 0 }: PolicyState,
   weights: readonly StateChance[],

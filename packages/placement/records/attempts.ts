@@ -151,17 +151,18 @@ export interface FormerRuns {
  */
 export function attemptCost(attempt: PlacedAttempt): number {
   // The copy to another region precedes the job and is paid for whatever its outcome.
-  const { transfer } = attempt.placement;
-  const { outcome } = attempt;
-  const billedUsd = billedHoursCost(attempt, outcome?.billableSeconds ?? 0);
-  return billedUsd + (transfer?.usd ?? 0) + fileSystemsCost(attempt);
+  const copiedUsd = attempt.placement.transfer?.usd ?? 0;
+  return billedHoursCost(attempt) + copiedUsd + fileSystemsCost(attempt);
 }
 
 /** Reserved nodes have been paid for, whether they are used or not; helpers never are reserved. */
-const billedHoursCost = (attempt: PlacedAttempt, seconds: number): number =>
-  attempt.placement.pool.purchaseOption === 'reserved'
-    ? ((attempt.placement.helpersHourlyUsd ?? 0) * seconds) / 3_600
+function billedHoursCost(attempt: PlacedAttempt): number {
+  const { pool, helpersHourlyUsd = 0 } = attempt.placement;
+  const seconds = attempt.outcome?.billableSeconds ?? 0;
+  return pool.purchaseOption === 'reserved'
+    ? (helpersHourlyUsd * seconds) / 3_600
     : hoursCost(attempt, seconds);
+}
 
 export const hoursCost = ({ placement }: PlacedAttempt, seconds: number): number =>
   (seconds / 3600) *
@@ -216,16 +217,12 @@ export const startsOf = (attempts: readonly PlacedAttempt[]): readonly AttemptSt
 
 /** After its last checkpoint a completed attempt trained to the end: this is no part of a start. */
 function unprovenSeconds(attempt: PlacedAttempt): number | undefined {
-  const { launcher, outcome } = attempt;
-  const proven = provenSeconds(attempt);
+  const { launcher, outcome, progressBefore, progressAfter } = attempt;
+  const before = progressBefore?.trainingSeconds ?? 0;
+  const proven = (progressAfter?.trainingSeconds ?? before) - before;
   if (outcome === undefined || outcome.trainingSeconds <= 0 || proven <= 0) return undefined;
   const unproven = outcome.trainingSeconds - proven;
   if (outcome.kind !== 'completed') return unproven;
   const start = (Date.parse(outcome.scriptStartedAt ?? '') - Date.parse(outcome.startedAt ?? '')) / 1_000;
   return start >= 0 ? Math.min(unproven, Math.max(start, launcherFacts[launcher].restartSeconds)) : undefined;
-}
-
-function provenSeconds({ progressBefore, progressAfter }: PlacedAttempt): number {
-  const before = progressBefore?.trainingSeconds ?? 0;
-  return (progressAfter?.trainingSeconds ?? before) - before;
 }

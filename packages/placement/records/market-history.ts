@@ -15,8 +15,6 @@ export const marketSampleSchema = z.object({
   /** Instance family, such as g5. */
   family: z.string(),
   zoneId: z.string(),
-  /** This account's name of the zone, if known. */
-  zoneName: z.string().optional(),
   /** Rounded down to the schedule's step. A second sample within the step replaces the first. */
   at: time,
   /** Time of AWS's answer. The sample's age counts from here. */

@@ -9,6 +9,7 @@ import {
 import type { EvidencePoint } from '@tidewheel/contract/evidence.ts';
 import type { Evidence, PricedType } from '@tidewheel/doctor/diagnose.ts';
 import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
+import { hourlyUsdOf } from '@tidewheel/placement/estimate.ts';
 import type { Placement, StartUp } from '@tidewheel/placement/records.ts';
 import { type MeasuredAttempt, readMeasured } from '../../../records/evidence-files.ts';
 import { readProgress } from '../../../records/progress.ts';
@@ -86,18 +87,10 @@ const allPhases = (phases: MeasuredAttempt['phases'], startUp: StartUp | undefin
   firstStep: phases.firstStep ?? 0,
 });
 
-const hourlyUsdOf = (placement: Placement): number =>
-  placement.considered.find(
-    ({ pool, hourlyUsd }) =>
-      hourlyUsd > 0 &&
-      pool.instanceType === placement.pool.instanceType &&
-      pool.zoneId === placement.pool.zoneId &&
-      pool.purchaseOption === placement.pool.purchaseOption,
-  )?.hourlyUsd ?? placement.onDemandHourlyUsd;
-
+/** Reserved instances cost nothing more, and count as On-Demand. */
 function instanceOf(placement: Placement): PricedType | undefined {
   const facts = instanceFacts(placement.pool.instanceType);
-  return facts && { facts, usdPerSecond: hourlyUsdOf(placement) / 3600 };
+  return facts && { facts, usdPerSecond: (hourlyUsdOf(placement) || placement.onDemandHourlyUsd) / 3600 };
 }
 
 /**

@@ -9,8 +9,8 @@ import {
   question,
   spot,
 } from '../../../../test/support/builders/placement.ts';
+import { transferOf } from '../../candidates/pool-costs.ts';
 import type { RegionView } from '../../candidates/pools.ts';
-import { transferOf } from '../../candidates/priced-from-list.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { completeMarket, decideIf } from '../../explain/what-if.ts';
 import { questionKey } from '../../market/ask-scores.ts';

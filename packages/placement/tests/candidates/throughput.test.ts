@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adviseHelpers } from '../../candidates/helpers.ts';
-import { forecastStep, type MeasuredSpeed, workloadOf } from '../../candidates/throughput.ts';
+import { adviseHelpers, forecastStep, type MeasuredSpeed, workloadOf } from '../../candidates/throughput.ts';
 
 /** https://aws.amazon.com/blogs/machine-learning/improve-price-performance-of-your-model-training-using-amazon-sagemaker-heterogeneous-clusters/ */
 const p4d: MeasuredSpeed = {

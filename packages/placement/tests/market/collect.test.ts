@@ -97,7 +97,6 @@ describe('collect-scores', () => {
     expect(sample).toEqual({
       family: 'g5',
       zoneId: 'use1-az1',
-      zoneName: 'us-east-11',
       at: AT,
       readAt: AT,
       scores: { [KEY]: 6 },
@@ -131,7 +130,7 @@ describe('collect-scores', () => {
       }),
     });
     expect(done).toMatchObject({ samples: 0, questions: 1 });
-    expect(done.notes).toHaveLength(4);
+    expect(done.notes).toHaveLength(3);
   });
 
   it('keeps the history of every declared region', async () => {
