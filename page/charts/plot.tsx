@@ -2,7 +2,6 @@
 import './language.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { lonePoints } from '../model/curve.ts';
 
 /** The part of an axis that is shown, in its own unit. */
 export type Range = Readonly<{ from: number; to: number }>;
@@ -19,12 +18,33 @@ type PlottedLine = Readonly<{
   isFaint?: boolean;
 }>;
 
+/** Looks of lines beside each other. */
+export const LOOKS: readonly Pick<PlottedLine, 'colour' | 'dash'>[] = [
+  { colour: '--runs', dash: [] },
+  { colour: '--on-demand', dash: [8, 3] },
+  { colour: '--spot', dash: [2, 3] },
+  { colour: '--bad', dash: [10, 3, 2, 3] },
+  { colour: '--warn', dash: [5, 5] },
+  { colour: '--quiet', dash: [1, 4] },
+];
+
+/** A line of a legend, by its place in `LOOKS`. */
+export const Swatch = ({ place }: Readonly<{ place: number }>) => (
+  <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
+    <path
+      stroke={`var(${LOOKS[place]?.colour})`}
+      stroke-dasharray={LOOKS[place]?.dash?.join(' ')}
+      d="M0 5H14"
+    />
+  </svg>
+);
+
 /**
  * Charts of one `axis` share their cursor, which `onCursor` follows. `range` absent: all. `data` has x, then the values of
  * each line; `marks` are dotted lines from top to bottom; `extent` is of the values, where it does not follow from them.
  */
 export type PlotProps = Readonly<{
-  label: string;
+  name: string;
   axis: string;
   range?: Range | undefined;
   onRange?: (range: Range) => void;
@@ -42,7 +62,7 @@ const AXIS_WIDTH = 46;
 const FONT = '11px system-ui, sans-serif';
 
 export function Plot(props: PlotProps) {
-  const { axis, range, data, lines, label, height, isLog } = props;
+  const { name, axis, range, data, lines, height, isLog } = props;
   const at = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const shown = useRef(props);
@@ -67,6 +87,7 @@ export function Plot(props: PlotProps) {
     // The range of x follows from the data, or from the part that is marked.
     plot.current?.setData(data);
   }, [data, range?.from, range?.to]);
+  const label = `${name} by ${axis}`;
   return <div ref={at} class="plot" style={{ height: `${height}px` }} role="img" aria-label={label} />;
 }
 
@@ -99,7 +120,7 @@ function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
     axes: [
       { show: false },
       {
-        stroke: () => resolved('--faint'),
+        stroke: () => resolved('--quiet'),
         grid: line,
         ticks: { show: false },
         font: FONT,
@@ -149,14 +170,14 @@ function drawMarks(plot: uPlot, marks: readonly number[]): void {
 function seriesOf({ label, colour, dash, isDotted, isFaint }: PlottedLine): uPlot.Series {
   const stroke = (): string => resolved(colour);
   if (isDotted) return { label, stroke, paths: () => null, points: { show: true, size: 2.5, fill: stroke } };
-  const filter = (self: uPlot, series: number) => lonePoints(Array.from(self.data[series] ?? []));
   return {
     label,
     stroke,
     width: isFaint ? 1 : 1.75,
     alpha: isFaint ? 0.35 : 1,
     spanGaps: false,
-    points: { show: false, filter, size: 4, fill: stroke },
+    // No line leads to a point between two gaps.
+    points: { show: !isFaint, size: 2, fill: stroke },
     ...(dash !== undefined && { dash }),
   };
 }

@@ -19,7 +19,7 @@ export function Steering({ view, onChange }: SteeringProps) {
   return (
     <>
       {declaration && (
-        <DialogButton text="Limits…" title="Change deadline or budget" isWide>
+        <DialogButton text="Limits…" title="Change deadline or budget">
           {() => <Question {...{ runId, limits: declaration.limits, attempt, onChange }} />}
         </DialogButton>
       )}

@@ -1,0 +1,91 @@
+/** What stands beside a drawing: its numbers as a table and a file, its legend, and the names of its ends. */
+import type { ComponentChildren } from 'preact';
+import { evenly } from '../model/curve.ts';
+import { Section } from '../parts/card.tsx';
+import { DialogButton } from '../parts/controls.tsx';
+import { columnOf, Table, type TableColumns } from '../parts/table.tsx';
+import { Bars, type BarsProps } from './bars.tsx';
+
+type Cell = string | number;
+
+export type NumbersProps = Readonly<{ columns: TableColumns; rows: () => readonly (readonly Cell[])[] }>;
+
+type NumbersButtonProps = NumbersProps & Readonly<{ name: string; children?: ComponentChildren }>;
+
+const MOST_ROWS = 300;
+
+/** @param children more buttons of the dialog, which each of them closes */
+export const Numbers = ({ name, columns, rows, children }: NumbersButtonProps) => (
+  <DialogButton text="⋯" label={`more of ${name}`} title={name} kind="plain">
+    {() => {
+      const all = rows();
+      const shown = evenly(all, MOST_ROWS);
+      return (
+        <>
+          <div class="row">
+            <button type="submit" onClick={() => saveCsv(name, columns, all)}>
+              Save as CSV
+            </button>
+            {children}
+            {shown.length < all.length && (
+              <span class="quiet">{`${shown.length} of ${all.length} points, evenly spread; the CSV has all.`}</span>
+            )}
+          </div>
+          <Table caption={`numbers of ${name}`} columns={columns} rows={shown} />
+        </>
+      );
+    }}
+  </DialogButton>
+);
+
+/** As a file of the reader's. */
+export function save(file: string, content: string | Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([content]));
+  link.download = file.replaceAll(/[^\w.-]+/g, '-');
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const quoted = (cell: Cell): string =>
+  /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
+
+function saveCsv(name: string, columns: TableColumns, rows: readonly (readonly Cell[])[]): void {
+  const titles = columns.map((column) => columnOf(column).title);
+  save(`${name}.csv`, `${[titles, ...rows].map((row) => row.map(quoted).join(',')).join('\n')}\n`);
+}
+
+type LegendProps = Readonly<{ items: readonly (readonly [sign: ComponentChildren, text: string])[] }>;
+
+export const Legend = ({ items }: LegendProps) => (
+  <ul class="row label legend">
+    {items.map(([sign, text]) => (
+      <li key={text}>
+        {sign}
+        {text}
+      </li>
+    ))}
+  </ul>
+);
+
+export const Ends = ({ of: [first, last] }: Readonly<{ of: readonly (Cell | undefined)[] }>) => (
+  <p class="label ends">
+    <span>{first}</span>
+    <span>{last}</span>
+  </p>
+);
+
+type BarsCardProps = Omit<BarsProps, 'class'> &
+  Readonly<{ title: string; note?: string; columns: TableColumns; rows: readonly (readonly Cell[])[] }>;
+
+/** Bars in a card. The first column names them. */
+export const BarsCard = ({ title, note, columns, rows, ...bars }: BarsCardProps) => (
+  <Section
+    {...{ title, note }}
+    tools={<Numbers name={title} columns={columns} rows={() => rows} />}
+    kind="card pad stack"
+  >
+    <Bars class="bars" {...bars} />
+    <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
+  </Section>
+);
