@@ -2,6 +2,7 @@
 import './language.ts';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
+import { lonePoints } from '../model/curve.ts';
 
 /** The part of an axis that is shown, in its own unit. */
 export type Range = Readonly<{ from: number; to: number }>;
@@ -170,14 +171,14 @@ function drawMarks(plot: uPlot, marks: readonly number[]): void {
 function seriesOf({ label, colour, dash, isDotted, isFaint }: PlottedLine): uPlot.Series {
   const stroke = (): string => resolved(colour);
   if (isDotted) return { label, stroke, paths: () => null, points: { show: true, size: 2.5, fill: stroke } };
+  const filter = (self: uPlot, series: number) => lonePoints(Array.from(self.data[series] ?? []));
   return {
     label,
     stroke,
     width: isFaint ? 1 : 1.75,
     alpha: isFaint ? 0.35 : 1,
     spanGaps: false,
-    // No line leads to a point between two gaps.
-    points: { show: !isFaint, size: 2, fill: stroke },
+    points: { show: false, filter, size: 4, fill: stroke },
     ...(dash !== undefined && { dash }),
   };
 }

@@ -185,6 +185,20 @@ export function absenceText(attempts: Spent['attempts'], all: readonly SeriesVie
   return `Attempt ${numbers} ended before its script printed a number, so no curve shows it${isLost ? ' or the work that it lost' : ''}.`;
 }
 
+/** Places of the points between two gaps: no line leads to them, so a chart marks them. */
+export function lonePoints(column: readonly (number | null | undefined)[]): number[] {
+  const found: number[] = [];
+  let lone: number | undefined;
+  let isAfterGap = true;
+  column.forEach((value, place) => {
+    if (value === undefined) return;
+    if (value === null && lone !== undefined) found.push(lone);
+    lone = value !== null && isAfterGap ? place : undefined;
+    isAfterGap = value === null;
+  });
+  return lone === undefined ? found : [...found, lone];
+}
+
 const SPARK_POINTS = 60;
 
 /** What leads, as the line of a row. */

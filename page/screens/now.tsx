@@ -2,7 +2,7 @@
 import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars, Sparkline } from '../charts/bars.tsx';
 import { type SeriesView, sparkOf } from '../model/curve.ts';
-import { dollarText, elapsedText, leftText, percentText, poolText, whenText } from '../model/format.ts';
+import { dollarText, elapsedText, percentText, poolText, whenText } from '../model/format.ts';
 import { leadingOf } from '../model/leading.ts';
 import { type Need, needsOf } from '../model/needs.ts';
 import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
@@ -174,9 +174,7 @@ function doneBy(expected: View['money']['expected'], deadlineAt: string | undefi
   return (
     <>
       {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt && (
-        <small>{Number.isNaN(end) ? `deadline ${whenText(deadlineAt)}` : leftText(deadlineAt, end)}</small>
-      )}
+      {deadlineAt && <small>{`deadline ${whenText(deadlineAt)}`}</small>}
     </>
   );
 }

@@ -159,7 +159,7 @@ function Reach({ better, ends: [low = 0, high = better] = [], isShown = true, re
   const from = Math.min(x(low), x(high));
   return (
     <svg class={`reach is-${state}`} viewBox="0 0 120 14" role="img" aria-label={signedText(better)}>
-      <line x1={60} x2={60} y1={0} y2={14} />
+      <path stroke="var(--waits)" d="M60 0V14" />
       <rect x={from} y={4} width={Math.max(x(low), x(high)) - from} height={6} rx={3} />
       <circle cx={x(better)} cy={7} r={4} />
     </svg>

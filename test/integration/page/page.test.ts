@@ -271,7 +271,9 @@ describe('the page', () => {
     await press('Limits…');
     await page.getByLabel('deadline in hours').fill('0');
     await press('Change the limits');
-    expect(await page.getByRole('alert').textContent()).toContain('limits.deadlineHours is 0, give more than 0');
+    expect(await page.getByRole('alert').textContent()).toContain(
+      'limits.deadlineHours is 0, give more than 0',
+    );
     await page.getByLabel('deadline in hours').fill('48');
     await press('What would placement do?');
     await page.getByRole('status').getByRole('group', { name: 'pools that were considered' }).waitFor();

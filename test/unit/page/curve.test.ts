@@ -1,6 +1,6 @@
 /** What the page says of attempts that no curve shows. */
 import { expect, it } from 'vitest';
-import { absenceText, type SeriesView } from '../../../page/model/curve.ts';
+import { absenceText, lonePoints, type SeriesView } from '../../../page/model/curve.ts';
 import { AT, attemptOf, outcomeOf } from '../../support/builders/records.ts';
 
 const ID = 'digits-000001';
@@ -40,4 +40,17 @@ it('counts lost points as points', () => {
 
 it('says nothing of a thinned series', () => {
   expect(textOf([series({ pointCount: 2 })])).toBeUndefined();
+});
+
+it.each([
+  [[], []],
+  [[1], [0]],
+  [[1, 2, null, 3], [3]],
+  [
+    [null, 1, null, undefined, 2, undefined, null],
+    [1, 4],
+  ],
+  [[1, undefined, 2], []],
+])('of %j marks the points that no line meets', (column, places) => {
+  expect(lonePoints(column)).toEqual(places);
 });
