@@ -1,6 +1,5 @@
 /** What stands beside a drawing: its numbers as a table and a file, its legend, and the names of its ends. */
 import type { ComponentChildren } from 'preact';
-import { evenly } from '../model/curve.ts';
 import { Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { columnOf, Table, type TableColumns } from '../parts/table.tsx';
@@ -12,29 +11,20 @@ export type NumbersProps = Readonly<{ columns: TableColumns; rows: () => readonl
 
 type NumbersButtonProps = NumbersProps & Readonly<{ name: string; children?: ComponentChildren }>;
 
-const MOST_ROWS = 300;
-
 /** @param children more buttons of the dialog, which each of them closes */
 export const Numbers = ({ name, columns, rows, children }: NumbersButtonProps) => (
   <DialogButton text="⋯" label={`more of ${name}`} title={name} kind="plain">
-    {() => {
-      const all = rows();
-      const shown = evenly(all, MOST_ROWS);
-      return (
-        <>
-          <div class="row">
-            <button type="submit" onClick={() => saveCsv(name, columns, all)}>
-              Save as CSV
-            </button>
-            {children}
-            {shown.length < all.length && (
-              <span class="quiet">{`${shown.length} of ${all.length} points, evenly spread; the CSV has all.`}</span>
-            )}
-          </div>
-          <Table caption={`numbers of ${name}`} columns={columns} rows={shown} />
-        </>
-      );
-    }}
+    {() => (
+      <>
+        <div class="row">
+          <button type="submit" onClick={() => saveCsv(name, columns, rows())}>
+            Save as CSV
+          </button>
+          {children}
+        </div>
+        <Table caption={`numbers of ${name}`} columns={columns} rows={rows()} />
+      </>
+    )}
   </DialogButton>
 );
 
@@ -75,7 +65,7 @@ export const Ends = ({ of: [first, last] }: Readonly<{ of: readonly (Cell | unde
   </p>
 );
 
-type BarsCardProps = Omit<BarsProps, 'class'> &
+type BarsCardProps = Omit<BarsProps, 'class' | 'label'> &
   Readonly<{ title: string; note?: string; columns: TableColumns; rows: readonly (readonly Cell[])[] }>;
 
 /** Bars in a card. The first column names them. */
@@ -85,7 +75,7 @@ export const BarsCard = ({ title, note, columns, rows, ...bars }: BarsCardProps)
     tools={<Numbers name={title} columns={columns} rows={() => rows} />}
     kind="card pad stack"
   >
-    <Bars class="bars" {...bars} />
+    <Bars class="bars" label={`${title}, drawn`} {...bars} />
     <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
   </Section>
 );

@@ -157,15 +157,6 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
 /** As its name tells; most have none. */
 export const metricUnit = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
 
-/** At most `most` of them, evenly spread, for a table that a person reads. */
-export function evenly<T>(items: readonly T[], most: number): readonly T[] {
-  if (items.length <= most) return items;
-  const stride = (items.length - 1) / (most - 1);
-  return Array.from({ length: most }, (_, place) => items[Math.round(place * stride)]).filter(
-    (item) => item !== undefined,
-  );
-}
-
 /**
  * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun
  * to train, and of which no series has a point. Where another attempt printed numbers, a silent one ended before its first;
@@ -199,8 +190,6 @@ export function lonePoints(column: readonly (number | null | undefined)[]): numb
   return lone === undefined ? found : [...found, lone];
 }
 
-const SPARK_POINTS = 60;
-
 /** What leads, as the line of a row. */
 export const sparkOf = (series: SeriesView | undefined): readonly number[] =>
-  smoothed<never>(evenly(finite(series?.points ?? []), SPARK_POINTS).map(({ value }) => value));
+  smoothed<never>(finite(series?.points ?? []).map(({ value }) => value));

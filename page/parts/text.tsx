@@ -85,9 +85,11 @@ export const deployment = (): string => {
   return decodeURIComponent(place);
 };
 
-/** What can be copied into a shell or a file. */
-export function Copied({ text }: { readonly text: string }) {
+/** The command that says the same in a shell. @param of its words after `tidewheel` */
+export function Command({ of }: { readonly of: string }) {
   const said = useSignal('copy');
+  const [verb = '', ...words] = of.split(' ');
+  const text = ['npx --no-install tidewheel', verb, deployment(), ...words].filter(Boolean).join(' ');
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
@@ -100,18 +102,9 @@ export function Copied({ text }: { readonly text: string }) {
     <p class="row quiet">
       <code class="raised">{text}</code>
       <button type="button" class="plain" onClick={() => void copy()} aria-label={`copy ${text}`}>
-        {said}
+        {said.value}
       </button>
     </p>
-  );
-}
-
-/** The command that says the same in a shell. @param of its words after `tidewheel` */
-export function Command({ of }: { readonly of: string }) {
-  const [verb = '', ...words] = of.split(' ');
-  const place = deployment();
-  return (
-    <Copied text={['npx --no-install tidewheel', verb, ...(place ? [place] : []), ...words].join(' ')} />
   );
 }
 

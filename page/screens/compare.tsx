@@ -26,8 +26,8 @@ function useRead(names: readonly string[]): readonly Read[] | undefined {
   // Each place has its readings, as hooks are told apart by their order.
   const places = PLACES.map((place) => {
     const runId = names[place];
-    const run = useReading('getRun', runId ? { runId } : undefined, () => undefined);
-    const series = useReading('getSeries', runId ? { runId, points: POINTS } : undefined, () => undefined);
+    const run = useReading('getRun', runId ? { runId } : undefined);
+    const series = useReading('getSeries', runId ? { runId, points: POINTS } : undefined);
     return { run, series, isOpen: [run, series].some(({ body, refusal }) => runId && !body && !refusal) };
   });
   if (places.some(({ isOpen }) => isOpen)) return undefined;

@@ -4,7 +4,6 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { BarsCard } from '../charts/figure.tsx';
-import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, TableSection, wide } from '../parts/table.tsx';
@@ -86,7 +85,7 @@ type ChosenProps = Readonly<{ pipeline: string; generation: string }>;
 
 function Chosen(at: ChosenProps) {
   const { pipeline: name, generation } = at;
-  const { body } = useReading('getGeneration', { name, generation }, () => undefined);
+  const { body } = useReading('getGeneration', { name, generation });
   if (body === undefined) return null;
   const { classes, samples, rejected, rejectedByReason } = body;
   const reasons = Object.entries(rejectedByReason);
@@ -96,7 +95,6 @@ function Chosen(at: ChosenProps) {
         <BarsCard
           title="Classes"
           note="grey: as they arrived; green: in the shards"
-          label={`samples of ${classes.length} classes before and after`}
           bars={classes.flatMap(({ label, arrived, sealed }) => [
             { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'is-arrived' },
             { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'is-spot' },
@@ -184,12 +182,12 @@ type PinProps = ChosenProps & Readonly<{ dataset: Dataset; onChange: () => void 
 
 /** Pins the version of a dataset that a generation ended, or takes the pin out, with what runs then train on. */
 function Pin({ pipeline: name, dataset, generation, onChange: onDone }: PinProps) {
-  const { pinned } = dataset;
+  const { pinned, versions } = dataset;
   const isPinned = generation === pinned;
-  const version = pinnable(dataset, generation);
-  if (!isPinned && version === undefined) return null;
-  const { number, generations = [] } = version ?? {};
-  const samples = samplesOfGenerations(dataset, generations).toLocaleString();
+  const version = versions.findLast(({ changed }) => changed.includes(generation));
+  const { number = '', generations = [] } = version ?? {};
+  const parts = dataset.generations.filter((each) => generations.includes(each.name));
+  const samples = parts.reduce((sum, each) => sum + (each.samples ?? 0), 0).toLocaleString();
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
   const what = isPinned
     ? 'on all that is sealed then.'

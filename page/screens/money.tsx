@@ -71,11 +71,10 @@ function vitalsOf(money: Money) {
 /** A day is no block of the whole width. */
 const LEAST_DAYS = 14;
 
-const Days = ({ money: { month, byDay } }: MoneyProps) => (
+const Days = ({ money: { byDay } }: MoneyProps) => (
   <BarsCard
     title="By day"
     places={LEAST_DAYS}
-    label={`cost of each day of ${month}`}
     bars={byDay.map(({ day, costUsd: value }) => {
       return { name: `${day}: ${dollarText(value)}`, value, kind: 'is-training' };
     })}

@@ -8,17 +8,7 @@ import { type Need, needsOf } from '../model/needs.ts';
 import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
 import { Dismiss } from '../parts/controls.tsx';
 import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
-import {
-  Basis,
-  Command,
-  Copied,
-  LinkButton,
-  ModelLink,
-  Pill,
-  RowLink,
-  RunLink,
-  Time,
-} from '../parts/text.tsx';
+import { Basis, Command, LinkButton, ModelLink, Pill, RowLink, RunLink, Time } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
@@ -226,6 +216,6 @@ const NoPipeline = () => (
     <Command of="init" />
     <Command of="apply" />
     <p>Or write the declaration yourself (docs/pipeline.md), and copy it into the bucket:</p>
-    <Copied text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
+    <code class="raised">aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml</code>
   </Empty>
 );

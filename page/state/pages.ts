@@ -44,14 +44,12 @@ export function useRuns(
   return {
     body: body && (own === undefined ? first : joined(first, own.runs)),
     refusal,
-    unreadable: unreadableOf(body),
+    unreadable: body?.unreadable ?? [],
     hasMore: token !== undefined,
     more,
     again,
   };
 }
-
-const unreadableOf = (body?: Partial<AnswerOf<'listRuns'>>) => body?.unreadable ?? [];
 
 /** New runs come first, and what the first page holds is the newest word. */
 function joined(first: readonly RunItem[], all: readonly RunItem[]): readonly RunItem[] {

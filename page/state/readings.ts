@@ -44,13 +44,14 @@ function note(path: string, poller: Poller | undefined): void {
 
 /**
  * @param parameters of path and query; undefined: nothing is read
+ * @param interval absent: it is read once
  * @param news where it differs from before, something has happened that is worth a closer look. What only grows, such as
  *   a curve or a cost, is no news: a run that trains would keep the page awake all day.
  */
 export function useReading<Id extends OperationId>(
   operation: Id,
   parameters: ParametersOf<Id> | undefined,
-  interval: PollInterval<AnswerOf<Id>>,
+  interval: PollInterval<AnswerOf<Id>> = () => undefined,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): PageReading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>(UNREAD);
@@ -89,7 +90,7 @@ interface Source<T> {
 function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let state: State<T> = UNREAD;
-  let [shown, number, isStopped, isDue] = ['', 0, false, false];
+  let [number, isStopped, isDue] = [0, false, false];
   let etag: string | undefined;
   let said: string | undefined;
   const set = (next: State<T>, seconds: number | undefined): void => {
@@ -106,14 +107,6 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
       seen();
     }, pausedFor(seconds) * 1000);
   };
-  /** The body that is shown, where the new one says the same: nothing is drawn again. */
-  const changed = (body: T): T => {
-    const [text, next] = [JSON.stringify(body), news(body)];
-    const isSame = text === shown;
-    if (said !== undefined && next !== said) attend();
-    [shown, said] = [text, next];
-    return isSame ? (state.body ?? body) : body;
-  };
   const look = async (): Promise<void> => {
     clearTimeout(timer);
     isDue = false;
@@ -124,8 +117,12 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     if (isStopped || mine !== number) return;
     if (answer.kind === 'refused')
       return set({ body: state.body, refusal: answer.message }, answer.waitSeconds);
-    const body = answer.kind === 'ok' ? changed(answer.body) : state.body;
-    if (answer.kind === 'ok') ({ etag } = answer);
+    if (answer.kind === 'ok') {
+      const next = news(answer.body);
+      if (said !== undefined && next !== said) attend();
+      [etag, said] = [answer.etag, next];
+    }
+    const body = answer.kind === 'ok' ? answer.body : state.body;
     set({ body, refusal: undefined }, body && interval(body));
   };
   const readNow = (): void => void look();

@@ -25,7 +25,7 @@ const OF_STATE = { current: ['rollback'], rejected: ['promote'], other: ['reject
 type ComparisonProps = Readonly<{ pipeline: string; drop: Drop }>;
 
 export function Comparison({ pipeline: name, drop: { runId, state } }: ComparisonProps) {
-  const shown = useReading('getModel', { runId }, () => undefined);
+  const shown = useReading('getModel', { runId });
   const which = (
     <span class="row">
       <RunLink runId={runId} />

@@ -119,7 +119,7 @@ function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
   const { range, isRaw, isLog } = shownAxis();
   const isThinned = (range !== undefined || isLarge) && pointCount > few.points.length;
   const wanted = isThinned ? { runId, points: DETAILED_POINTS, name } : undefined;
-  const { body } = useReading('getSeries', wanted, () => undefined);
+  const { body } = useReading('getSeries', wanted);
   const series = body?.series.find((each) => each.source === source && each.unit === unit) ?? few;
   const isSmooth = !isRaw && series.points.length > curve.FEW_POINTS;
   const drawn = useMemo(() => columnsOf(series, axis, isSmooth, isLog), [series, axis, isSmooth, isLog]);

@@ -30,16 +30,14 @@ type RunVitalsProps = Readonly<{
 /** Which metric and how good, how far, when done, what it costs. @param series undefined: not read yet */
 export function RunVitals({ view, series, now, inUse }: RunVitalsProps) {
   const end = isFinished(view.run) ? ended(view) : doneBy(view, now);
-  const leading = leadingOf(view, series ?? []) ?? (series === undefined ? UNREAD : UNMEASURED);
+  const note = series ? 'no number yet' : '…';
+  const leading = leadingOf(view, series ?? []) ?? { name: 'metric', value: '', note, series: undefined };
   return (
     <Vitals label="vital figures" of={[measured(leading, inUse), progressOf(view), end, cost(view, now)]} />
   );
 }
 
-const UNREAD = { name: 'metric', value: '', note: '…', series: undefined };
-const UNMEASURED = { ...UNREAD, note: 'no number yet' };
-
-function measured({ name, value, note, series }: typeof UNREAD | Leading, inUse: ModelView | undefined) {
+function measured({ name, value, note, series }: Leading, inUse: ModelView | undefined) {
   const { metric, mean } = inUse?.judged ?? {};
   return {
     label: name,
@@ -148,7 +146,7 @@ export function Failure({ view: { run }, onChange }: ChangeProps) {
 /** The model of an ended run: its state and why, its score, and the two commands that follow as a rule. */
 export function Model({ view: { run } }: ViewProps) {
   const { runId, pipeline, modelUri } = run;
-  const { body } = useReading('getModel', modelUri ? { runId } : undefined, () => undefined);
+  const { body } = useReading('getModel', modelUri ? { runId } : undefined);
   if (modelUri === undefined) return null;
   const { model } = body ?? {};
   const state = model && (
@@ -179,14 +177,11 @@ export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisati
   const newest = verdicts.at(-1)?.attempt;
   const first = verdicts.find(({ attempt }) => attempt === newest);
   if (first === undefined) return null;
+  const cause = format.wordsOf(first.cause).toLowerCase();
   const rows = verdicts.map(({ attempt, cause, remedy }) => [attempt, format.wordsOf(cause), remedy]);
   return (
     <ul class="card events" aria-label="advice">
-      <EventRow
-        state="warn"
-        bold={`Doctor, ${format.wordsOf(first.cause).toLowerCase()}:`}
-        text={first.remedy}
-      >
+      <EventRow state="warn" bold={`Doctor, ${cause}:`} text={first.remedy}>
         <DialogButton text="All advice…" title="What the doctor says">
           {() => <Table caption="verdicts of the doctor" columns={VERDICT_COLUMNS} rows={rows} />}
         </DialogButton>
@@ -204,12 +199,7 @@ function AnnotationButton({ view: { run }, onChange: onDone }: ChangeProps) {
     <DialogButton text="Note and tags…" title="Note and tags" act={{ text: 'Save', call, onDone }}>
       {() => (
         <>
-          <Words
-            name="note"
-            label="note"
-            placeholder="What a colleague should know"
-            defaultValue={annotation?.note}
-          />
+          <Words name="note" label="note" placeholder="For colleagues" defaultValue={annotation?.note} />
           <Field name="tags" label="tags, with commas" defaultValue={annotation?.tags.join(', ')} />
         </>
       )}
@@ -246,19 +236,14 @@ export function Details({ view, onChange }: ChangeProps) {
   );
 }
 
-function reportItems({
-  metrics,
-  onDemandNode: node,
-  fileSystemsUsd: files,
-  restarts,
-  ...of
-}: Partial<Report> = {}) {
-  const each = of.attempts?.flatMap(({ attempt, restart }) =>
+function reportItems(report: Partial<Report> = {}) {
+  const { metrics, onDemandNode: node, fileSystemsUsd: files, restarts, attempts = [] } = report;
+  const each = attempts.flatMap(({ attempt, restart }) =>
     restart ? `attempt ${attempt}: ${amounts.restartText(restart)}` : [],
   );
   return [
     ['metrics', amounts.metricTexts(metrics).join(', ')],
-    ['restarts', restarts && <Basis of={each?.join('; ') ?? ''}>{amounts.restartText(restarts)}</Basis>],
+    ['restarts', restarts && <Basis of={each.join('; ')}>{amounts.restartText(restarts)}</Basis>],
     [`on one ${node?.instanceType}`, node && <Basis of={NODE_BASIS}>{usd(node.usd)}</Basis>],
     ['file systems', files && <Basis of={FILES_BASIS}>{usd(files)}</Basis>],
   ] as const;

@@ -141,7 +141,7 @@ function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) 
   const list = useReading('listPlacements', { runId }, () => (isEnded ? undefined : PLACEMENTS_POLL_SECONDS));
   const attempts = list.body?.placements.map(({ attempt }) => attempt) ?? [];
   const attempt = address.value.query.get('attempt') ?? attempts.at(-1)?.toString();
-  const one = useReading('getPlacement', attempt ? { runId, attempt } : undefined, () => undefined);
+  const one = useReading('getPlacement', attempt ? { runId, attempt } : undefined);
   if (list.body !== undefined && attempts.length === 0)
     return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
   const tools = (
@@ -171,9 +171,7 @@ function useClock(isRunning: boolean): number {
   const now = useSignal(Date.now());
   useEffect(() => {
     if (!isRunning) return undefined;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') now.value = Date.now();
-    }, TICK_MILLISECONDS);
+    const timer = setInterval(() => (now.value = Date.now()), TICK_MILLISECONDS);
     return () => clearInterval(timer);
   }, [isRunning]);
   return now.value;
