@@ -6,7 +6,7 @@ import {
   probeVerdict,
   rankedText,
   UNIT_PRICES,
-  unitUsd,
+  unitCostUsd,
 } from '@tidewheel/doctor/probe.ts';
 import { safe, tableText } from '../command/format.ts';
 import type { Ended, EndedCell } from './cells.ts';
@@ -59,7 +59,7 @@ function rowOf(each: EndedCell, unit: ProbeVerdict['unit']): string[] {
     topology,
     between(stepSeconds, 4),
     samplesPerSecond === undefined ? '-' : between(samplesPerSecond, 1),
-    between(unitUsd(measured, unit), 4),
+    between(unitCostUsd(measured, unit), 4),
     `$${costUsd.toFixed(4)}`,
   ];
 }

@@ -9,6 +9,6 @@ export {
   probeVerdict,
   rankedText,
   UNIT_PRICES,
-  unitUsd,
+  unitCostUsd,
 } from './probe/probe-verdict.ts';
 export { type MeasuredMean, type StepSpeed, stepSpeedOf } from './probe/step-blocks.ts';

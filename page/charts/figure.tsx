@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
-import { columnOf, Table, type TableColumns } from '../parts/table.tsx';
+import { asColumn, Table, type TableColumns } from '../parts/table.tsx';
 import { Bars, type BarsProps } from './bars.tsx';
 
 type Cell = string | number;
@@ -41,7 +41,7 @@ const quoted = (cell: Cell): string =>
   /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 function saveCsv(name: string, columns: TableColumns, rows: readonly (readonly Cell[])[]): void {
-  const titles = columns.map((column) => columnOf(column).title);
+  const titles = columns.map((column) => asColumn(column).title);
   save(`${name}.csv`, `${[titles, ...rows].map((row) => row.map(quoted).join(',')).join('\n')}\n`);
 }
 

@@ -30,7 +30,7 @@ function groupOf(pin: string, group: readonly Probe[]) {
   const unit = verdict?.unit ?? 'steps';
   const probes = named.map(({ cell, ...each }) => ({
     ...each,
-    ...(cell && { usd: doctor.unitUsd(cell, unit).mean }),
+    ...(cell && { usd: doctor.unitCostUsd(cell, unit).mean }),
   }));
   return { pin, probes, unit, verdict };
 }

@@ -17,7 +17,7 @@ export const numbers = (...titles: readonly string[]): readonly Column[] =>
 export const wide = (...titles: readonly string[]): readonly Column[] =>
   titles.map((title) => ({ title, isWide: true }));
 
-export const columnOf = (column: string | Column = ''): Column =>
+export const asColumn = (column: string | Column = ''): Column =>
   typeof column === 'string' ? { title: column } : column;
 
 const classOf = ({ isNumber, isWide }: Column): string | undefined =>
@@ -26,7 +26,7 @@ const classOf = ({ isNumber, isWide }: Column): string | undefined =>
 const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
   <thead>
     <tr aria-rowindex={1}>
-      {columns.map(columnOf).map((column) => {
+      {columns.map(asColumn).map((column) => {
         const { title, head = title } = column;
         // A column of boxes or bars has no word.
         const [Cell, scope] = head === '' ? (['td', undefined] as const) : (['th', 'col'] as const);
@@ -42,7 +42,7 @@ const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
 
 export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cells: Row }>) =>
   cells.map((cell, at) => (
-    <td key={at} class={classOf(columnOf(columns[at]))}>
+    <td key={at} class={classOf(asColumn(columns[at]))}>
       {cell}
     </td>
   ));
@@ -86,7 +86,7 @@ export const TableSection = ({ title, note, ...table }: TableSectionProps) => (
 /** As the style sheet has them. */
 const ROW_HEIGHTS = { runs: 36, log: 24 };
 /** Rows above and below the view, for scrolling without gaps. */
-const MARGIN = 20;
+const MARGIN = 16;
 
 type VirtualTableProps = FrameProps &
   Readonly<{

@@ -65,7 +65,7 @@ function keptToken(): Token | undefined {
 
 const keep = (name: string, value: object): void => sessionStorage.setItem(name, JSON.stringify(value));
 
-/** Leaves the page for the issuer. What was asked stays in this tab, with the screen that the reader came for. */
+/** Leaves the page for the issuer. The request stays in this tab, with the screen that the reader came for. */
 async function ask(): Promise<never> {
   const [state, nonce, verifier] = [random(), random(), random()];
   keep(ASKED, { state, nonce, verifier, hash: location.hash });

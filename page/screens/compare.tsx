@@ -23,7 +23,7 @@ type RunsProps = Readonly<{ runs: readonly Read[] }>;
 
 /** @returns undefined until each of them is read or refused, which stands above the screen */
 function useRead(names: readonly string[]): readonly Read[] | undefined {
-  // Each place has its readings, as hooks are told apart by their order.
+  // Each place has its readings, as hooks are known by their order.
   const places = PLACES.map((place) => {
     const runId = names[place];
     const run = useReading('getRun', runId ? { runId } : undefined);

@@ -70,13 +70,13 @@ function List({ runs, pages: { hasMore, more }, picked, name }: ListProps) {
     const run = runs[place];
     if (run === undefined) return [];
     const { runId, status, createdAt, updatedAt, result } = run;
-    const told = [...givenOf(run, differing), ...tagsOf(run)].join(', ');
+    const settings = [...givenOf(run, differing), ...tagsOf(run)].join(', ');
     return [
       <Pick runId={runId} picked={picked} />,
       <RunLink runId={runId} />,
       <Pill status={status} />,
       <Outcome run={run} />,
-      <span title={told}>{told}</span>,
+      <span title={settings}>{settings}</span>,
       result && dollarText(result.costUsd),
       elapsedText(createdAt, updatedAt),
       <Time at={createdAt} />,

@@ -37,11 +37,11 @@ function unitSeconds({ speed }: Pick<ProbedCell, 'speed'>, unit: ProbeVerdict['u
 }
 
 const UNITS = { samples: 1e6, steps: 1e3 } as const;
-/** What `unitUsd` gives, as the head of a column. */
+/** What `unitCostUsd` gives, as the head of a column. */
 export const UNIT_PRICES = { samples: '$/M samples', steps: '$/1,000 steps' } as const;
 
 /** What a million samples or a thousand steps cost. */
-export const unitUsd = (cell: ProbedCell, unit: ProbeVerdict['unit']): MeasuredMean =>
+export const unitCostUsd = (cell: ProbedCell, unit: ProbeVerdict['unit']): MeasuredMean =>
   scaled(unitSeconds(cell, unit), (UNITS[unit] * cell.usdPerHour) / 3_600);
 
 /** @param worse what the next one is more of */
@@ -58,7 +58,7 @@ export function probeVerdict(cells: readonly ProbedCell[]): ProbeVerdict | undef
   const unit = cells.every(({ speed }) => speed.samplesPerSecond !== undefined) ? 'samples' : 'steps';
   const costs = cells.map((cell) => ({
     cell,
-    measured: unitUsd(cell, unit),
+    measured: unitCostUsd(cell, unit),
   }));
   const times = cells.map((cell) => ({ cell, measured: unitSeconds(cell, unit) }));
   return { unit, cheapest: ranked(costs), fastest: ranked(times) };
