@@ -74,26 +74,26 @@ function Changes({ runId, judgement, ...archived }: Shown & Readonly<{ runId: st
           />
         </div>
       )}
-      <div class="card pad stack">
-        <Archive {...archived} />
-        <Command of={`model get ${runId}`} />
-      </div>
+      <Archive runId={runId} {...archived} />
     </>
   );
 }
 
-function Archive({ uri, startedFrom: from, model }: Omit<Shown, 'judgement' | 'current'>) {
+type ArchiveProps = Omit<Shown, 'judgement' | 'current'> & Readonly<{ runId: string }>;
+
+function Archive({ runId, uri, startedFrom: from, model }: ArchiveProps) {
   const begun = from?.runId ? <RunLink runId={from.runId} /> : (from?.uri ?? 'nothing');
   const size = model?.bytes !== undefined && bytesText(model.bytes);
   const items = { 'began from': begun, size, 'SHA-256': model?.digest, archive: uri };
   return (
-    <>
+    <div class="card pad stack">
       <p>
         {model ? <Time at={model.at} /> : 'It is not on record: nothing was decided. It can be promoted.'}
         {model && `, ${model.by}: ${model.reason}`}
       </p>
       <Facts items={Object.entries(items)} />
-    </>
+      <Command of={`model get ${runId}`} />
+    </div>
   );
 }
 
