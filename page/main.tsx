@@ -11,7 +11,7 @@ import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { type Overview, useOverview } from './state/overview.ts';
-import { currentRefusal, liveness, readAll } from './state/readings.ts';
+import { currentRefusal, readAll } from './state/readings.ts';
 
 const ModelsScreen = later(async () => (await import('./screens/models/models.tsx')).ModelsScreen);
 const ModelsOfPipeline = later(async () => (await import('./screens/models/models.tsx')).ModelsOfPipeline);
@@ -89,9 +89,6 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
       </nav>
       <div class="foot label">
         {access.Account && <access.Account />}
-        <span role="status" class={LIVENESS[liveness.value]}>
-          <span class="dot" /> {liveness.value}
-        </span>
         {deployment() !== '' && <span>{deployment()}</span>}
         <button type="button" onClick={() => (isHelpOpen.value = true)}>
           Keys <kbd class="raised">?</kbd>
@@ -100,8 +97,6 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
     </header>
   );
 }
-
-const LIVENESS = { live: 'is-succeeded', ended: '', 'not live': '', 'not current': 'is-failed' } as const;
 
 function App() {
   const overview = useOverview();

@@ -1,5 +1,7 @@
-/** What stands beside a drawing: its numbers as a table and a file, its legend, and the names of its ends. */
+/** What belongs to a drawing: its frame, its numbers as a table and a file, its legend, and the names of its ends. */
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { asColumn, Table, type TableColumns } from '../parts/table.tsx';
@@ -79,3 +81,25 @@ export const BarsCard = ({ title, note, columns, rows, ...bars }: BarsCardProps)
     <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
   </Section>
 );
+
+const FAR = 100_000;
+
+/**
+ * A frame that a drawing fills, or in which it scrolls sideways where the page is narrower.
+ * @param least below it, the frame scrolls: a phone opens at its right end, which is the newest
+ */
+export function useFrame(least: number) {
+  const width = useSignal(least);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const place = frame.current;
+    if (place === null) return undefined;
+    const resized = new ResizeObserver(() => {
+      width.value = Math.max(least, place.clientWidth);
+      place.scrollLeft = FAR;
+    });
+    resized.observe(place);
+    return () => resized.disconnect();
+  }, []);
+  return { width: width.value, frame };
+}

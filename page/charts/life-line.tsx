@@ -3,8 +3,7 @@ import { clockText, elapsedText, PURCHASE_OPTIONS, spanText, whenText } from '..
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
 import { Section } from '../parts/card.tsx';
 import { numbers } from '../parts/table.tsx';
-import { Legend, Numbers } from './figure.tsx';
-import { useFrame } from './frame.ts';
+import { Legend, Numbers, useFrame } from './figure.tsx';
 import type { Range } from './plot.tsx';
 
 const TOP = 26;

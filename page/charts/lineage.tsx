@@ -2,7 +2,7 @@
 import { shortNumber, whenText } from '../model/format.ts';
 import { type Drop, ticksWithin } from '../model/lineage.ts';
 import { modelsHref } from '../state/address.ts';
-import { useFrame } from './frame.ts';
+import { useFrame } from './figure.tsx';
 
 const [TOP, BOTTOM, LANE, HEIGHT] = [30, 178, 198, 232];
 /** A narrow frame opens at its right end, so the axis is there. */

@@ -43,17 +43,7 @@ export interface LifeLine {
 }
 
 /** Kinds of entries of the timeline that stand on the line. */
-const FLAGGED: ReadonlySet<string> = new Set([
-  'HostsReplaced',
-  'RebalanceRecommended',
-  'CheckpointReplaced',
-  'CheckpointStalled',
-  'NewerNote',
-  'ScriptHangs',
-  'StopRequested',
-  'RetryRequested',
-  'LimitsChanged',
-]);
+const FLAGGED = /(Replaced|Recommended|Stalled|NewerNote|Hangs|StopRequested|RetryRequested|LimitsChanged)$/;
 
 /** In lengths of the run. */
 const NEAR_DEADLINE = 2;
@@ -75,7 +65,7 @@ export function lifeLineOf(view: RunView, now: number, verdicts: readonly Mark[]
     marks: [
       ...attempts.flatMap((attempt) => savesOf(attempt)),
       ...timeline.flatMap(({ kind, at, text }) =>
-        FLAGGED.has(kind) ? [{ kind: 'flag' as const, at: Date.parse(at), text }] : [],
+        FLAGGED.test(kind) ? [{ kind: 'flag' as const, at: Date.parse(at), text }] : [],
       ),
       ...verdicts,
     ],

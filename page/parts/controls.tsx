@@ -2,19 +2,20 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { AXES, type AxisName } from '../model/curve.ts';
 import { setQuery } from '../state/address.ts';
 import { ask, type ShownAnswer } from '../state/api.ts';
 import { RefusalText } from './text.tsx';
 
 type Choice<V> = Readonly<{ word: string; values: readonly V[]; chosen: V; text?: (value: V) => string }>;
 
+const textOf = (value: string | number): string => (value === 'dollars' ? '$' : String(value));
+
 /** Buttons of which one is pressed. @param word of the address, which has the choice; a zoom is of one axis */
 export const ChoiceButtons = <V extends string | number>({
   word,
   values,
   chosen,
-  text = String,
+  text = textOf,
 }: Choice<V>) => (
   <span class="choice" role="group" aria-label={word}>
     {values.map((each) => (
@@ -29,11 +30,6 @@ export const ChoiceButtons = <V extends string | number>({
       </button>
     ))}
   </span>
-);
-
-/** What lies along the axis of all curves. */
-export const AxisButtons = ({ chosen }: Readonly<{ chosen: AxisName }>) => (
-  <ChoiceButtons word="x" values={AXES} chosen={chosen} text={(each) => (each === 'dollars' ? '$' : each)} />
 );
 
 type FieldProps = Readonly<{ label: string }> &

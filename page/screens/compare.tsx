@@ -8,7 +8,7 @@ import * as curve from '../model/curve.ts';
 import { dollarText, shortNumber } from '../model/format.ts';
 import { leadingName } from '../model/leading.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
-import { AxisButtons, Select } from '../parts/controls.tsx';
+import { ChoiceButtons, Select } from '../parts/controls.tsx';
 import { numbers, TableSection } from '../parts/table.tsx';
 import { LinkButton, Pill, RunLink } from '../parts/text.tsx';
 import { address, setQuery } from '../state/address.ts';
@@ -46,7 +46,7 @@ export function CompareScreen() {
   const tools = (
     <>
       {pick}
-      <AxisButtons chosen={by} />
+      <ChoiceButtons word="x" values={curve.AXES} chosen={by} />
     </>
   );
   return (

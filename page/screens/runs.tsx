@@ -13,11 +13,10 @@ const MOST_PICKED = 6;
 const SEARCH = 'words, val_accuracy > 0.9, tag:NAME';
 
 export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
-  const { query } = address.value;
-  const where = query.get('find') ?? '';
+  const where = address.value.query.get('find') ?? '';
   const parameters = { limit: PAGE, pipeline, where: where || undefined };
   const pages = useRuns(parameters, () => POLL_SECONDS);
-  const picked = (query.get('picked') ?? '').split(',').filter(Boolean);
+  const picked = pickedRuns();
   const words = ['runs', pipeline && `--pipeline ${pipeline}`, where && `--where '${where}'`];
   const command = words.filter(Boolean).join(' ');
   const tools = (
@@ -33,7 +32,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
     <Frame title={pipeline ?? 'Runs'} {...shown}>
       {(runs) =>
         runs.length > 0 || pages.unreadable.length > 0 || pages.hasMore ? (
-          <List runs={runs} pages={pages} picked={picked} name={pipeline ?? 'all pipelines'} />
+          <List runs={runs} pages={pages} name={pipeline ?? 'all pipelines'} />
         ) : where === '' ? (
           <Empty>
             <p>No run yet: data that arrives below its incoming/ starts one.</p>
@@ -47,12 +46,7 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
   );
 }
 
-type ListProps = Readonly<{
-  runs: readonly RunItem[];
-  pages: RunPages;
-  picked: readonly string[];
-  name: string;
-}>;
+type ListProps = Readonly<{ runs: readonly RunItem[]; pages: RunPages; name: string }>;
 
 const COLUMNS = [
   '',
@@ -64,7 +58,7 @@ const COLUMNS = [
   ...wide('took', 'began'),
 ];
 
-function List({ runs, pages: { hasMore, more }, picked, name }: ListProps) {
+function List({ runs, pages: { hasMore, more }, name }: ListProps) {
   const differing = differingNames(runs);
   const row = (place: number) => {
     const run = runs[place];
@@ -72,7 +66,7 @@ function List({ runs, pages: { hasMore, more }, picked, name }: ListProps) {
     const { runId, status, createdAt, updatedAt, result } = run;
     const settings = [...givenOf(run, differing), ...tagsOf(run)].join(', ');
     return [
-      <Pick runId={runId} picked={picked} />,
+      <Pick runId={runId} />,
       <RunLink runId={runId} />,
       <Pill status={status} />,
       <Outcome run={run} />,
@@ -118,7 +112,11 @@ function differingNames(runs: readonly RunItem[]): readonly string[] {
   return [...values].flatMap(([name, all]) => (all.size > 1 ? [name] : []));
 }
 
-function Pick({ runId, picked }: { readonly runId: string; readonly picked: readonly string[] }) {
+const pickedRuns = (): readonly string[] =>
+  (address.value.query.get('picked') ?? '').split(',').filter(Boolean);
+
+function Pick({ runId }: { readonly runId: string }) {
+  const picked = pickedRuns();
   const isPicked = picked.includes(runId);
   const change = (): void => {
     const next = isPicked ? picked.filter((each) => each !== runId) : [...picked, runId];

@@ -30,7 +30,8 @@ export function useOverview(): Overview {
   const runs = useRuns({ limit: RUNS }, every(POLL_SECONDS));
   useEffect(() => {
     if (pipelines.body === undefined) return;
-    for (const each of isNow ? [pipelines, models, runs] : [models]) each.again();
+    if (isNow || isModels) models.again();
+    if (isNow) for (const each of [pipelines, runs]) each.again();
   }, [isNow, isModels]);
   return { models, pipelines, runs };
 }

@@ -19,27 +19,17 @@ const UNREAD = { body: undefined, refusal: undefined };
 /** Seconds until the next reading; undefined: nothing more will change. */
 export type PollInterval<T> = (body: T) => number | undefined;
 
-type Poller = Readonly<{ refusal: string | undefined; isLive: boolean }>;
-
-/** By address of the API: the readings of the screen that is shown. */
-const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
+/** By address of the API: why a reading of the screen that is shown was refused. */
+const refusals = signal<ReadonlyMap<string, string>>(new Map());
 
 /** Why the screen is not current, or undefined. */
-export const currentRefusal = computed(
-  () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
-);
-export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
-  if (currentRefusal.value !== undefined) return 'not current';
-  const all = [...pollers.value.values()];
-  if (all.length === 0) return 'not live';
-  return all.some((each) => each.isLive) ? 'live' : 'ended';
-});
+export const currentRefusal = computed(() => [...refusals.value.values()][0]);
 
-function note(path: string, poller: Poller | undefined): void {
-  const next = new Map(pollers.value);
-  if (poller === undefined) next.delete(path);
-  else next.set(path, poller);
-  pollers.value = next;
+function note(path: string, refusal?: string): void {
+  const next = new Map(refusals.value);
+  if (refusal === undefined) next.delete(path);
+  else next.set(path, refusal);
+  refusals.value = next;
 }
 
 /**
@@ -97,7 +87,7 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     const isSame = next.body === state.body && next.refusal === state.refusal;
     state = next;
     batch(() => {
-      note(name, { refusal: next.refusal, isLive: seconds !== undefined });
+      note(name, next.refusal);
       if (!isSame) show(next);
     });
     if (seconds === undefined) return;
@@ -137,7 +127,7 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     waiting.delete(readNow);
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', seen);
-    note(name, undefined);
+    note(name);
   };
   return { readNow, stop };
 }

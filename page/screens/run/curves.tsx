@@ -7,9 +7,10 @@ import { Legend } from '../../charts/figure.tsx';
 import { LOOKS, type Range, Swatch } from '../../charts/plot.tsx';
 import * as curve from '../../model/curve.ts';
 import { clockText, percentText, shortNumber, timeText } from '../../model/format.ts';
+import { leadingName } from '../../model/leading.ts';
 import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../model/utilisation-rows.ts';
 import { Empty, Section } from '../../parts/card.tsx';
-import { AxisButtons, ChoiceButtons } from '../../parts/controls.tsx';
+import { ChoiceButtons } from '../../parts/controls.tsx';
 import { numbers } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
@@ -35,15 +36,14 @@ const mark = ({ from, to }: Range): void =>
 type CurvesProps = Readonly<{
   view: AnswerOf<'getRun'>;
   series: readonly curve.SeriesView[];
-  leading: string | undefined;
   busy: UtilisationView | undefined;
 }>;
 
-export function Curves({ view, series, leading, busy }: CurvesProps) {
+export function Curves({ view, series, busy }: CurvesProps) {
   const { x } = shownAxis();
   const { query } = address.value;
   const axis = useMemo(() => curve.axisOf(x, view), [x, view]);
-  const all = useMemo(() => curve.leadingFirst(series, leading), [series, leading]);
+  const all = useMemo(() => curve.leadingFirst(series, leadingName(view, series)), [series, view]);
   const isWhole = query.get('curves') === 'all';
   const some = isWhole ? all : all.slice(0, CURVES);
   const absent = curve.absenceText(view.attempts, series);
@@ -92,7 +92,7 @@ function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
       {range && moved('earlier', -1, -1)}
       {range && moved('later', 1, 1)}
       {range && button('whole run', () => setQuery({ zoom: undefined }))}
-      <AxisButtons chosen={x} />
+      <ChoiceButtons word="x" values={curve.AXES} chosen={x} />
       <ChoiceButtons word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
       <ChoiceButtons word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
       {all.length > CURVES && (

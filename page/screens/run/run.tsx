@@ -1,10 +1,7 @@
 /** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
-import { leadingName } from '../../model/leading.ts';
 import { lifeLineOf } from '../../model/life-line.ts';
 import type { ModelView } from '../../model/lineage.ts';
 import { verdictMarks } from '../../model/utilisation-rows.ts';
@@ -99,7 +96,7 @@ type OverviewProps = Readonly<{
 function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   const { runId } = view.run;
   const isEnded = isFinished(view.run);
-  const now = useClock(!isEnded);
+  const now = Date.now();
   const every = (seconds: number) => () => (isEnded ? undefined : seconds);
   const busy = useReading('getUtilisation', { runId }, every(UTILISATION_POLL_SECONDS));
   const curves = useReading('getSeries', { runId, points: POINTS }, every(SERIES_POLL_SECONDS));
@@ -115,11 +112,7 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
       <Advice verdicts={verdicts} />
       <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />
       {tabs}
-      <Read of={curves}>
-        {({ series }) => (
-          <Curves view={view} series={series} leading={leadingName(view, series)} busy={busy.body} />
-        )}
-      </Read>
+      <Read of={curves}>{({ series }) => <Curves {...{ view, series }} busy={busy.body} />}</Read>
       <Events view={view} />
       <Details view={view} onChange={onChange} />
     </>
@@ -146,33 +139,15 @@ function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) 
     return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
   const tools = (
     <>
-      <ChoiceButtons
-        word="attempt"
-        values={attempts}
-        chosen={Number(attempt)}
-        text={(each) => `attempt ${each}`}
-      />
+      <ChoiceButtons word="attempt" values={attempts} chosen={Number(attempt)} />
       <DialogButton text="What if…" title="What if…">
         {() => <Question runId={runId} attempt={attempt ?? ''} />}
       </DialogButton>
     </>
   );
   return (
-    <Section title="Placement" tools={tools}>
+    <Section title={`Placement of attempt ${attempt ?? 1}`} tools={tools}>
       <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
     </Section>
   );
-}
-
-const TICK_MILLISECONDS = 1_000;
-
-/** The time, for what grows on the screen. @param isRunning false: the time stays, and nothing is drawn again */
-function useClock(isRunning: boolean): number {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => (now.value = Date.now()), TICK_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  return now.value;
 }
