@@ -4,14 +4,14 @@ import { type ComponentType, render } from 'preact';
 import { needsOf } from './model/needs.ts';
 import { Skeleton } from './parts/card.tsx';
 import { Dialog } from './parts/controls.tsx';
-import { Alert, deployment, Facts, RefusalText } from './parts/text.tsx';
+import { deployment, Facts, RefusalText } from './parts/text.tsx';
 import { NowScreen } from './screens/now.tsx';
 import { RunsScreen } from './screens/runs.tsx';
 import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { type Overview, useOverview } from './state/overview.ts';
-import { currentRefusal, liveness, readAll } from './state/readings.ts';
+import { currentRefusal, readAll } from './state/readings.ts';
 
 const ModelsScreen = later(async () => (await import('./screens/models/models.tsx')).ModelsScreen);
 const ModelsOfPipeline = later(async () => (await import('./screens/models/models.tsx')).ModelsOfPipeline);
@@ -32,11 +32,11 @@ function Screen({ overview }: Readonly<{ overview: Overview }>) {
   const [room, name, tab = ''] = address.value.path;
   if (room === 'runs' && name !== undefined)
     return <RunScreen key={name} runId={name} tab={tab} overview={overview} />;
-  if (room === 'runs') return <RunsScreen />;
   if (room === 'pipelines' && name !== undefined) {
     const Tab = OF_PIPELINE.get(tab) ?? RunsScreen;
     return <Tab key={name} pipeline={name} />;
   }
+  if (room === 'runs') return <RunsScreen />;
   if (room === 'models') return <ModelsScreen overview={overview} />;
   if (room === 'market') return <MarketScreen />;
   if (room === 'money') return <MoneyScreen />;
@@ -55,7 +55,7 @@ function sideLink(text: string, path: readonly string[], state?: string) {
   return (
     <a key={text} href={hrefOf(path)} title={text} class={state} aria-current={isHere ? 'page' : undefined}>
       {state && <span class="dot" />}
-      <span class="text">{text}</span>
+      <span class="clip">{text}</span>
     </a>
   );
 }
@@ -68,7 +68,7 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
   return (
     <header class={`side${isSideOpen.value ? ' is-open' : ''}`}>
       <a class="name" href={hrefOf([])}>
-        <svg viewBox="0 0 16 16" fill="none" stroke="var(--runs)" stroke-width={1.6} aria-hidden="true">
+        <svg width={16} viewBox="0 0 16 16" fill="none" stroke="var(--runs)" stroke-width={1.6}>
           <circle cx={8} cy={8} r={6.5} />
           <path d="M1.5 8.5q3.2-3 6.5 0t6.5 0" />
         </svg>
@@ -87,21 +87,16 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
           sideLink(name, ['pipelines', name], `is-${statusOf(name)}`),
         )}
       </nav>
-      <div class="foot">
+      <div class="foot label">
         {access.Account && <access.Account />}
-        <span role="status" class={LIVENESS[liveness.value]}>
-          <span class="dot" /> {liveness.value}
-        </span>
         {deployment() !== '' && <span>{deployment()}</span>}
         <button type="button" onClick={() => (isHelpOpen.value = true)}>
-          Keys <kbd>?</kbd>
+          Keys <kbd class="raised">?</kbd>
         </button>
       </div>
     </header>
   );
 }
-
-const LIVENESS = { live: 'is-succeeded', ended: '', 'not live': '', 'not current': 'is-failed' } as const;
 
 function App() {
   const overview = useOverview();
@@ -110,7 +105,14 @@ function App() {
     <>
       <Side overview={overview} />
       <main id="main" tabIndex={-1}>
-        <Alert text={currentRefusal.value} again={readAll} />
+        {currentRefusal.value !== undefined && (
+          <div class="row card pad">
+            <RefusalText text={currentRefusal.value} />
+            <button type="button" onClick={readAll}>
+              Try again
+            </button>
+          </div>
+        )}
         <Screen overview={overview} />
       </main>
       <nav class="bar" aria-label="screens of a phone">

@@ -4,9 +4,9 @@ import {
   type ProbedCell,
   type ProbeVerdict,
   probeVerdict,
-  type Ranked,
-  scaled,
-  unitSeconds,
+  rankedText,
+  UNIT_PRICES,
+  unitCostUsd,
 } from '@tidewheel/doctor/probe.ts';
 import { safe, tableText } from '../command/format.ts';
 import type { Ended, EndedCell } from './cells.ts';
@@ -24,7 +24,7 @@ const measuredCell = ({ cell, probe }: EndedCell): ProbedCell | undefined =>
 export function resultText(ended: Ended): string {
   const verdict = verdictOfProbe(ended);
   const unit = verdict?.unit ?? 'steps';
-  const head = ['settings', 'run', 'place', 'step s', 'samples/s', UNIT_HEADS[unit], 'cost'];
+  const head = ['settings', 'run', 'place', 'step s', 'samples/s', UNIT_PRICES[unit], 'cost'];
   const rows = ended.cells.map((each) => rowOf(each, unit));
   const spent = ended.cells.reduce((sum, { probe }) => sum + probe.costUsd, 0);
   return [
@@ -46,9 +46,6 @@ function clockNote({ cells }: Ended): readonly string[] {
     : ['measured by the clocks of the hosts, which count CPU time: docs/probing.md#on-one-machine'];
 }
 
-const UNIT_HEADS = { samples: '$/M samples', steps: '$/1,000 steps' } as const;
-const UNITS = { samples: 1e6, steps: 1e3 } as const;
-
 function rowOf(each: EndedCell, unit: ProbeVerdict['unit']): string[] {
   const { cell, probe } = each;
   const measured = measuredCell(each);
@@ -56,14 +53,13 @@ function rowOf(each: EndedCell, unit: ProbeVerdict['unit']): string[] {
   if (measured === undefined)
     return [cell.name, runId, topology, `${status}${failure === undefined ? '' : `: ${safe(failure)}`}`];
   const { stepSeconds, samplesPerSecond } = measured.speed;
-  const usd = scaled(unitSeconds(measured, unit), (UNITS[unit] * measured.usdPerHour) / 3_600);
   return [
     cell.name,
     runId,
     topology,
     between(stepSeconds, 4),
     samplesPerSecond === undefined ? '-' : between(samplesPerSecond, 1),
-    between(usd, 4),
+    between(unitCostUsd(measured, unit), 4),
     `$${costUsd.toFixed(4)}`,
   ];
 }
@@ -79,11 +75,4 @@ function advice({ unit, cheapest, fastest }: ProbeVerdict): readonly string[] {
       ? ['not every script tells its samples: the comparison holds where a step of each does the same work']
       : []),
   ];
-}
-
-function rankedText({ best, alike, ahead, stepsToTell }: Ranked, worse: string): string {
-  const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
-  if (alike.length === 0) return `${best}${next}`;
-  const more = stepsToTell === undefined ? '' : ` (--steps ${stepsToTell} might)`;
-  return `${best}, which these steps do not tell from ${alike.join(', ')}${more}${next}`;
 }

@@ -7,8 +7,8 @@ export {
   type ProbedCell,
   type ProbeVerdict,
   probeVerdict,
-  type Ranked,
-  scaled,
-  unitSeconds,
+  rankedText,
+  UNIT_PRICES,
+  unitCostUsd,
 } from './probe/probe-verdict.ts';
 export { type MeasuredMean, type StepSpeed, stepSpeedOf } from './probe/step-blocks.ts';

@@ -1,13 +1,15 @@
 /** Small charts as SVG: bars of days or runs, and the line of a row. */
-import { Section } from '../parts/card.tsx';
-import { DialogButton } from '../parts/controls.tsx';
-import { Table, type TableColumns } from '../parts/table.tsx';
 
 /** `kind` is the class of its colour. */
 type Bar = Readonly<{ name: string; value: number; kind: string }>;
 
 /** Of `places` fewer bars do not spread over the whole width. */
-type BarsProps = Readonly<{ label: string; bars: readonly Bar[]; class: 'bars' | 'sparks'; places?: number }>;
+export type BarsProps = Readonly<{
+  label: string;
+  bars: readonly Bar[];
+  class: 'bars' | 'sparks';
+  places?: number;
+}>;
 
 const WIDTH = 10;
 const HEIGHT = 100;
@@ -32,37 +34,6 @@ export function Bars({ label, bars, places = 1, ...more }: BarsProps) {
     </svg>
   );
 }
-
-/** `ends` name the first and the last bar. */
-type BarsCardProps = Omit<BarsProps, 'class'> &
-  Readonly<{
-    title: string;
-    note?: string;
-    ends: readonly [string, string];
-    columns: TableColumns;
-    rows: readonly (readonly (string | number)[])[];
-  }>;
-
-/** Bars in a card, with their numbers as a table. */
-export const BarsCard = ({ title, note, ends, columns, rows, ...bars }: BarsCardProps) => (
-  <Section
-    title={title}
-    note={note}
-    tools={
-      <DialogButton text="As a table" title={title}>
-        {() => <Table caption={`${title}, in numbers`} columns={columns} rows={rows} />}
-      </DialogButton>
-    }
-  >
-    <figure class="card pad">
-      <Bars class="bars" {...bars} />
-      <p class="ends">
-        <span>{ends[0]}</span>
-        <span>{ends[1]}</span>
-      </p>
-    </figure>
-  </Section>
-);
 
 /** @param values at least two, or nothing is drawn */
 export function Sparkline({ label, values }: { readonly label: string; readonly values: readonly number[] }) {

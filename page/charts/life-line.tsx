@@ -1,9 +1,9 @@
 /** The life line of a run, as SVG: what it did when. */
 import { clockText, elapsedText, PURCHASE_OPTIONS, spanText, whenText } from '../model/format.ts';
 import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
-import { DialogButton } from '../parts/controls.tsx';
-import { numbers, Table } from '../parts/table.tsx';
-import { useFrame } from './frame.ts';
+import { Section } from '../parts/card.tsx';
+import { numbers } from '../parts/table.tsx';
+import { Legend, Numbers, useFrame } from './figure.tsx';
 import type { Range } from './plot.tsx';
 
 const TOP = 26;
@@ -15,14 +15,8 @@ const LETTER = 6.2;
 /** Of the deadline. */
 const LABEL = 130;
 
-const NAMES: Readonly<Record<SpanKind, string>> = {
-  settle: 'settle',
-  pack: 'pack',
-  place: 'place',
-  start: 'start',
-  ...PURCHASE_OPTIONS,
-  lost: 'lost work',
-};
+const NAMES: Partial<Record<SpanKind, string>> = { ...PURCHASE_OPTIONS, lost: 'lost work' };
+const nameOf = (kind: SpanKind): string => NAMES[kind] ?? kind;
 
 type CardProps = Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>;
 
@@ -33,22 +27,19 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
   const { from, to } = range;
   const x = (time: number): number => ((time - from) / (to - from)) * (width - 2) + 1;
   const placed = { line, x, width, now };
+  const tools = (
+    <>
+      <Legend items={signsOf(line)} />
+      <Numbers name="Life line" columns={COLUMNS} rows={() => rowsOf(line)} />
+    </>
+  );
   return (
-    <section class="card pad stack" aria-label="life line">
-      <div class="head">
-        <h2>Life line</h2>
-        <span class="tools">
-          <Legend line={line} />
-          <DialogButton text="As a table" title="Life line" isWide>
-            {() => <Spoken line={line} />}
-          </DialogButton>
-        </span>
-      </div>
-      <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
+    <Section title="Life line" tools={tools} kind="card pad stack">
+      <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
         <svg class="life" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={labelOf(line)}>
           <defs>
             <pattern id="lost" width={6} height={6} patternUnits="userSpaceOnUse">
-              <path class="hatch" d="M-1 1l2-2M0 6l6-6M5 7l2-2" />
+              <path stroke="var(--warn)" stroke-width={2} d="M-1 1l2-2M0 6l6-6M5 7l2-2" />
             </pattern>
             <linearGradient id="fan">
               <stop offset="0%" stop-color="var(--runs)" stop-opacity={0.22} />
@@ -65,7 +56,7 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
           <Marks {...placed} />
         </svg>
       </div>
-    </section>
+    </Section>
   );
 }
 
@@ -105,7 +96,7 @@ const Spans = ({ line: { spans }, x }: Placed) => (
           <rect class={kind} x={left} y={TOP} width={wide} height={BAR} rx={3}>
             <title>{`${text}: ${elapsedText(from, to)}`}</title>
           </rect>
-          <text class="in-bar" x={left + 7} y={TOP + 17} pointer-events="none">
+          <text class="in-bar" x={left + 7} y={TOP + 17}>
             {said.find((each) => each.length * LETTER <= wide - 14)}
           </text>
         </g>
@@ -118,15 +109,15 @@ const Spans = ({ line: { spans }, x }: Placed) => (
 function Fan({ line: { fan, spans }, x }: Placed) {
   if (fan === undefined) return null;
   const from = x(Math.max(...spans.map(({ to }) => to)));
-  const [expected, high] = [x(fan.expected), x(fan.high)];
+  const high = x(fan.high);
   const text = fanText(fan);
   return (
     <g>
       <rect class="fan" x={from} y={TOP} width={Math.max(1, high - from)} height={BAR}>
         <title>{text}</title>
       </rect>
-      <line class="expected" x1={expected} x2={expected} y1={TOP} y2={BOTTOM} />
-      <text x={from + 10} y={TOP + 17} pointer-events="none">
+      <path stroke="var(--runs)" stroke-dasharray="2 2" d={`M${x(fan.expected)} ${TOP}V${BOTTOM}`} />
+      <text x={from + 10} y={TOP + 17}>
         {text.length * LETTER < high - from && text}
       </text>
     </g>
@@ -148,15 +139,27 @@ function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
       ))}
       {now !== undefined && (
         <>
-          <line class="now" x1={x(now)} x2={x(now)} y1={TOP - 6} y2={BOTTOM + 6} />
-          <text class="strong now-text" x={Math.min(x(now), width - 14)} y={isNear ? HEIGHT - 22 : 12}>
+          <path class="mark-save" d={`M${x(now)} ${TOP - 6}V${BOTTOM + 6}`} />
+          <text
+            class="strong"
+            x={Math.min(x(now), width - 14)}
+            y={isNear ? HEIGHT - 22 : 12}
+            text-anchor="middle"
+          >
             now
           </text>
         </>
       )}
-      {deadline !== undefined && <line class="deadline" x1={dueAt} x2={dueAt} y1={16} y2={BOTTOM + 6} />}
+      {deadline !== undefined && (
+        <path
+          stroke="var(--bad)"
+          stroke-width={1.5}
+          stroke-dasharray="3 2"
+          d={`M${dueAt} 16V${BOTTOM + 6}`}
+        />
+      )}
       {due !== undefined && (
-        <text class="due" x={dueAt} y={12} text-anchor="end">
+        <text class="problem" x={dueAt} y={12} text-anchor="end">
           {`deadline ${whenText(due)}${deadline === undefined ? ' →' : ''}`}
         </text>
       )}
@@ -178,39 +181,28 @@ function labelOf({ spans, marks }: LifeLine): string {
   return `life line of the run: ${count('spot', 'on-demand', 'reserved')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
 }
 
-const Legend = ({ line: { spans, marks } }: Readonly<{ line: LifeLine }>) => (
-  <ul class="legend">
-    {[...new Set(spans.map(({ kind }) => kind))].map((kind) => (
-      <li key={kind}>
-        <span class={`key ${kind}`} />
-        {NAMES[kind]}
-      </li>
-    ))}
-    {[...new Set(marks.map(({ kind }) => kind))].map((kind) => (
-      <li key={kind}>
-        <strong class={`mark-${kind}`}>{SHAPES[kind][1]}</strong>
-        {SHAPES[kind][2]}
-      </li>
-    ))}
-  </ul>
-);
+const signsOf = ({ spans, marks }: LifeLine) => [
+  ...[...new Set(spans.map(({ kind }) => kind))].map(
+    (kind) => [<span class={`key ${kind}`} />, nameOf(kind)] as const,
+  ),
+  ...[...new Set(marks.map(({ kind }) => kind))].map(
+    (kind) => [<strong class={`mark-${kind}`}>{SHAPES[kind][1]}</strong>, SHAPES[kind][2]] as const,
+  ),
+];
 
-function Spoken({ line: { spans, marks, due, fan } }: Readonly<{ line: LifeLine }>) {
-  const all = [
-    ...spans.map(({ kind, ...span }) => ({ ...span, kind: NAMES[kind], at: span.from })),
+const COLUMNS = ['what', 'kind', 'from', ...numbers('duration')];
+
+const rowsOf = ({ spans, marks, due, fan }: LifeLine) =>
+  [
+    ...spans.map(({ kind, text, from, to }) => ({
+      at: from,
+      kind: nameOf(kind),
+      text,
+      took: elapsedText(from, to),
+    })),
     ...marks,
     ...(fan === undefined ? [] : [{ at: fan.expected, kind: 'expected', text: fanText(fan) }]),
     ...(due === undefined ? [] : [{ at: due, kind: 'deadline', text: 'deadline' }]),
-  ];
-  return (
-    <Table
-      caption="spans of the life line"
-      columns={['what', 'kind', 'from', ...numbers('duration')]}
-      rows={all
-        .toSorted((a, b) => a.at - b.at)
-        .map(({ text, kind, at, ...each }) => {
-          return [text, kind, whenText(at), 'to' in each && elapsedText(each.from, each.to)];
-        })}
-    />
-  );
-}
+  ]
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ text, kind, at, ...each }) => [text, kind, whenText(at), 'took' in each ? each.took : '']);

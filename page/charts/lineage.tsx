@@ -2,7 +2,7 @@
 import { shortNumber, whenText } from '../model/format.ts';
 import { type Drop, ticksWithin } from '../model/lineage.ts';
 import { modelsHref } from '../state/address.ts';
-import { useFrame } from './frame.ts';
+import { useFrame } from './figure.tsx';
 
 const [TOP, BOTTOM, LANE, HEIGHT] = [30, 178, 198, 232];
 /** A narrow frame opens at its right end, so the axis is there. */
@@ -33,14 +33,13 @@ export function LineageChart({ drops, metric = 'models', pipeline, chosen }: Lin
     const half = ((start?.x ?? 0) + x) / 2;
     return start ? [`M${start.x} ${start.y}C${half} ${start.y} ${half} ${end} ${x} ${end}`] : [];
   });
-  const label = `${metric} by drop`;
   return (
-    <div class="life-frame" ref={frame} tabIndex={0} role="region" aria-label="models, drawn">
-      <svg class="lineage" width={width} height={HEIGHT} role="group" aria-label={label}>
+    <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="models, drawn">
+      <svg class="lineage" width={width} height={HEIGHT} role="group" aria-label={`${metric} by drop`}>
         {ticks.map((tick) => (
           <g key={tick}>
-            <path class="grid" d={`M${LEFT} ${y(tick)}H${width - RIGHT}`} />
-            <text class="tick" x={width - 8} y={y(tick) + 4}>
+            <path stroke="var(--line)" d={`M${LEFT} ${y(tick)}H${width - RIGHT}`} />
+            <text x={width - 8} y={y(tick) + 4} text-anchor="end">
               {shortNumber(tick)}
             </text>
           </g>
@@ -50,16 +49,16 @@ export function LineageChart({ drops, metric = 'models', pipeline, chosen }: Lin
           const box = { x: drop.x - column / 2, y: 4, width: column, height: HEIGHT - 8, rx: 6 };
           return (
             <a key={drop.runId} href={modelsHref(pipeline, drop.runId)} aria-label={said}>
-              <rect class={drop.runId === chosen ? 'column chosen' : 'column'} {...box}>
+              <rect class={drop.runId === chosen ? 'column here' : 'column'} {...box}>
                 <title>{said}</title>
               </rect>
             </a>
           );
         })}
-        <path class="began" d={began.join('')} />
-        <path class="trunk" d={trunk.join('')} />
+        <path stroke="var(--waits)" stroke-dasharray="2 3" d={began.join('')} />
+        <path stroke="var(--good)" d={trunk.join('')} />
         {placed.map((drop, place) => (
-          <g key={drop.runId} class={`is-${drop.state}`}>
+          <g key={drop.runId} class={`is-${drop.state}`} text-anchor="middle">
             <Mark drop={drop} x={drop.x} y={y} />
             <text x={drop.x} y={HEIGHT - 12}>
               {(drops.length - 1 - place) % every === 0 && drop.runId.replace(/^.*-0*(?=\d)/, '')}
@@ -94,11 +93,11 @@ function Mark({ drop: { state, hasModel, value, interval }, x, y }: MarkProps) {
   const isRejected = state === 'rejected';
   return (
     <>
-      {interval && <path class="whisker" d={`M${x} ${y(low)}V${y(high)}`} />}
-      {!hasModel && <rect class="mark" x={x - 2} y={LANE - 5} width={4} height={10} rx={1} />}
-      {isRejected && <path class="cross" d={`M${x - 4} ${at - 4}l8 8m0-8l-8 8`} />}
+      {interval && <path class="mark" opacity={0.45} d={`M${x} ${y(low)}V${y(high)}`} />}
+      {!hasModel && <rect x={x - 2} y={LANE - 5} width={4} height={10} rx={1} />}
+      {isRejected && <path class="mark" d={`M${x - 4} ${at - 4}l8 8m0-8l-8 8`} />}
       {hasModel && !isRejected && (
-        <circle class={isUsed(state) ? 'mark' : 'hollow'} cx={x} cy={at} r={state === 'current' ? 6 : 4.5} />
+        <circle class={isUsed(state) ? '' : 'mark hollow'} cx={x} cy={at} r={state === 'current' ? 6 : 4.5} />
       )}
       <text class="strong" x={x} y={Math.min(at, y(high ?? value)) - 10}>
         {state === 'current' && 'in use'}

@@ -19,12 +19,33 @@ type PlottedLine = Readonly<{
   isFaint?: boolean;
 }>;
 
+/** Looks of lines beside each other. */
+export const LOOKS: readonly Pick<PlottedLine, 'colour' | 'dash'>[] = [
+  { colour: '--runs', dash: [] },
+  { colour: '--on-demand', dash: [8, 3] },
+  { colour: '--spot', dash: [2, 3] },
+  { colour: '--bad', dash: [10, 3, 2, 3] },
+  { colour: '--warn', dash: [5, 5] },
+  { colour: '--quiet', dash: [1, 4] },
+];
+
+/** A line of a legend, by its place in `LOOKS`. */
+export const Swatch = ({ place }: Readonly<{ place: number }>) => (
+  <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
+    <path
+      stroke={`var(${LOOKS[place]?.colour})`}
+      stroke-dasharray={LOOKS[place]?.dash?.join(' ')}
+      d="M0 5H14"
+    />
+  </svg>
+);
+
 /**
  * Charts of one `axis` share their cursor, which `onCursor` follows. `range` absent: all. `data` has x, then the values of
  * each line; `marks` are dotted lines from top to bottom; `extent` is of the values, where it does not follow from them.
  */
 export type PlotProps = Readonly<{
-  label: string;
+  name: string;
   axis: string;
   range?: Range | undefined;
   onRange?: (range: Range) => void;
@@ -42,7 +63,7 @@ const AXIS_WIDTH = 46;
 const FONT = '11px system-ui, sans-serif';
 
 export function Plot(props: PlotProps) {
-  const { axis, range, data, lines, label, height, isLog } = props;
+  const { name, axis, range, data, lines, height, isLog } = props;
   const at = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const shown = useRef(props);
@@ -67,6 +88,7 @@ export function Plot(props: PlotProps) {
     // The range of x follows from the data, or from the part that is marked.
     plot.current?.setData(data);
   }, [data, range?.from, range?.to]);
+  const label = `${name} by ${axis}`;
   return <div ref={at} class="plot" style={{ height: `${height}px` }} role="img" aria-label={label} />;
 }
 
@@ -99,7 +121,7 @@ function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
     axes: [
       { show: false },
       {
-        stroke: () => resolved('--faint'),
+        stroke: () => resolved('--quiet'),
         grid: line,
         ticks: { show: false },
         font: FONT,

@@ -43,6 +43,18 @@ export function axisOf(name: AxisName, spent: Spent): Axis {
   return { name, xOf: ({ at }) => dollars(Date.parse(at)) };
 }
 
+/** Points of a run beside other runs, as x and y. Hours count from the first arrival, waiting included. */
+export function comparedPoints(
+  { points }: SeriesView,
+  view: Spent & Pick<AnswerOf<'getRun'>, 'run'>,
+  by: AxisName,
+): [x: number[], y: number[]] {
+  const { xOf } = axisOf(by, view);
+  const [begun, scale] = by === 'time' ? [Date.parse(view.run.createdAt) / 1000, 3_600] : [0, 1];
+  const all = finite(points);
+  return [all.map((point) => (xOf(point) - begun) / scale), all.map(({ value }) => value)];
+}
+
 /**
  * Of `kept`, null interrupts the line and undefined does not. `lost` is work that was done again, or is still to be; at
  * `marks` a later attempt went on.
@@ -75,8 +87,6 @@ const pauses = (points: readonly FinitePoint[]): Row[] =>
     return [[(Date.parse(at) + Date.parse(next.at)) / 2_000, null, undefined]];
   });
 
-/** How much of the last value stays in the next one: the more, the more points there are. */
-const inertiaOf = (points: number): number => Math.max(0.3, Math.min(0.9, 1 - 25 / points));
 /** Of so few, each counts. */
 export const FEW_POINTS = 20;
 
@@ -84,7 +94,8 @@ export const FEW_POINTS = 20;
 export function smoothed<Gap extends null | undefined = never>(
   values: readonly (number | Gap)[],
 ): (number | Gap)[] {
-  const inertia = inertiaOf(values.length);
+  // How much of the last value stays in the next one: the more, the more points there are.
+  const inertia = Math.max(0.3, Math.min(0.9, 1 - 25 / values.length));
   let [sum, weight] = [0, 0];
   return values.map((value) => {
     if (typeof value !== 'number') return value;
@@ -146,26 +157,12 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
 /** As its name tells; most have none. */
 export const metricUnit = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
 
-/** At most `most` of them, evenly spread, for a table that a person reads. */
-export function evenly<T>(items: readonly T[], most: number): readonly T[] {
-  if (items.length <= most) return items;
-  const stride = (items.length - 1) / (most - 1);
-  return Array.from({ length: most }, (_, place) => items[Math.round(place * stride)]).filter(
-    (item) => item !== undefined,
-  );
-}
-
-interface Trained {
-  readonly attempt: number;
-  readonly outcome?: { readonly kind: string; readonly scriptStartedAt?: string | undefined } | undefined;
-}
-
 /**
  * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun
  * to train, and of which no series has a point. Where another attempt printed numbers, a silent one ended before its first;
  * where none did, the script prints none that is read. Thinned series cannot tell.
  */
-export function absenceText(attempts: readonly Trained[], all: readonly SeriesView[]): string | undefined {
+export function absenceText(attempts: Spent['attempts'], all: readonly SeriesView[]): string | undefined {
   if (all.some(({ points, pointCount }) => points.length < pointCount)) return undefined;
   const seen = new Set(all.flatMap(({ points, lost }) => [...points, ...lost].map(({ attempt }) => attempt)));
   const silent = attempts.filter(
@@ -193,8 +190,6 @@ export function lonePoints(column: readonly (number | null | undefined)[]): numb
   return lone === undefined ? found : [...found, lone];
 }
 
-const SPARK_POINTS = 60;
-
 /** What leads, as the line of a row. */
 export const sparkOf = (series: SeriesView | undefined): readonly number[] =>
-  smoothed<never>(evenly(finite(series?.points ?? []), SPARK_POINTS).map(({ value }) => value));
+  smoothed<never>(finite(series?.points ?? []).map(({ value }) => value));

@@ -31,6 +31,12 @@ export function whenText(time: string | number, now: number = Date.now()): strin
   return `${at.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year })}, ${clock}`;
 }
 
+/** Such as "5 h 12 m before the deadline". @param end milliseconds */
+export function leftText(deadline: string, end: number): string {
+  const left = (Date.parse(deadline) - end) / 1000;
+  return `${durationText(Math.abs(left))} ${left >= 0 ? 'before' : 'after'} the deadline`;
+}
+
 /** Such as 09:05, or with `second` 09:05:12. */
 export const clockText = (time: string | number, second?: '2-digit'): string =>
   new Date(time).toLocaleTimeString(undefined, {

@@ -1,5 +1,4 @@
 /** The metric that leads wherever a run is shown, with its best and its last value. */
-import { metricText } from '../../client/amounts.ts';
 import type { Operations } from '../../client/operations.ts';
 import { bestOf, finite, isFalling, leadingFirst, type SeriesView } from './curve.ts';
 import { shortNumber } from './format.ts';
@@ -7,13 +6,8 @@ import { shortNumber } from './format.ts';
 type RunAnswer = Operations['getRun']['answer'];
 type Led = Pick<RunAnswer, 'run' | 'report'>;
 
-export interface Leading {
-  readonly name: string;
-  /** The best value; of a report without one, the last. */
-  readonly value: string;
-  readonly note: string;
-  readonly series: SeriesView | undefined;
-}
+/** `value` is the best one; of a report without one, the last. */
+export type Leading = NonNullable<ReturnType<typeof leadingOf>>;
 
 /** As declared, as the report has it, or else what says most of what was measured. */
 export function leadingName({ run, report }: Led, all: readonly SeriesView[]): string | undefined {
@@ -22,7 +16,7 @@ export function leadingName({ run, report }: Led, all: readonly SeriesView[]): s
 }
 
 /** undefined: no number is known yet */
-export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | undefined {
+export function leadingOf(view: Led, all: readonly SeriesView[]) {
   const name = leadingName(view, all);
   if (name === undefined) return undefined;
   const series = leadingFirst(all, name).find((each) => each.name === name);
@@ -35,9 +29,9 @@ export function leadingOf(view: Led, all: readonly SeriesView[]): Leading | unde
   return { name, value: shortNumber(best.value), note, series };
 }
 
-function reported({ report }: Led, name: string): Leading | undefined {
+function reported({ report }: Led, name: string) {
   const value = report?.metrics[name];
   if (value === undefined) return undefined;
-  const text = value === null ? 'no number' : metricText('', value).trim();
+  const text = value === null ? 'no number' : shortNumber(value);
   return { name, value: text, note: 'as the run ended', series: undefined };
 }

@@ -1,7 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
-import { placeText } from './format.ts';
+import { placeText, poolText } from './format.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */
@@ -43,17 +43,7 @@ export interface LifeLine {
 }
 
 /** Kinds of entries of the timeline that stand on the line. */
-const FLAGGED: ReadonlySet<string> = new Set([
-  'HostsReplaced',
-  'RebalanceRecommended',
-  'CheckpointReplaced',
-  'CheckpointStalled',
-  'NewerNote',
-  'ScriptHangs',
-  'StopRequested',
-  'RetryRequested',
-  'LimitsChanged',
-]);
+const FLAGGED = /(Replaced|Recommended|Stalled|NewerNote|Hangs|StopRequested|RetryRequested|LimitsChanged)$/;
 
 /** In lengths of the run. */
 const NEAR_DEADLINE = 2;
@@ -75,7 +65,7 @@ export function lifeLineOf(view: RunView, now: number, verdicts: readonly Mark[]
     marks: [
       ...attempts.flatMap((attempt) => savesOf(attempt)),
       ...timeline.flatMap(({ kind, at, text }) =>
-        FLAGGED.has(kind) ? [{ kind: 'flag' as const, at: Date.parse(at), text }] : [],
+        FLAGGED.test(kind) ? [{ kind: 'flag' as const, at: Date.parse(at), text }] : [],
       ),
       ...verdicts,
     ],
@@ -118,11 +108,10 @@ function fanOf(money: RunView['money'], end: number): Fan | undefined {
 }
 
 function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): Span[] {
-  const { instanceType, zoneId, purchaseOption } = placement.pool;
-  const pool = `${placement.topology.nodes} × ${instanceType}${zoneId === undefined ? '' : ` in ${zoneId}`}`;
+  const { purchaseOption, zoneId } = placement.pool;
   const { begun, script, lostFrom, end } = times;
-  const shortPool = { instanceType, purchaseOption, zoneId: zoneId?.replace(/^.*-/, '') };
-  const named = `attempt ${attempt}, ${pool}`;
+  const shortPool = { ...placement.pool, zoneId: zoneId?.replace(/^.*-/, '') };
+  const named = `attempt ${attempt}, ${poolText(placement)}`;
   return [
     { kind: 'start', from: begun, to: script, text: `${named}: started its hosts` },
     { kind: purchaseOption, from: script, to: end, text: named, label: `${attempt} ${placeText(shortPool)}` },

@@ -28,12 +28,17 @@ export function lineageOf(models: readonly ModelView[], runs: readonly RunItem[]
   const metric = judged ?? runs.find(({ result }) => result?.metric)?.result?.metric?.name;
   const known = new Map(runs.filter(({ probe }) => probe === undefined).map((run) => [run.runId, run]));
   const ids = new Set([...known.keys(), ...models.map(({ runId }) => runId)]);
-  const all = [...ids].toSorted().map((runId) => {
+  const all = [...ids].toSorted().map((runId): Drop => {
     const model = models.find((each) => each.runId === runId);
-    const drop = dropOf(runId, known.get(runId), model);
+    const run = known.get(runId);
     return {
-      ...drop,
-      ...(judged === undefined ? measuredBy(metric, known.get(runId)) : judgedBy(judged, model)),
+      runId,
+      at: run?.createdAt ?? model?.at ?? '',
+      state: stateOf(model, run),
+      hasModel: model !== undefined || run?.modelUri !== undefined,
+      model,
+      from: run?.startedFrom?.runId,
+      ...(judged === undefined ? measuredBy(metric, run) : judgedBy(judged, model)),
     };
   });
   // Before the first decision nothing was compared.
@@ -41,20 +46,8 @@ export function lineageOf(models: readonly ModelView[], runs: readonly RunItem[]
   return { metric, drops: all.slice(Math.max(0, begun)) };
 }
 
-function dropOf(runId: string, run: RunItem | undefined, model: ModelView | undefined): Drop {
-  const hasModel = model !== undefined || run?.modelUri !== undefined;
-  const state = hasModel ? (model?.state ?? 'unrecorded') : statusOf(run);
-  return {
-    runId,
-    at: (run?.createdAt ?? model?.at) || '',
-    state,
-    hasModel,
-    model,
-    from: run?.startedFrom?.runId,
-  };
-}
-
-const statusOf = (run: RunItem | undefined): RunItem['status'] => run?.status ?? 'empty';
+const stateOf = (model: ModelView | undefined, run: RunItem | undefined): Drop['state'] =>
+  model?.state ?? (run?.modelUri === undefined ? (run?.status ?? 'empty') : 'unrecorded');
 
 function measuredBy(metric: string | undefined, run: RunItem | undefined): Pick<Drop, 'value'> {
   const { name, value } = run?.result?.metric ?? {};

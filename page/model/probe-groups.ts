@@ -5,22 +5,11 @@ import type { Operations } from '../../client/operations.ts';
 
 export type Probe = Operations['listProbes']['answer']['probes'][number];
 
-export interface NamedProbe {
-  readonly probe: Probe;
-  /** Such as `num_workers=2`. */
-  readonly settings: string;
-  /** Of a million samples or a thousand steps; absent where it was not measured. */
-  readonly usd?: number;
-}
+/** `pin` is the generation that ends the version of the data; no verdict with fewer than two that were measured. */
+export type ProbeGroup = ReturnType<typeof groupOf>;
 
-export interface ProbeGroup {
-  /** The generation that ends the version of the data. */
-  readonly pin: string;
-  readonly probes: readonly NamedProbe[];
-  readonly unit: doctor.ProbeVerdict['unit'];
-  /** Absent with fewer than two that were measured. */
-  readonly verdict: doctor.ProbeVerdict | undefined;
-}
+/** `settings` such as `num_workers=2`; `usd` of a million samples or a thousand steps, where it was measured. */
+export type NamedProbe = ProbeGroup['probes'][number];
 
 /** @param probes newest first @returns groups, newest first */
 export const probeGroups = (probes: readonly Probe[]): readonly ProbeGroup[] =>
@@ -31,10 +20,7 @@ export const probeGroups = (probes: readonly Probe[]): readonly ProbeGroup[] =>
     ),
   ].map(([pin, group]) => groupOf(pin, group));
 
-const UNITS = { samples: 1e6, steps: 1e3 } as const;
-const HOUR_SECONDS = 3_600;
-
-function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
+function groupOf(pin: string, group: readonly Probe[]) {
   const varied = differingInRuns(group);
   const named = group.map((probe, place) => {
     const settings = settingsOf(varied, place);
@@ -42,9 +28,10 @@ function groupOf(pin: string, group: readonly Probe[]): ProbeGroup {
   });
   const verdict = doctor.probeVerdict(named.flatMap(({ cell }) => cell ?? []));
   const unit = verdict?.unit ?? 'steps';
-  const usdOf = (cell: doctor.ProbedCell): number =>
-    (doctor.unitSeconds(cell, unit).mean * UNITS[unit] * cell.usdPerHour) / HOUR_SECONDS;
-  const probes = named.map(({ cell, ...each }) => ({ ...each, ...(cell && { usd: usdOf(cell) }) }));
+  const probes = named.map(({ cell, ...each }) => ({
+    ...each,
+    ...(cell && { usd: doctor.unitCostUsd(cell, unit).mean }),
+  }));
   return { pin, probes, unit, verdict };
 }
 
@@ -57,13 +44,6 @@ const settingsOf = (varied: ReturnType<typeof differingInRuns>, place: number): 
     .filter(({ field }) => !/^(tuning\.)?limits\./.test(field))
     .map(({ field, values }) => `${field.replace('training.hyperparameters.', '')}=${values[place] ?? ''}`)
     .join(' ') || 'as declared';
-
-/** @param worse what the next one is more of */
-export function rankedText({ best, alike, ahead }: doctor.Ranked, worse: 'dearer' | 'slower'): string {
-  const equal = alike.length === 0 ? '' : `, which these steps do not tell from ${alike.join(', ')}`;
-  const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
-  return `${best}${equal}${next}`;
-}
 
 /** By whose clock the seconds of a group are. @returns undefined where none was measured */
 export function measuredByText({ probes }: ProbeGroup): string | undefined {

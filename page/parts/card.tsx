@@ -1,13 +1,17 @@
 /** The screen, the card and what stands in its place while nothing is known, a vital figure, and the row of an event. */
 import type { ComponentChildren } from 'preact';
-import { Command, PipelineTabs, Time } from './text.tsx';
+import { Command, Tabs, Time } from './text.tsx';
 
 type Children = ComponentChildren;
 type Reading<T> = Readonly<{ body: T | undefined; refusal: string | undefined }>;
 
-/** `pipeline` has tabs; `leftOut` says what the service cannot read. */
+/**
+ * `where` leads back; `pipeline` has tabs; `leftOut` says what the service cannot read; `command` says the same in a shell.
+ */
 type FrameProps<T> = Readonly<{
+  where?: Children;
   title: string;
+  beside?: Children;
   pipeline?: string | undefined;
   tools?: Children;
   leftOut?: readonly string[] | undefined;
@@ -16,31 +20,41 @@ type FrameProps<T> = Readonly<{
   children: (body: T) => Children;
 }>;
 
-/** @param command says the same in a shell */
-export const Frame = <T,>({ title, pipeline, tools, leftOut, of, command, children }: FrameProps<T>) => (
+export const Frame = <T,>({ title, pipeline, leftOut, of, command, children, ...head }: FrameProps<T>) => (
   <>
-    <div class="head">
+    {head.where}
+    <div class="row">
       <h1>{title}</h1>
-      <span class="tools">{tools}</span>
+      {head.beside}
+      <span class="row end">{head.tools}</span>
     </div>
-    {pipeline !== undefined && <PipelineTabs pipeline={pipeline} />}
+    {pipeline !== undefined && (
+      <Tabs
+        label={`of ${pipeline}`}
+        tabs={['Runs', 'Models', 'Data', 'Probes'].map((text) => [
+          text,
+          ['pipelines', pipeline, ...(text === 'Runs' ? [] : [text.toLowerCase()])],
+        ])}
+      />
+    )}
     {[...new Set(leftOut)].map((each) => (
       <p key={each} class="problem">{`left out: ${each}`}</p>
     ))}
     <Read of={of}>{children}</Read>
-    <Command text={`npx --no-install tidewheel ${command}`} />
+    <Command of={command} />
   </>
 );
 
-export type SectionProps = Readonly<{ title: string; note?: Children; tools?: Children }>;
+/** `kind`: the class of a section that is one card. */
+export type SectionProps = Readonly<{ title: string; note?: Children; tools?: Children; kind?: string }>;
 
-/** A heading over cards. */
+/** A heading over cards, or in one. */
 export const Section = (props: SectionProps & Readonly<{ children: Children }>) => (
-  <section class="section" aria-label={props.title}>
-    <div class="head">
-      <h2>{props.title}</h2>
+  <section class={props.kind ?? 'stack'} aria-label={props.title}>
+    <div class="row">
+      <h2 title={props.title}>{props.title}</h2>
       <span class="quiet">{props.note}</span>
-      <span class="tools">{props.tools}</span>
+      <span class="row end">{props.tools}</span>
     </div>
     {props.children}
   </section>
@@ -48,13 +62,15 @@ export const Section = (props: SectionProps & Readonly<{ children: Children }>) 
 
 /** Nothing is there, which is known. */
 export const Empty = ({ children }: Readonly<{ children: Children }>) => (
-  <div class="card empty">{children}</div>
+  <div class="card stack empty">{children}</div>
 );
 
-export const Skeleton = ({ rows = 6 }: Readonly<{ rows?: number }>) => (
+const BONES = [86, 57, 73, 44, 60, 76];
+
+export const Skeleton = () => (
   <div class="card" role="status" aria-label="Reading the API">
-    {Array.from({ length: rows }, (_, row) => (
-      <span key={row} class="bone" style={{ width: `${86 - ((row * 29) % 45)}%` }} />
+    {BONES.map((width) => (
+      <span key={width} class="bone" style={{ width: `${width}%` }} />
     ))}
   </div>
 );
@@ -68,20 +84,14 @@ export function Read<T>({ of: { body, refusal }, children }: ReadProps<T>) {
 }
 
 /** `beside` follows the figure, `below` and `note` stand under it. */
-type Vital = Readonly<{
-  label: string;
-  figure: Children;
-  beside?: Children;
-  below?: Children;
-  note?: Children;
-}>;
-type VitalsProps = Readonly<{ label: string; of: readonly Vital[] }>;
+type Vital = Readonly<Record<'figure' | 'beside' | 'below' | 'note', Children> & { label: string }>;
+type VitalsProps = Readonly<{ label: string; of: readonly Partial<Vital>[] }>;
 
 /** What one look should tell. */
 export const Vitals = ({ label, of }: VitalsProps) => (
   <section class="card vitals" aria-label={label}>
     {of.map((vital, place) => (
-      <div key={place}>
+      <div key={place} class="pad">
         <p class="label">{vital.label}</p>
         <b>{vital.figure}</b>
         <span class="quiet">{vital.beside}</span>
@@ -109,7 +119,7 @@ export const EventRow = ({ at, state, bold, text, more, children }: EventRowProp
     <p>
       <strong>{bold}</strong> {text}
     </p>
-    {children !== undefined && <span class="tools">{children}</span>}
+    <span class="row">{children}</span>
     {more !== undefined && (
       <details>
         <summary>traceback</summary>

@@ -1,26 +1,28 @@
 /** The button, in its few shapes, the fields, and the dialog that a button opens. */
-import { type Signal, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { AXES, type AxisName } from '../model/curve.ts';
 import { setQuery } from '../state/address.ts';
 import { ask, type ShownAnswer } from '../state/api.ts';
 import { RefusalText } from './text.tsx';
 
 type Choice<V> = Readonly<{ word: string; values: readonly V[]; chosen: V; text?: (value: V) => string }>;
 
+const textOf = (value: string | number): string => (value === 'dollars' ? '$' : String(value));
+
 /** Buttons of which one is pressed. @param word of the address, which has the choice; a zoom is of one axis */
 export const ChoiceButtons = <V extends string | number>({
   word,
   values,
   chosen,
-  text = String,
+  text = textOf,
 }: Choice<V>) => (
   <span class="choice" role="group" aria-label={word}>
     {values.map((each) => (
       <button
         key={each}
         type="button"
+        class="plain"
         aria-pressed={each === chosen}
         onClick={() => setQuery({ ...(word === 'x' && { zoom: undefined }), [word]: String(each) })}
       >
@@ -30,72 +32,99 @@ export const ChoiceButtons = <V extends string | number>({
   </span>
 );
 
-/** What lies along the axis of all curves. */
-export const AxisButtons = ({ chosen }: Readonly<{ chosen: AxisName }>) => (
-  <ChoiceButtons word="x" values={AXES} chosen={chosen} text={(each) => (each === 'dollars' ? '$' : each)} />
+type FieldProps = Readonly<{ label: string }> &
+  Readonly<Partial<Record<'name' | 'placeholder' | 'defaultValue', string | undefined>>>;
+
+/** A field of a dialog, whose button sends what is filled in. @param placeholder what holds while it is empty */
+export const Field = ({ label, ...field }: FieldProps & Readonly<{ type?: 'number' }>) => (
+  <label>
+    {label}
+    <input size={12} step="any" {...field} />
+  </label>
 );
 
-/**
- * Fields of a form that is one signal. Nothing is sent before a button is pressed.
- * @returns draws a field; its placeholder is what holds while it is empty
- */
-export const fieldOf =
-  <Form extends Readonly<Record<string, string>>>(form: Signal<Form>) =>
-  (name: keyof Form, text: string, placeholder?: string, mode: 'decimal' | 'text' = 'decimal') => (
-    <label>
-      {text}
-      <input
-        inputMode={mode}
-        size={12}
-        value={form.value[name]}
-        placeholder={placeholder}
-        onInput={({ currentTarget: { value } }) => (form.value = { ...form.value, [name]: value })}
-      />
-    </label>
-  );
+/** A field of several lines. */
+export const Words = ({ label, ...field }: FieldProps) => <textarea rows={4} aria-label={label} {...field} />;
 
-/** What a list is narrowed to: a word of the address. The key / leads here. */
+type SelectProps = JSX.IntrinsicElements['select'] & Readonly<{ label: string; values: readonly string[] }>;
+
+/** One of several values; an empty one leaves the choice to the declaration. */
+export const Select = ({ label, values, ...select }: SelectProps) => (
+  <label>
+    {label}
+    <select {...select}>
+      {values.map((each) => (
+        <option key={each} value={each}>
+          {each || 'as declared'}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** After the last key. */
+const TYPING_MILLISECONDS = 300;
+let typing: ReturnType<typeof setTimeout> | undefined;
+
+/** What a list is narrowed to: a word of the address, once a person pauses. The key / leads here. */
 export const Find = ({ wanted, placeholder }: Readonly<{ wanted: string; placeholder: string }>) => (
   <input
     id="find"
-    class="find"
     type="search"
     size={34}
     aria-label="find"
     placeholder={placeholder}
-    value={wanted}
-    onInput={({ currentTarget }) => setQuery({ find: currentTarget.value })}
+    defaultValue={wanted}
+    onInput={({ currentTarget: field }) => {
+      clearTimeout(typing);
+      typing = setTimeout(
+        () => field.isConnected && setQuery({ find: field.value.trim() }),
+        TYPING_MILLISECONDS,
+      );
+    }}
   />
 );
+
+/** What is filled in, by the names of the fields. */
+type Given = Readonly<Record<string, string>>;
 
 type SendButtonProps<T> = Readonly<{
   text: string;
   kind?: 'primary' | 'danger';
-  call: () => Promise<ShownAnswer<T>>;
+  call: (given: Given) => Promise<ShownAnswer<T>>;
   onDone: (body: T | undefined) => void;
 }>;
 
-/** A button whose call changes something, and why the API refused it. */
+/** A button whose call changes something, and why the API refused it. The browser says what is no number. */
 export function SendButton<T>({ text, kind, call, onDone }: SendButtonProps<T>) {
   const isSent = useSignal(false);
   const refused = useSignal<string | undefined>(undefined);
-  const press = async (): Promise<void> => {
+  const press = async (form: HTMLFormElement | null): Promise<void> => {
+    if (form?.reportValidity() === false) return;
     isSent.value = true;
     refused.value = undefined;
-    const answer = await call();
+    const answer = await call(givenIn(form));
     isSent.value = false;
     if (answer.kind === 'refused') refused.value = answer.message;
     else onDone(answer.kind === 'ok' ? answer.body : undefined);
   };
+  const send = { class: kind, disabled: isSent.value };
   return (
     <>
-      <button type="button" class={kind} disabled={isSent.value} onClick={() => void press()}>
+      <button type="button" {...send} onClick={({ currentTarget }) => void press(currentTarget.form)}>
         {text}
       </button>
       <RefusalText text={refused.value} />
     </>
   );
 }
+
+const givenIn = (form: HTMLFormElement | null): Given =>
+  Object.fromEntries(
+    [...new FormData(form ?? undefined)].flatMap(([name, value]) =>
+      typeof value === 'string' && value.trim() !== '' ? [[name, value]] : [],
+    ),
+  );
 
 type Failed = Readonly<{ runId: string; status: string; acknowledgement?: object | undefined }>;
 
@@ -105,62 +134,44 @@ export const Dismiss = ({ run, onDone }: Readonly<{ run: Failed; onDone: () => v
     <SendButton text="Dismiss" call={() => ask('acknowledgeRun', { runId: run.runId })} onDone={onDone} />
   ) : null;
 
-type DialogProps = Readonly<{
-  title: string;
-  isWide?: boolean | undefined;
-  onClose: () => void;
-  children: ComponentChildren;
-}>;
+type DialogProps = Readonly<{ title: string; onClose: () => void; children: ComponentChildren }>;
 
-export function Dialog({ title, isWide, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const at = useRef<HTMLDialogElement>(null);
   useEffect(() => at.current?.showModal(), []);
   // A press on the dialog itself is one beside what it holds.
   return (
     <dialog
       ref={at}
-      class={isWide ? 'wide' : undefined}
       aria-label={title}
       onClose={onClose}
       onClick={({ target }) => target === at.current && onClose()}
     >
-      <div class="head">
+      <div class="row">
         <h2>{title}</h2>
-        <span class="tools">
-          <button type="button" class="plain" onClick={onClose}>
-            Close
-          </button>
-        </span>
+        <button type="button" class="plain" onClick={onClose}>
+          Close
+        </button>
       </div>
-      <div class="stack">{children}</div>
+      {/* The key Enter in a field closes nothing. */}
+      <form method="dialog" class="stack" onSubmit={(event) => event.submitter ?? event.preventDefault()}>
+        {children}
+      </form>
     </dialog>
   );
 }
 
-type WordsProps = Readonly<{ label: string; placeholder: string; of: Signal<string> }>;
-
-/** A field of several lines. */
-export const Words = ({ label, placeholder, of }: WordsProps) => (
-  <textarea
-    rows={4}
-    aria-label={label}
-    placeholder={placeholder}
-    value={of.value}
-    onInput={({ currentTarget: { value } }) => (of.value = value)}
-  />
-);
-
 type DialogButtonProps<T> = Readonly<{
   text: string;
+  label?: string;
   title: string;
-  kind?: 'primary' | undefined;
-  isWide?: boolean;
+  kind?: 'primary' | 'plain' | undefined;
   act?: SendButtonProps<T>;
   children: () => ComponentChildren;
 }>;
 
 /** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
-export function DialogButton<T>({ text, title, kind, isWide, act, children }: DialogButtonProps<T>) {
+export function DialogButton<T>({ text, label, title, kind, act, children }: DialogButtonProps<T>) {
   const isOpen = useSignal(false);
   const close = (): boolean => (isOpen.value = false);
   const done = (body: T | undefined): void => {
@@ -169,11 +180,11 @@ export function DialogButton<T>({ text, title, kind, isWide, act, children }: Di
   };
   return (
     <>
-      <button type="button" class={kind} data-action onClick={() => (isOpen.value = true)}>
+      <button type="button" class={kind} aria-label={label} data-action onClick={() => (isOpen.value = true)}>
         {text}
       </button>
       {isOpen.value && (
-        <Dialog title={title} isWide={isWide} onClose={close}>
+        <Dialog title={title} onClose={close}>
           {children()}
           {act && <SendButton kind="primary" {...act} onDone={done} />}
         </Dialog>

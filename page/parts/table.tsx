@@ -1,7 +1,7 @@
 /** The table. Text becomes a text node, so that no name or message is ever read as HTML. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { Section, type SectionProps } from './card.tsx';
 
 /** A phone leaves out the wide ones; `head` stands for the title. */
@@ -17,7 +17,7 @@ export const numbers = (...titles: readonly string[]): readonly Column[] =>
 export const wide = (...titles: readonly string[]): readonly Column[] =>
   titles.map((title) => ({ title, isWide: true }));
 
-const columnOf = (column: string | Column = ''): Column =>
+export const asColumn = (column: string | Column = ''): Column =>
   typeof column === 'string' ? { title: column } : column;
 
 const classOf = ({ isNumber, isWide }: Column): string | undefined =>
@@ -26,7 +26,7 @@ const classOf = ({ isNumber, isWide }: Column): string | undefined =>
 const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
   <thead>
     <tr aria-rowindex={1}>
-      {columns.map(columnOf).map((column) => {
+      {columns.map(asColumn).map((column) => {
         const { title, head = title } = column;
         // A column of boxes or bars has no word.
         const [Cell, scope] = head === '' ? (['td', undefined] as const) : (['th', 'col'] as const);
@@ -42,7 +42,7 @@ const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
 
 export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cells: Row }>) =>
   cells.map((cell, at) => (
-    <td key={at} class={classOf(columnOf(columns[at]))}>
+    <td key={at} class={classOf(asColumn(columns[at]))}>
       {cell}
     </td>
   ));
@@ -74,19 +74,19 @@ export const Table = ({ rows, chosen, ...frame }: TableProps) => (
   </TableFrame>
 );
 
-type TableSectionProps = SectionProps & Omit<TableProps, 'caption'> & Partial<Pick<TableProps, 'caption'>>;
+type TableSectionProps = Pick<SectionProps, 'title' | 'note'> & Omit<TableProps, 'caption'>;
 
 /** A table under its heading. */
-export const TableSection = ({ title, note, tools, caption = title, ...table }: TableSectionProps) => (
-  <Section title={title} note={note} tools={tools}>
-    <Table caption={caption} {...table} />
+export const TableSection = ({ title, note, ...table }: TableSectionProps) => (
+  <Section title={title} note={note}>
+    <Table caption={title} {...table} />
   </Section>
 );
 
 /** As the style sheet has them. */
 const ROW_HEIGHTS = { runs: 36, log: 24 };
 /** Rows above and below the view, for scrolling without gaps. */
-const MARGIN = 20;
+const MARGIN = 16;
 
 type VirtualTableProps = FrameProps &
   Readonly<{
@@ -100,13 +100,8 @@ type VirtualTableProps = FrameProps &
 export function VirtualTable({ caption, columns, count, row, onEnd, kind }: VirtualTableProps) {
   const rowHeight = ROW_HEIGHTS[kind];
   const top = useSignal(0);
-  const height = useSignal(600);
-  const frame = useRef<HTMLDivElement>(null);
   const first = Math.max(0, Math.min(count, Math.floor(top.value / rowHeight)) - MARGIN);
-  const last = Math.min(count, Math.ceil((top.value + height.value) / rowHeight) + MARGIN);
-  useEffect(() => {
-    if (frame.current !== null) height.value = frame.current.clientHeight;
-  }, []);
+  const last = Math.min(count, Math.ceil((top.value + innerHeight) / rowHeight) + MARGIN);
   useEffect(() => {
     if (last + MARGIN >= count) onEnd?.();
   }, [last, count, onEnd]);
@@ -118,8 +113,7 @@ export function VirtualTable({ caption, columns, count, row, onEnd, kind }: Virt
     );
   return (
     <div
-      class={`card scroll virtual of-${kind}`}
-      ref={frame}
+      class={`card virtual of-${kind}`}
       tabIndex={0}
       role="region"
       aria-label={caption}

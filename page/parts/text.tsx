@@ -1,7 +1,7 @@
 /** Words and amounts, with their basis on hover, and commands that can be copied. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { dollarText, shortName, shortNumber, timeText, whenText } from '../model/format.ts';
+import { shortName, shortNumber, timeText, whenText } from '../model/format.ts';
 import { decidedText, type ModelView } from '../model/lineage.ts';
 import { address, hrefOf, type Query } from '../state/address.ts';
 
@@ -12,13 +12,6 @@ export const Basis = ({ of, children }: Readonly<{ of: string; children: Compone
   </span>
 );
 
-type UsdProps = Readonly<{ usd: number; basis: string; beside?: number | undefined }>;
-
-/** @param basis how it was computed @param beside what it is compared with */
-export const Usd = ({ usd, basis, beside = 0 }: UsdProps) => (
-  <Basis of={basis}>{dollarText(usd, beside)}</Basis>
-);
-
 /** The time of day, or the date where it is another day; the whole on hover. */
 export const Time = ({ at }: { readonly at: string | number }) => (
   <time dateTime={new Date(at).toISOString()} title={timeText(at)}>
@@ -26,10 +19,25 @@ export const Time = ({ at }: { readonly at: string | number }) => (
   </time>
 );
 
-/** A link to a run, which the keys j and k reach. */
+type RowLinkProps = Readonly<{ name: string; href: string; id?: string }>;
+
+/** A link of a row, which the keys j and k reach. */
+export const RowLink = ({ name, ...link }: RowLinkProps) => (
+  <a class="whole" title={name} data-row {...link}>
+    {shortName(name)}
+  </a>
+);
+
 export const RunLink = ({ runId }: { readonly runId: string }) => (
-  <a class="run-id" href={hrefOf(['runs', runId])} id={`link-${runId}`} title={runId} data-row>
-    {shortName(runId)}
+  <RowLink name={runId} href={hrefOf(['runs', runId])} id={`link-${runId}`} />
+);
+
+type LinkButtonProps = Readonly<{ text: string; to: readonly string[]; query?: Query }>;
+
+/** Looks like a button, and leads to another screen. */
+export const LinkButton = ({ text, to, query }: LinkButtonProps) => (
+  <a class="button" href={hrefOf(to, query)}>
+    {text}
   </a>
 );
 
@@ -71,34 +79,17 @@ export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
     </p>
   );
 
-type AlertProps = Readonly<{ text: string | undefined; again: () => void }>;
-
-/** Why something was not read, and the button that reads it again. */
-export const Alert = ({ text, again }: AlertProps) =>
-  text === undefined ? null : (
-    <div class="alert">
-      <RefusalText text={text} />
-      <button type="button" onClick={again}>
-        Try again
-      </button>
-    </div>
-  );
-
 /** With the words that name the deployment, which the server of the page knows. */
 export const deployment = (): string => {
   const [, place = ''] = new RegExp(`tidewheel-${location.port}-place=([^;]*)`).exec(document.cookie) ?? [];
   return decodeURIComponent(place);
 };
 
-const typed = (text: string): string =>
-  deployment() === ''
-    ? text
-    : text.replace(/^npx --no-install tidewheel \S+/, (verb) => `${verb} ${deployment()}`);
-
-/** The command that says the same in a shell. */
-export function Command({ text: bare }: { readonly text: string }) {
-  const text = typed(bare);
+/** The command that says the same in a shell. @param of its words after `tidewheel` */
+export function Command({ of }: { readonly of: string }) {
   const said = useSignal('copy');
+  const [verb = '', ...words] = of.split(' ');
+  const text = ['npx --no-install tidewheel', verb, deployment(), ...words].filter(Boolean).join(' ');
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
@@ -108,8 +99,8 @@ export function Command({ text: bare }: { readonly text: string }) {
     }
   };
   return (
-    <p class="command">
-      <code>{text}</code>
+    <p class="row quiet">
+      <code class="raised">{text}</code>
       <button type="button" class="plain" onClick={() => void copy()} aria-label={`copy ${text}`}>
         {said.value}
       </button>
@@ -144,15 +135,4 @@ export const Tabs = ({ label, tabs }: Readonly<{ label: string; tabs: readonly T
       );
     })}
   </nav>
-);
-
-/** Links between the screens of a pipeline. */
-export const PipelineTabs = ({ pipeline }: { readonly pipeline: string }) => (
-  <Tabs
-    label={`of ${pipeline}`}
-    tabs={['Runs', 'Models', 'Data', 'Probes'].map((text) => [
-      text,
-      ['pipelines', pipeline, text === 'Runs' ? '' : text.toLowerCase()].filter(Boolean),
-    ])}
-  />
 );

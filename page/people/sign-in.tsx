@@ -10,16 +10,6 @@ import { render } from 'preact';
 import { RefusalText } from '../parts/text.tsx';
 import { useAccess } from '../state/api.ts';
 
-/** As functions/api/page/serve.ts writes it into the document. */
-interface Issuer {
-  readonly issuer: string;
-  /** Addresses of its endpoints. */
-  readonly authorize: string;
-  readonly token: string;
-  readonly client: string;
-  readonly scopes: string;
-}
-
 interface Token {
   readonly text: string;
   readonly name: string;
@@ -27,21 +17,13 @@ interface Token {
   readonly until: number;
 }
 
-/** What this tab has asked the issuer. */
-interface Question {
-  readonly state: string;
-  readonly nonce: string;
-  readonly verifier: string;
-  /** The screen that the reader came for. */
-  readonly hash: string;
-}
-
 const ASKED = 'asked';
 const TOKEN = 'token';
 /** A call takes time, too. */
 const EARLY_MILLISECONDS = 30_000;
 
-let issuer: Issuer;
+/** The issuer, as functions/api/page/serve.ts writes it into the document. */
+let about: Fields = {};
 let root: Element;
 let token: Token;
 let refreshToken: string | undefined;
@@ -50,8 +32,8 @@ const isEnded = signal(false);
 const here = (): string => location.origin + location.pathname;
 
 /** @returns whether the page can be drawn; else a screen of its own is */
-export async function signIn(about: string, into: Element): Promise<boolean> {
-  issuer = issuerIn(about);
+export async function signIn(issuer: string, into: Element): Promise<boolean> {
+  about = parsed(issuer);
   root = into;
   const answer = new URLSearchParams(location.search);
   const kept = keptToken();
@@ -70,17 +52,8 @@ const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? { ...value } : {};
 const parsed = (text: string | null): Fields => fieldsOf(JSON.parse(text ?? 'null'));
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-function issuerIn(about: string): Issuer {
-  const { issuer: name, authorize, token: endpoint, client, scopes } = parsed(about);
-  return {
-    issuer: textOf(name),
-    authorize: textOf(authorize),
-    token: textOf(endpoint),
-    client: textOf(client),
-    scopes: textOf(scopes),
-  };
-}
+const issuerText = (name: 'issuer' | 'authorize' | 'token' | 'client' | 'scopes'): string =>
+  textOf(about[name]);
 
 /** Undefined also where another release of the page has kept it. */
 function keptToken(): Token | undefined {
@@ -90,25 +63,24 @@ function keptToken(): Token | undefined {
     : undefined;
 }
 
-const keep = (name: string, value: Token | Question): void =>
-  sessionStorage.setItem(name, JSON.stringify(value));
+const keep = (name: string, value: object): void => sessionStorage.setItem(name, JSON.stringify(value));
 
-/** Leaves the page for the issuer. */
+/** Leaves the page for the issuer. The request stays in this tab, with the screen that the reader came for. */
 async function ask(): Promise<never> {
   const [state, nonce, verifier] = [random(), random(), random()];
   keep(ASKED, { state, nonce, verifier, hash: location.hash });
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   const query = {
     response_type: 'code',
-    client_id: issuer.client,
+    client_id: issuerText('client'),
     redirect_uri: here(),
-    scope: issuer.scopes,
+    scope: issuerText('scopes'),
     state,
     nonce,
     code_challenge: base64Url(new Uint8Array(digest)),
     code_challenge_method: 'S256',
   };
-  const url = new URL(issuer.authorize);
+  const url = new URL(issuerText('authorize'));
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   location.assign(url);
   return new Promise(() => {});
@@ -141,14 +113,18 @@ async function take(answer: URLSearchParams): Promise<string | undefined> {
 /** @param nonce undefined for a refresh, whose token may have none */
 async function exchange(form: Record<string, string>, nonce?: string): Promise<string | undefined> {
   try {
-    const body = new URLSearchParams({ client_id: issuer.client, ...form });
-    const reply = await fetch(issuer.token, { method: 'POST', body });
+    const body = new URLSearchParams({ client_id: issuerText('client'), ...form });
+    const reply = await fetch(issuerText('token'), { method: 'POST', body });
     const given = fieldsOf(await reply.json());
     if (!reply.ok)
       return `The issuer refuses (${reply.status}): ${textOf(given['error_description'] ?? given['error']) || 'it gives no reason'}`;
     const text = textOf(given['id_token']);
     const { iss, aud, email, sub, exp, iat, nonce: answered } = claimsOf(text);
-    if (iss !== issuer.issuer || ![aud].flat().includes(issuer.client) || (nonce && answered !== nonce))
+    if (
+      iss !== issuerText('issuer') ||
+      ![aud].flat().includes(issuerText('client')) ||
+      (nonce && answered !== nonce)
+    )
       return 'The token of the issuer is not for this sign-in.';
     // The browser's clock may be wrong, so its own time is not compared with the issuer's.
     token = { text, name: textOf(email ?? sub), until: Date.now() + (Number(exp) - Number(iat)) * 1000 };

@@ -3,13 +3,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
-import { BarsCard } from '../charts/bars.tsx';
-import { pinnable, samplesOfGenerations } from '../model/pinnable.ts';
+import { BarsCard } from '../charts/figure.tsx';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, TableSection, wide } from '../parts/table.tsx';
-import { Command, Time } from '../parts/text.tsx';
-import { address, setQuery } from '../state/address.ts';
+import { Command, RowLink, Time } from '../parts/text.tsx';
+import { address, hrefOf } from '../state/address.ts';
 import { type AnswerOf, ask } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
 
@@ -24,42 +23,37 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
   const chosen = address.value.query.get('generation') ?? body?.generations[0]?.name;
   const at = chosen === undefined ? undefined : { pipeline, generation: chosen };
   const tools = at && body && <Pin key={`pin ${chosen}`} {...at} dataset={body} onChange={dataset.again} />;
+  const frame = { title: pipeline, pipeline, tools, of: dataset, command: `data list ${pipeline}` };
   return (
-    <>
-      <Frame
-        title={pipeline}
-        pipeline={pipeline}
-        tools={tools}
-        of={dataset}
-        command={`data list ${pipeline}`}
-      >
-        {({ generations, versions, pinned }) =>
-          generations.length === 0 ? (
-            <Empty>
-              Nothing is sealed yet. Data that arrives below {pipeline}/incoming/ is packed by the next run.
-            </Empty>
-          ) : (
-            <>
-              <TableSection
-                title="Generations"
-                columns={GENERATION_COLUMNS}
-                chosen={generations.findIndex(({ name }) => name === chosen)}
-                rows={generations.map((each) => generationRow(each, { chosen, pinned }))}
-              />
-              {at && <Chosen key={chosen} {...at} />}
-              <TableSection
-                title="Versions"
-                columns={[...numbers('version'), 'change', 'made of']}
-                rows={versions.map(({ number, kind, changed, generations: of }) => {
-                  return [number, `${kind} ${changed.join(', ')}`, of.join(', ') || 'nothing'];
-                })}
-              />
-            </>
-          )
-        }
-      </Frame>
-      {chosen !== undefined && <Command text={`npx --no-install tidewheel data pin ${pipeline} ${chosen}`} />}
-    </>
+    <Frame {...frame}>
+      {({ generations, versions, pinned }) =>
+        generations.length === 0 ? (
+          <Empty>
+            Nothing is sealed yet. Data that arrives below {pipeline}/incoming/ is packed by the next run.
+          </Empty>
+        ) : (
+          <>
+            <TableSection
+              title="Generations"
+              columns={GENERATION_COLUMNS}
+              chosen={generations.findIndex(({ name }) => name === chosen)}
+              rows={generations.map((each) => {
+                const href = hrefOf(['pipelines', pipeline, 'data'], { generation: each.name });
+                return generationRow(each, pinned, href);
+              })}
+            />
+            {at && <Chosen key={chosen} {...at} />}
+            <TableSection
+              title="Versions"
+              columns={[...numbers('version'), 'change', 'made of']}
+              rows={versions.map(({ number, kind, changed, generations: of }) => {
+                return [number, `${kind} ${changed.join(', ')}`, of.join(', ') || 'nothing'];
+              })}
+            />
+          </>
+        )
+      }
+    </Frame>
   );
 }
 
@@ -72,17 +66,10 @@ const GENERATION_COLUMNS = [
 
 const generationRow = (
   { name, state, problem, listedAt, samples, shards, bytes, rejected }: Dataset['generations'][number],
-  { chosen, pinned }: Readonly<Record<'chosen' | 'pinned', string | undefined>>,
+  pinned: string | undefined,
+  href: string,
 ) => [
-  <button
-    type="button"
-    class="link"
-    aria-pressed={name === chosen}
-    onClick={() => setQuery({ generation: name })}
-    data-row
-  >
-    {name}
-  </button>,
+  <RowLink name={name} href={href} />,
   <>
     {name === pinned ? `${state}, pinned` : state}
     {problem !== undefined && <p class="problem">{problem}</p>}
@@ -98,7 +85,7 @@ type ChosenProps = Readonly<{ pipeline: string; generation: string }>;
 
 function Chosen(at: ChosenProps) {
   const { pipeline: name, generation } = at;
-  const { body } = useReading('getGeneration', { name, generation }, () => undefined);
+  const { body } = useReading('getGeneration', { name, generation });
   if (body === undefined) return null;
   const { classes, samples, rejected, rejectedByReason } = body;
   const reasons = Object.entries(rejectedByReason);
@@ -108,8 +95,6 @@ function Chosen(at: ChosenProps) {
         <BarsCard
           title="Classes"
           note="grey: as they arrived; green: in the shards"
-          ends={[classes[0]?.label ?? '', classes.at(-1)?.label ?? '']}
-          label={`samples of ${classes.length} classes before and after`}
           bars={classes.flatMap(({ label, arrived, sealed }) => [
             { name: `${label}: ${arrived} arrived`, value: arrived, kind: 'is-arrived' },
             { name: `${label}: ${sealed} in the shards`, value: sealed, kind: 'is-spot' },
@@ -118,13 +103,11 @@ function Chosen(at: ChosenProps) {
           rows={classes.map(({ label, arrived, sealed }) => [label, arrived, sealed])}
         />
       )}
-      <Section title={`First samples of ${generation}`}>
-        {samples.length === 0 ? (
-          <Empty>It holds no shard to look into.</Empty>
-        ) : (
-          <Samples {...at} items={samples} />
-        )}
-      </Section>
+      {samples.length === 0 ? (
+        <Empty>It holds no shard to look into.</Empty>
+      ) : (
+        <Samples {...at} title={`First samples of ${generation}`} items={samples} />
+      )}
       {reasons.length === 0 ? (
         <p class="quiet">It rejected nothing.</p>
       ) : (
@@ -142,11 +125,10 @@ function Chosen(at: ChosenProps) {
 
 /** Of a sample in a shard, or of a rejected object by its key. */
 type Item = Readonly<{ shard?: string; member?: string; rejected?: string; label?: string | undefined }>;
-type SamplesProps = ChosenProps & Readonly<{ title?: string; items: readonly Item[] }>;
+type SamplesProps = ChosenProps & Readonly<{ title: string; items: readonly Item[] }>;
 
 const Samples = ({ title, items, ...at }: SamplesProps) => (
-  <section class="card pad stack">
-    {title && <h3>{title}</h3>}
+  <Section title={title} kind="card pad stack">
     <ul class="samples">
       {items.map((item) => {
         const key = item.member ?? item.rejected ?? '';
@@ -158,7 +140,7 @@ const Samples = ({ title, items, ...at }: SamplesProps) => (
         );
       })}
     </ul>
-  </section>
+  </Section>
 );
 
 /** Others are not read. */
@@ -200,12 +182,12 @@ type PinProps = ChosenProps & Readonly<{ dataset: Dataset; onChange: () => void 
 
 /** Pins the version of a dataset that a generation ended, or takes the pin out, with what runs then train on. */
 function Pin({ pipeline: name, dataset, generation, onChange: onDone }: PinProps) {
-  const { pinned } = dataset;
+  const { pinned, versions } = dataset;
   const isPinned = generation === pinned;
-  const version = pinnable(dataset, generation);
-  if (!isPinned && version === undefined) return null;
-  const { number, generations = [] } = version ?? {};
-  const samples = samplesOfGenerations(dataset, generations).toLocaleString();
+  const version = versions.findLast(({ changed }) => changed.includes(generation));
+  const { number = '', generations = [] } = version ?? {};
+  const parts = dataset.generations.filter((each) => generations.includes(each.name));
+  const samples = parts.reduce((sum, each) => sum + (each.samples ?? 0), 0).toLocaleString();
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
   const what = isPinned
     ? 'on all that is sealed then.'
@@ -217,9 +199,12 @@ function Pin({ pipeline: name, dataset, generation, onChange: onDone }: PinProps
   return (
     <DialogButton key={text} text={text} title={title} act={{ text: pin, call, onDone }}>
       {() => (
-        <p>
-          {`Runs whose batch closes from now on train ${what} Open runs go on as they are. The declaration in the bucket changes: a later drop or apply of a file that says otherwise changes it back.`}
-        </p>
+        <>
+          <p>
+            {`Runs whose batch closes from now on train ${what} Open runs go on as they are. The declaration in the bucket changes: a later drop or apply of a file that says otherwise changes it back.`}
+          </p>
+          {!isPinned && <Command of={`data pin ${name} ${generation}`} />}
+        </>
       )}
     </DialogButton>
   );

@@ -1,8 +1,8 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 import { percentText, poolText, priceText } from '../model/format.ts';
-import { Empty, Frame, Section } from '../parts/card.tsx';
-import { ChoiceButtons, DialogButton } from '../parts/controls.tsx';
-import { numbers, Table, TableFrame, TableSection } from '../parts/table.tsx';
+import { Empty, Frame } from '../parts/card.tsx';
+import { ChoiceButtons } from '../parts/controls.tsx';
+import { TableSection } from '../parts/table.tsx';
 import { RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
@@ -22,16 +22,17 @@ const LEGENDS = {
     'Spot price of one instance in an hour, and its share of the On-Demand price: the greener, the cheaper.',
   luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
 } as const;
-type Shown = keyof typeof LEGENDS;
+const SHOWN = ['score', 'price', 'luck'] as const;
+type Shown = (typeof SHOWN)[number];
 
 export function MarketScreen() {
   const { query } = address.value;
   const days = DAYS.find((each) => String(each) === query.get('days')) ?? 7;
-  const shown = (['price', 'luck'] as const).find((each) => each === query.get('show')) ?? 'score';
+  const shown = SHOWN.find((each) => each === query.get('show')) ?? 'score';
   const market = useReading('getMarket', { days }, () => POLL_SECONDS);
   const tools = (
     <>
-      <ChoiceButtons word="show" values={['score', 'price', 'luck']} chosen={shown} />
+      <ChoiceButtons word="show" values={SHOWN} chosen={shown} />
       <ChoiceButtons word="days" values={DAYS} chosen={days} text={daysText} />
     </>
   );
@@ -45,7 +46,7 @@ export function MarketScreen() {
               valid declarations name, where they may use Spot.
             </Empty>
           )}
-          {pools.length > 0 && <Pools pools={pools} shown={shown} days={days} />}
+          {pools.length > 0 && <Pools pools={pools} shown={shown} />}
           {running.length === 0 ? (
             <Empty>No attempt is open: none holds capacity now.</Empty>
           ) : (
@@ -66,42 +67,32 @@ export function MarketScreen() {
   );
 }
 
-type PoolsProps = Readonly<{ pools: readonly Pool[]; shown: Shown; days: number }>;
+type PoolsProps = Readonly<{ pools: readonly Pool[]; shown: Shown }>;
 
 /** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
-function Pools({ pools, shown, days }: PoolsProps) {
+function Pools({ pools, shown }: PoolsProps) {
   const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
   const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
-  const history = (
-    <DialogButton text="History…" title="Scores and prices" isWide>
-      {() => <History pools={pools} days={days} />}
-    </DialogButton>
-  );
   return (
-    <Section title="Types by zones" note={LEGENDS[shown]} tools={history}>
-      <TableFrame caption={`${shown} by type and zone`} columns={['type', ...zones]}>
-        {types.map((type) => (
-          <tr key={type}>
-            <th scope="row">{type}</th>
-            {zones.map((zone) => {
-              const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
-              const { text = '–', heat } = (pool && cellOf(pool, shown)) ?? {};
-              return (
-                <td key={zone} class={`heat heat-${stepOf(heat)}`} title={titleOf(pool)}>
-                  {text}
-                </td>
-              );
-            })}
-          </tr>
-        ))}
-      </TableFrame>
-    </Section>
+    <TableSection
+      title="Types by zones"
+      note={LEGENDS[shown]}
+      columns={['type', ...zones]}
+      rows={types.map((type) => [
+        <strong>{type}</strong>,
+        ...zones.map((zone) => {
+          const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
+          const { text = '–', heat = 0 } = (pool && cellOf(pool, shown)) ?? {};
+          return (
+            <span class="heat" title={titleOf(pool)} style={{ '--heat': `${36 * heat}%` }}>
+              {text}
+            </span>
+          );
+        }),
+      ])}
+    />
   );
 }
-
-const STEPS = 5;
-const stepOf = (heat: number | undefined): string =>
-  heat === undefined ? 'none' : String(Math.min(STEPS - 1, Math.floor(heat * STEPS)));
 
 function titleOf(pool: Pool | undefined): string {
   if (pool === undefined) return 'nothing is on record';
@@ -122,15 +113,3 @@ function cellOf({ score, spotUsd, onDemandUsd, luck }: Pool, shown: Shown) {
   const share = spotUsd / onDemandUsd;
   return { text: `${priceText(spotUsd)} (${percentText(share)})`, heat: Math.max(0, 1 - share) };
 }
-
-const History = ({ pools, days }: Omit<PoolsProps, 'shown'>) => (
-  <Table
-    caption={`scores and prices of ${days} days`}
-    columns={['type', 'zone', 'time', ...numbers('score', 'Spot price of an hour')]}
-    rows={pools.flatMap(({ instanceType, zoneId, history }) =>
-      history.map(({ at, score, spotUsd }) => {
-        return [instanceType, zoneId, <Time at={at} />, score, spotUsd && priceText(spotUsd)];
-      }),
-    )}
-  />
-);

@@ -1,11 +1,11 @@
 /** The screen "Money": what the runs of a month cost, by pipeline, owner, tag, day and pool. */
 import type { ComponentChildren } from 'preact';
 import { durationText, savedText } from '../../client/amounts.ts';
-import { BarsCard } from '../charts/bars.tsx';
+import { BarsCard } from '../charts/figure.tsx';
 import { dollarText, placeText } from '../model/format.ts';
 import { Empty, Frame, Vitals } from '../parts/card.tsx';
 import { numbers, TableSection } from '../parts/table.tsx';
-import { Basis, Usd } from '../parts/text.tsx';
+import { Basis, LinkButton, RowLink } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -23,9 +23,7 @@ export function MoneyScreen() {
   const tools = body && (
     <>
       <span class="quiet">{body.month}</span>
-      <a class="button" href={hrefOf(['money'], { month: monthBefore(body.month) })}>
-        The month before
-      </a>
+      <LinkButton text="The month before" to={['money']} query={{ month: monthBefore(body.month) }} />
     </>
   );
   const command = `cost${body ? ` --month ${body.month}` : ''}`;
@@ -58,23 +56,14 @@ const LOST_BASIS = 'training that no checkpoint covered, and its share of the co
 function vitalsOf(money: Money) {
   const { costUsd, onDemandUsd, lostUsd, lostSeconds, promises, runs, ...saved } = money.total;
   const forecast = forecastUsd(money, new Date());
-  const goesOn = forecast !== undefined && (
-    <>
-      <Usd usd={forecast} basis={FORECAST_BASIS} /> if it goes on so
-    </>
-  );
-  const onDemand = (
-    <>
-      On-Demand would be <Usd usd={onDemandUsd} beside={costUsd} basis={ON_DEMAND_BASIS} />
-    </>
-  );
-  const soFar = <Usd usd={costUsd} beside={onDemandUsd} basis={SUM_BASIS} />;
-  const lost = <Basis of={LOST_BASIS}>{dollarText(lostUsd)}</Basis>;
+  const usd = (of: string, value: number, beside = 0) => <Basis of={of}>{dollarText(value, beside)}</Basis>;
+  const goesOn = forecast !== undefined && <>{usd(FORECAST_BASIS, forecast)} if it goes on so</>;
+  const onDemand = <>On-Demand would be {usd(ON_DEMAND_BASIS, onDemandUsd, costUsd)}</>;
   const { runs: all, end, cost } = promises;
   return [
-    { label: 'So far', figure: soFar, note: goesOn },
+    { label: 'So far', figure: usd(SUM_BASIS, costUsd, onDemandUsd), note: goesOn },
     { label: 'Saved', figure: `$${savedText({ costUsd, onDemandUsd, ...saved })}`, note: onDemand },
-    { label: 'Lost work', figure: lost, note: durationText(lostSeconds) },
+    { label: 'Lost work', figure: usd(LOST_BASIS, lostUsd), note: durationText(lostSeconds) },
     { label: 'Runs', figure: runs, note: all > 0 && `forecasts held: end ${end}, cost ${cost} of ${all}` },
   ];
 }
@@ -82,12 +71,10 @@ function vitalsOf(money: Money) {
 /** A day is no block of the whole width. */
 const LEAST_DAYS = 14;
 
-const Days = ({ money: { month, byDay } }: MoneyProps) => (
+const Days = ({ money: { byDay } }: MoneyProps) => (
   <BarsCard
     title="By day"
     places={LEAST_DAYS}
-    ends={[byDay[0]?.day ?? '', byDay.length > 1 ? (byDay.at(-1)?.day ?? '') : '']}
-    label={`cost of each day of ${month}`}
     bars={byDay.map(({ day, costUsd: value }) => {
       return { name: `${day}: ${dollarText(value)}`, value, kind: 'is-training' };
     })}
@@ -116,13 +103,8 @@ const Shares = ({ money: { byPipeline, byOwner, byTag, byPool } }: MoneyProps) =
   <>
     <SpentTable
       by="pipeline"
-      rows={byPipeline.map((each) => {
-        const name = (
-          <a href={hrefOf(['pipelines', each.pipeline])} data-row>
-            {each.pipeline}
-          </a>
-        );
-        return { ...each, name };
+      rows={byPipeline.map(({ pipeline, ...each }) => {
+        return { ...each, name: <RowLink name={pipeline} href={hrefOf(['pipelines', pipeline])} /> };
       })}
     />
     {byOwner.some(({ owner }) => owner !== undefined) && (

@@ -2,13 +2,13 @@
 import { isFinished, savedProgress } from '../../client/run-view.ts';
 import { Bars, Sparkline } from '../charts/bars.tsx';
 import { type SeriesView, sparkOf } from '../model/curve.ts';
-import { dollarText, elapsedText, percentText, poolText, shortName, whenText } from '../model/format.ts';
+import { dollarText, elapsedText, percentText, poolText, whenText } from '../model/format.ts';
 import { leadingOf } from '../model/leading.ts';
 import { type Need, needsOf } from '../model/needs.ts';
-import { EventRow, Frame, Read, Section } from '../parts/card.tsx';
+import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
 import { Dismiss } from '../parts/controls.tsx';
 import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
-import { Command, ModelLink, Pill, RunLink, Time, Usd } from '../parts/text.tsx';
+import { Basis, Command, LinkButton, ModelLink, Pill, RowLink, RunLink, Time } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
@@ -24,51 +24,45 @@ const OPEN = 10;
 const POLL_SECONDS = 5;
 const SERIES_POLL_SECONDS = 20;
 const SPARK_POINTS = 40;
+const PIPELINE_COLUMNS = [
+  'pipeline',
+  `last ${LAST} runs`,
+  ...wide('model', 'its metric over drops', 'a run costs'),
+  ...numbers('last run'),
+];
 
-export const NowScreen = ({
-  overview: { pipelines: list, runs, models },
-}: Readonly<{ overview: Overview }>) => (
-  <Frame
-    title="Now"
-    tools={runs.body && <span class="quiet">{todayText(runs.body)}</span>}
-    leftOut={[...(list.body?.unreadable ?? []), ...runs.unreadable]}
-    of={list}
-    command="runs"
-  >
-    {({ pipelines, nextToken, unreadable = [] }) =>
-      pipelines.length === 0 && unreadable.length === 0 ? (
-        <NoPipeline />
-      ) : (
-        <Read of={runs}>
-          {(all) => (
-            <>
-              <NeedsYou needs={needsOf(pipelines, all, models.body?.models)} onDone={runs.again} />
-              <Open runs={all.filter((run) => !isFinished(run))} />
-              <TableSection
-                title="Pipelines"
-                columns={[
-                  'pipeline',
-                  `last ${LAST} runs`,
-                  ...wide('model', 'its metric over drops', 'a run costs'),
-                  ...numbers('last run'),
-                ]}
-                rows={pipelines.map(({ name }) => {
-                  const own = all.filter(({ pipeline }) => pipeline === name);
-                  return cellsOf(
-                    name,
-                    own,
-                    models.body?.models.find(({ pipeline }) => pipeline === name),
-                  );
-                })}
-              />
-              {nextToken !== undefined && <a href={hrefOf([], { after: nextToken })}>more pipelines</a>}
-            </>
-          )}
-        </Read>
-      )
-    }
-  </Frame>
-);
+export function NowScreen({ overview: { pipelines: list, runs, models } }: Readonly<{ overview: Overview }>) {
+  const known = models.body?.models ?? [];
+  const leftOut = [...(list.body?.unreadable ?? []), ...runs.unreadable];
+  const tools = runs.body && <span class="quiet">{todayText(runs.body)}</span>;
+  return (
+    <Frame title="Now" tools={tools} leftOut={leftOut} of={list} command="runs">
+      {({ pipelines, nextToken, unreadable = [] }) =>
+        pipelines.length === 0 && unreadable.length === 0 ? (
+          <NoPipeline />
+        ) : (
+          <Read of={runs}>
+            {(all) => (
+              <>
+                <NeedsYou needs={needsOf(pipelines, all, known)} onDone={runs.again} />
+                <Open runs={all.filter((run) => !isFinished(run))} />
+                <TableSection
+                  title="Pipelines"
+                  columns={PIPELINE_COLUMNS}
+                  rows={pipelines.map(({ name }) => {
+                    const ofName = (each: Readonly<{ pipeline: string }>) => each.pipeline === name;
+                    return cellsOf(name, all.filter(ofName), known.find(ofName));
+                  })}
+                />
+                {nextToken !== undefined && <a href={hrefOf([], { after: nextToken })}>more pipelines</a>}
+              </>
+            )}
+          </Read>
+        )
+      }
+    </Frame>
+  );
+}
 
 /** What ended today counts. */
 function todayText(runs: readonly RunItem[]): string {
@@ -84,7 +78,7 @@ type NeedsProps = Readonly<{ needs: readonly Need[]; onDone: () => void }>;
 const NeedsYou = ({ needs, onDone }: NeedsProps) =>
   needs.length === 0 ? null : (
     <Section title="Needs you">
-      <ul class="card events needs">
+      <ul class="card events">
         {needs.map(({ kind, pipeline, run, text, more }) => (
           <EventRow
             key={`${kind} ${pipeline}`}
@@ -95,22 +89,16 @@ const NeedsYou = ({ needs, onDone }: NeedsProps) =>
             text={run ? `failed after ${elapsedText(run.createdAt, run.updatedAt)}: ${text}` : text}
             more={more}
           >
-            {kind === 'declaration' && <Command text="npx --no-install tidewheel check" />}
-            {kind === 'model' && button('Decide…', ['pipelines', pipeline, 'models'])}
-            {run && button('Log', ['runs', run.runId, 'log'])}
-            {run && button('Look', ['runs', run.runId])}
+            {kind === 'declaration' && <Command of="check" />}
+            {kind === 'model' && <LinkButton text="Decide…" to={['pipelines', pipeline, 'models']} />}
+            {run && <LinkButton text="Log" to={['runs', run.runId, 'log']} />}
+            {run && <LinkButton text="Look" to={['runs', run.runId]} />}
             {run && <Dismiss run={run} onDone={onDone} />}
           </EventRow>
         ))}
       </ul>
     </Section>
   );
-
-const button = (text: string, path: readonly string[]) => (
-  <a class="button" href={hrefOf(path)}>
-    {text}
-  </a>
-);
 
 const COLUMNS = ['run', ...wide('saved'), 'leading metric', ...wide('cost'), 'done by', ...wide('where')];
 
@@ -131,7 +119,7 @@ function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem
   const points = body && { runId, points: SPARK_POINTS, name };
   const curves = useReading('getSeries', points, () => SERIES_POLL_SECONDS);
   const state = (
-    <span class="cell">
+    <span class="row">
       <RunLink runId={runId} />
       <Pill status={status} />
     </span>
@@ -163,7 +151,7 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
       </>
     ),
     <>
-      <Usd usd={usd} basis="billed seconds of all attempts by the price of their pools" />
+      <Basis of="billed seconds of all attempts by the price of their pools">{dollarText(usd)}</Basis>
       {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
     </>,
     doneBy(expected, deadlineAt),
@@ -173,12 +161,10 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
 
 function doneBy(expected: View['money']['expected'], deadlineAt: string | undefined) {
   const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
-  const left = Date.parse(deadlineAt ?? '') - end;
-  const due = left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt ?? '')}`;
   return (
     <>
       {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt && <small>{due}</small>}
+      {deadlineAt && <small>{`deadline ${whenText(deadlineAt)}`}</small>}
     </>
   );
 }
@@ -195,32 +181,25 @@ function cellsOf(name: string, runs: readonly RunItem[], models: Models | undefi
   );
   const model = models?.current ?? newest;
   const isJudged = models !== undefined && models.means.length > 0;
+  const mean = costs.reduce((sum, usd) => sum + usd, 0) / costs.length;
   return [
-    <a class="run-id" href={hrefOf(['pipelines', name])} title={name} data-row>
-      <strong>{shortName(name)}</strong>
-    </a>,
-    runs.length === 0 ? (
-      'none: drop data below its incoming/'
-    ) : (
-      <Sparks name={name} runs={runs.slice(0, LAST)} />
-    ),
+    <strong>
+      <RowLink name={name} href={hrefOf(['pipelines', name])} />
+    </strong>,
+    <Sparks name={name} runs={runs.slice(0, LAST)} />,
     model && <ModelLink model={model} metric={metric} />,
     <Sparkline
       label={`${isJudged ? models.metric : metric?.name} of the last drops`}
       values={isJudged ? models.means : measured.slice(0, LAST).toReversed()}
     />,
-    <MeanCost of={costs} />,
+    costs.length > 0 && <Basis of="the mean of its last runs">{dollarText(mean)}</Basis>,
     runs[0] && <Time at={runs[0].createdAt} />,
   ];
 }
 
-const MeanCost = ({ of }: Readonly<{ of: readonly number[] }>) =>
-  of.length === 0 ? null : (
-    <Usd usd={of.reduce((sum, usd) => sum + usd, 0) / of.length} basis="the mean of its last runs" />
-  );
-
 /** Height is cost, colour is outcome; each bar says both. */
 function Sparks({ name, runs }: Runs & Readonly<{ name: string }>) {
+  if (runs.length === 0) return <>none: drop data below its incoming/</>;
   const bars = runs.toReversed().map(({ runId, status, result, createdAt, updatedAt }) => ({
     name: `${runId}: ${status}${result ? `, ${dollarText(result.costUsd)}` : ''}, ${elapsedText(createdAt, updatedAt)}`,
     value: result?.costUsd ?? 0,
@@ -232,11 +211,11 @@ function Sparks({ name, runs }: Runs & Readonly<{ name: string }>) {
 }
 
 const NoPipeline = () => (
-  <div class="card empty">
+  <Empty>
     <p>There is no pipeline yet. Let one be written for a folder with a script and data, then declare it:</p>
-    <Command text="npx --no-install tidewheel init" />
-    <Command text="npx --no-install tidewheel apply" />
+    <Command of="init" />
+    <Command of="apply" />
     <p>Or write the declaration yourself (docs/pipeline.md), and copy it into the bucket:</p>
-    <Command text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
-  </div>
+    <code class="raised">aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml</code>
+  </Empty>
 );

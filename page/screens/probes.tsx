@@ -1,4 +1,5 @@
 /** Short trials of other settings: what each was, how fast, what it cost, and which to take. */
+import { rankedText, UNIT_PRICES } from '@tidewheel/doctor/probe.ts';
 import { isFinished } from '../../client/run-view.ts';
 import { dollarText, priceText, shortNumber } from '../model/format.ts';
 import * as groups from '../model/probe-groups.ts';
@@ -14,13 +15,9 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
   const list = useReading('listProbes', { name: pipeline, limit: MOST }, ({ probes }) =>
     probes.every(isFinished) ? undefined : POLL_SECONDS,
   );
+  const command = `probe ${pipeline} --vary num_workers=2,4`;
   return (
-    <Frame
-      title={pipeline}
-      pipeline={pipeline}
-      of={list}
-      command={`probe ${pipeline} --vary num_workers=2,4`}
-    >
+    <Frame title={pipeline} pipeline={pipeline} of={list} command={command}>
       {({ probes }) =>
         probes.every(({ evaluates }) => evaluates !== undefined) ? (
           <Empty>
@@ -36,19 +33,18 @@ export function ProbesScreen({ pipeline }: { readonly pipeline: string }) {
 
 function Group({ group }: { readonly group: groups.ProbeGroup }) {
   const { pin, probes, unit, verdict } = group;
-  const price = unit === 'samples' ? '$/M samples' : '$/1,000 steps';
+  const figures = numbers('step s', 'samples/s', UNIT_PRICES[unit], 'cost');
   return (
     <Section title={`On the data up to ${pin}`}>
       {verdict !== undefined && (
-        <p>
-          {`Cheapest: ${groups.rankedText(verdict.cheapest, 'dearer')}.`}
-          <br />
-          {`Fastest: ${groups.rankedText(verdict.fastest, 'slower')}.`}
-        </p>
+        <>
+          <p>{`Cheapest: ${rankedText(verdict.cheapest, 'dearer')}.`}</p>
+          <p>{`Fastest: ${rankedText(verdict.fastest, 'slower')}.`}</p>
+        </>
       )}
       <Table
         caption={`probes on ${pin}`}
-        columns={['settings', 'run', 'state', 'place', ...numbers('step s', 'samples/s', price, 'cost')]}
+        columns={['settings', 'run', 'state', 'place', ...figures]}
         rows={probes.map(rowOf)}
       />
       <p class="quiet">{groups.measuredByText(group)}</p>

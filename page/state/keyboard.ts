@@ -15,7 +15,7 @@ const MEANINGS: readonly (readonly [text: string, Readonly<Record<string, Action
   ['the log of the run', { l: (run) => run !== undefined && go(['runs', run, 'log']) }],
   ['what can be done to the run: stop or retry', { '.': () => focus('[data-action]') }],
   ['find: in this list, or among all runs', { '/': find }],
-  ['this list', { '?': () => setHelp(!isHelpOpen.value), Escape: () => isHelpOpen.value && setHelp(false) }],
+  ['this list', { '?': () => (isHelpOpen.value = true) }],
 ];
 
 export const KEYS = MEANINGS.map(([text, keys]) => [Object.keys(keys).join(', '), text] as const);
@@ -31,11 +31,6 @@ addEventListener('keydown', (event) => {
 
 const isField = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('input, select, textarea') !== null;
-
-function setHelp(isOpen: boolean): true {
-  isHelpOpen.value = isOpen;
-  return true;
-}
 
 function go(path: readonly string[]): true {
   location.hash = hrefOf(path);

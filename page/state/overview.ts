@@ -29,10 +29,9 @@ export function useOverview(): Overview {
   const models = useReading('listModels', page, shown);
   const runs = useRuns({ limit: RUNS }, every(POLL_SECONDS));
   useEffect(() => {
-    if (isNow && pipelines.body !== undefined) for (const each of [pipelines, models, runs]) each.again();
-  }, [isNow]);
-  useEffect(() => {
-    if (isModels && models.body !== undefined) models.again();
-  }, [isModels]);
+    if (pipelines.body === undefined) return;
+    if (isNow || isModels) models.again();
+    if (isNow) for (const each of [pipelines, runs]) each.again();
+  }, [isNow, isModels]);
   return { models, pipelines, runs };
 }

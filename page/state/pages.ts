@@ -27,8 +27,8 @@ export function useRuns(
   const isReading = useRef(false);
   const name = JSON.stringify(parameters);
   const own = later.value?.name === name ? later.value : undefined;
-  const first = body?.runs ?? [];
-  const token = own === undefined ? body?.nextToken : own.token;
+  const { runs: first = [], nextToken, unreadable = [] }: Partial<AnswerOf<'listRuns'>> = body ?? {};
+  const token = own === undefined ? nextToken : own.token;
   const held = useRef<readonly RunItem[]>([]);
   held.current = own?.runs ?? first;
   const more = useCallback(() => {
@@ -44,14 +44,12 @@ export function useRuns(
   return {
     body: body && (own === undefined ? first : joined(first, own.runs)),
     refusal,
-    unreadable: unreadableOf(body),
+    unreadable,
     hasMore: token !== undefined,
     more,
     again,
   };
 }
-
-const unreadableOf = (body?: Partial<AnswerOf<'listRuns'>>) => body?.unreadable ?? [];
 
 /** New runs come first, and what the first page holds is the newest word. */
 function joined(first: readonly RunItem[], all: readonly RunItem[]): readonly RunItem[] {

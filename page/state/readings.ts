@@ -19,38 +19,29 @@ const UNREAD = { body: undefined, refusal: undefined };
 /** Seconds until the next reading; undefined: nothing more will change. */
 export type PollInterval<T> = (body: T) => number | undefined;
 
-type Poller = Readonly<{ refusal: string | undefined; isLive: boolean }>;
-
-/** By address of the API: the readings of the screen that is shown. */
-const pollers = signal<ReadonlyMap<string, Poller>>(new Map());
+/** By address of the API: why a reading of the screen that is shown was refused. */
+const refusals = signal<ReadonlyMap<string, string>>(new Map());
 
 /** Why the screen is not current, or undefined. */
-export const currentRefusal = computed(
-  () => [...pollers.value.values()].find((each) => each.refusal !== undefined)?.refusal,
-);
-export const liveness = computed((): 'live' | 'ended' | 'not current' | 'not live' => {
-  if (currentRefusal.value !== undefined) return 'not current';
-  const all = [...pollers.value.values()];
-  if (all.length === 0) return 'not live';
-  return all.some((each) => each.isLive) ? 'live' : 'ended';
-});
+export const currentRefusal = computed(() => [...refusals.value.values()][0]);
 
-function note(path: string, poller: Poller | undefined): void {
-  const next = new Map(pollers.value);
-  if (poller === undefined) next.delete(path);
-  else next.set(path, poller);
-  pollers.value = next;
+function note(path: string, refusal?: string): void {
+  const next = new Map(refusals.value);
+  if (refusal === undefined) next.delete(path);
+  else next.set(path, refusal);
+  refusals.value = next;
 }
 
 /**
  * @param parameters of path and query; undefined: nothing is read
+ * @param interval absent: it is read once
  * @param news where it differs from before, something has happened that is worth a closer look. What only grows, such as
  *   a curve or a cost, is no news: a run that trains would keep the page awake all day.
  */
 export function useReading<Id extends OperationId>(
   operation: Id,
   parameters: ParametersOf<Id> | undefined,
-  interval: PollInterval<AnswerOf<Id>>,
+  interval: PollInterval<AnswerOf<Id>> = () => undefined,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): PageReading<AnswerOf<Id>> {
   const state = useSignal<State<AnswerOf<Id>>>(UNREAD);
@@ -89,14 +80,14 @@ interface Source<T> {
 function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let state: State<T> = UNREAD;
-  let [shown, number, isStopped, isDue] = ['', 0, false, false];
+  let [number, isStopped, isDue] = [0, false, false];
   let etag: string | undefined;
   let said: string | undefined;
   const set = (next: State<T>, seconds: number | undefined): void => {
     const isSame = next.body === state.body && next.refusal === state.refusal;
     state = next;
     batch(() => {
-      note(name, { refusal: next.refusal, isLive: seconds !== undefined });
+      note(name, next.refusal);
       if (!isSame) show(next);
     });
     if (seconds === undefined) return;
@@ -105,14 +96,6 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
       isDue = true;
       seen();
     }, pausedFor(seconds) * 1000);
-  };
-  /** The body that is shown, where the new one says the same: nothing is drawn again. */
-  const changed = (body: T): T => {
-    const [text, next] = [JSON.stringify(body), news(body)];
-    const isSame = text === shown;
-    if (said !== undefined && next !== said) attend();
-    [shown, said] = [text, next];
-    return isSame ? (state.body ?? body) : body;
   };
   const look = async (): Promise<void> => {
     clearTimeout(timer);
@@ -124,8 +107,12 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     if (isStopped || mine !== number) return;
     if (answer.kind === 'refused')
       return set({ body: state.body, refusal: answer.message }, answer.waitSeconds);
-    const body = answer.kind === 'ok' ? changed(answer.body) : state.body;
-    if (answer.kind === 'ok') ({ etag } = answer);
+    if (answer.kind === 'ok') {
+      const next = news(answer.body);
+      if (said !== undefined && next !== said) attend();
+      [etag, said] = [answer.etag, next];
+    }
+    const body = answer.kind === 'ok' ? answer.body : state.body;
     set({ body, refusal: undefined }, body && interval(body));
   };
   const readNow = (): void => void look();
@@ -140,7 +127,7 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     waiting.delete(readNow);
     clearTimeout(timer);
     document.removeEventListener('visibilitychange', seen);
-    note(name, undefined);
+    note(name);
   };
   return { readNow, stop };
 }

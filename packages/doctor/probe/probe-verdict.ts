@@ -29,11 +29,27 @@ export interface ProbeVerdict {
 }
 
 /** Seconds of a unit: of a sample, or of a step. */
-export function unitSeconds({ speed }: Pick<ProbedCell, 'speed'>, unit: ProbeVerdict['unit']): MeasuredMean {
+function unitSeconds({ speed }: Pick<ProbedCell, 'speed'>, unit: ProbeVerdict['unit']): MeasuredMean {
   const { samplesPerSecond, stepSeconds } = speed;
   if (unit === 'steps' || samplesPerSecond === undefined) return stepSeconds;
   const { mean, low, high } = samplesPerSecond;
   return { mean: 1 / mean, low: 1 / high, high: 1 / low };
+}
+
+const UNITS = { samples: 1e6, steps: 1e3 } as const;
+/** What `unitCostUsd` gives, as the head of a column. */
+export const UNIT_PRICES = { samples: '$/M samples', steps: '$/1,000 steps' } as const;
+
+/** What a million samples or a thousand steps cost. */
+export const unitCostUsd = (cell: ProbedCell, unit: ProbeVerdict['unit']): MeasuredMean =>
+  scaled(unitSeconds(cell, unit), (UNITS[unit] * cell.usdPerHour) / 3_600);
+
+/** @param worse what the next one is more of */
+export function rankedText({ best, alike, ahead, stepsToTell }: Ranked, worse: 'dearer' | 'slower'): string {
+  const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
+  if (alike.length === 0) return `${best}${next}`;
+  const more = stepsToTell === undefined ? '' : ` (--steps ${stepsToTell} might)`;
+  return `${best}, which these steps do not tell from ${alike.join(', ')}${more}${next}`;
 }
 
 /** @returns undefined with fewer than two that were measured */
@@ -42,13 +58,13 @@ export function probeVerdict(cells: readonly ProbedCell[]): ProbeVerdict | undef
   const unit = cells.every(({ speed }) => speed.samplesPerSecond !== undefined) ? 'samples' : 'steps';
   const costs = cells.map((cell) => ({
     cell,
-    measured: scaled(unitSeconds(cell, unit), cell.usdPerHour / 3_600),
+    measured: unitCostUsd(cell, unit),
   }));
   const times = cells.map((cell) => ({ cell, measured: unitSeconds(cell, unit) }));
   return { unit, cheapest: ranked(costs), fastest: ranked(times) };
 }
 
-export const scaled = ({ mean, low, high }: MeasuredMean, factor: number): MeasuredMean => ({
+const scaled = ({ mean, low, high }: MeasuredMean, factor: number): MeasuredMean => ({
   mean: mean * factor,
   low: low * factor,
   high: high * factor,

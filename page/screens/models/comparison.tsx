@@ -1,5 +1,4 @@
 /** One model beside the one that was in use: what changed, and what a person decides. */
-import { useSignal } from '@preact/signals';
 import { bytesText, signedText } from '../../../client/amounts.ts';
 import { isFalling } from '../../model/curve.ts';
 import { shortName, shortNumber } from '../../model/format.ts';
@@ -26,10 +25,9 @@ const OF_STATE = { current: ['rollback'], rejected: ['promote'], other: ['reject
 type ComparisonProps = Readonly<{ pipeline: string; drop: Drop }>;
 
 export function Comparison({ pipeline: name, drop: { runId, state } }: ComparisonProps) {
-  const shown = useReading('getModel', { runId }, () => undefined);
-  const reason = useSignal('');
+  const shown = useReading('getModel', { runId });
   const which = (
-    <span class="cell">
+    <span class="row">
       <RunLink runId={runId} />
       <Pill status={state} />
     </span>
@@ -37,7 +35,7 @@ export function Comparison({ pipeline: name, drop: { runId, state } }: Compariso
   const possible = OF_STATE[state === 'current' || state === 'rejected' ? state : 'other'];
   const tools = possible.map((decision) => {
     const [text, then] = DECISIONS[decision];
-    const call = () => ask('chooseModel', { name, body: { decision, runId, reason: reason.value } });
+    const call = ({ reason = '' }) => ask('chooseModel', { name, body: { decision, runId, reason } });
     const kind = decision === 'promote' ? 'primary' : undefined;
     const button = { text: `${text}…`, title: `${text} the model of ${runId}`, kind } as const;
     return (
@@ -45,7 +43,7 @@ export function Comparison({ pipeline: name, drop: { runId, state } }: Compariso
         {() => (
           <>
             <p>{then}</p>
-            <Words label="reason" placeholder="Why? Others read it." of={reason} />
+            <Words name="reason" label="reason" placeholder="Why? Others read it." />
           </>
         )}
       </DialogButton>
@@ -76,26 +74,26 @@ function Changes({ runId, judgement, ...archived }: Shown & Readonly<{ runId: st
           />
         </div>
       )}
-      <div class="card pad stack">
-        <Archive {...archived} />
-        <Command text={`npx --no-install tidewheel model get ${runId}`} />
-      </div>
+      <Archive runId={runId} {...archived} />
     </>
   );
 }
 
-function Archive({ uri, startedFrom: from, model }: Omit<Shown, 'judgement' | 'current'>) {
+type ArchiveProps = Omit<Shown, 'judgement' | 'current'> & Readonly<{ runId: string }>;
+
+function Archive({ runId, uri, startedFrom: from, model }: ArchiveProps) {
   const begun = from?.runId ? <RunLink runId={from.runId} /> : (from?.uri ?? 'nothing');
   const size = model?.bytes !== undefined && bytesText(model.bytes);
   const items = { 'began from': begun, size, 'SHA-256': model?.digest, archive: uri };
   return (
-    <>
+    <div class="card pad stack">
       <p>
         {model ? <Time at={model.at} /> : 'It is not on record: nothing was decided. It can be promoted.'}
         {model && `, ${model.by}: ${model.reason}`}
       </p>
       <Facts items={Object.entries(items)} />
-    </>
+      <Command of={`model get ${runId}`} />
+    </div>
   );
 }
 
@@ -116,13 +114,12 @@ function Differences({ judgement }: JudgementProps) {
       columns={['', 'better by', '95 %', ...figures]}
       rows={known.map(({ name, samples, mean, current, better, interval, sides: part }) => [
         name,
-        better !== undefined && <strong class="run-id">{signedText(better, interval)}</strong>,
+        better !== undefined && <strong class="whole">{signedText(better, interval)}</strong>,
         better !== undefined && (
           <Reach
-            better={better}
+            {...{ better, reach }}
             ends={interval ?? [better, better]}
             isShown={interval !== undefined}
-            reach={reach}
           />
         ),
         shortNumber(mean),
@@ -151,12 +148,7 @@ function Classes({ judgement: { metric, mode, byLabel = [] } }: JudgementProps) 
   );
 }
 
-type ReachProps = Readonly<{
-  better: number;
-  ends?: readonly number[] | undefined;
-  isShown?: boolean;
-  reach: number;
-}>;
+type ReachProps = Readonly<{ better: number; ends?: readonly number[]; isShown?: boolean; reach: number }>;
 
 /** Right of the middle is better. @param isShown few samples show nothing @param reach of either side */
 function Reach({ better, ends: [low = 0, high = better] = [], isShown = true, reach }: ReachProps) {
@@ -167,7 +159,7 @@ function Reach({ better, ends: [low = 0, high = better] = [], isShown = true, re
   const from = Math.min(x(low), x(high));
   return (
     <svg class={`reach is-${state}`} viewBox="0 0 120 14" role="img" aria-label={signedText(better)}>
-      <line x1={60} x2={60} y1={0} y2={14} />
+      <path stroke="var(--waits)" d="M60 0V14" />
       <rect x={from} y={4} width={Math.max(x(low), x(high)) - from} height={6} rx={3} />
       <circle cx={x(better)} cy={7} r={4} />
     </svg>

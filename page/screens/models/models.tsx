@@ -6,7 +6,7 @@ import { shortName, shortNumber } from '../../model/format.ts';
 import { type Drop, decidedText, lineageOf, type ModelView } from '../../model/lineage.ts';
 import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
 import { numbers, Table, TableSection, wide } from '../../parts/table.tsx';
-import { Command, Decided, ModelLink, Pill, RunLink, Time } from '../../parts/text.tsx';
+import { Decided, ModelLink, Pill, RowLink, RunLink, Time } from '../../parts/text.tsx';
 import { address, hrefOf, modelsHref } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview } from '../../state/overview.ts';
@@ -15,6 +15,7 @@ import { useReading } from '../../state/readings.ts';
 import { Comparison } from './comparison.tsx';
 
 const POLL_SECONDS = 15;
+const MORE_COLUMNS = wide('its metric over drops', 'since', 'why');
 /** As many as are on record. */
 const DROPS = 200;
 
@@ -27,16 +28,11 @@ export const ModelsScreen = ({ overview: { models } }: Readonly<{ overview: Over
         <>
           <Table
             caption="models in use"
-            columns={[
-              'pipeline',
-              'in use',
-              'waits for you',
-              ...wide('its metric over drops', 'since', 'why'),
-            ]}
+            columns={['pipeline', 'in use', 'waits for you', ...MORE_COLUMNS]}
             rows={all.map(({ pipeline, current, waiting, metric, means }) => [
-              <a href={modelsHref(pipeline)} title={pipeline} data-row>
-                <strong>{shortName(pipeline)}</strong>
-              </a>,
+              <strong>
+                <RowLink name={pipeline} href={modelsHref(pipeline)} />
+              </strong>,
               current === undefined ? 'none' : <ModelLink model={current} />,
               waiting && <ModelLink model={waiting} />,
               <Sparkline label={`${metric} of the last models`} values={means} />,
@@ -54,14 +50,9 @@ export const ModelsScreen = ({ overview: { models } }: Readonly<{ overview: Over
 export function ModelsOfPipeline({ pipeline }: Readonly<{ pipeline: string }>) {
   const models = useReading('getModels', { name: pipeline }, () => POLL_SECONDS);
   const runs = useRuns({ limit: DROPS, pipeline }, () => POLL_SECONDS);
+  const frame = { pipeline, leftOut: runs.unreadable, of: models, command: `model ls ${pipeline}` };
   return (
-    <Frame
-      title={pipeline}
-      pipeline={pipeline}
-      leftOut={runs.unreadable}
-      of={models}
-      command={`model ls ${pipeline}`}
-    >
+    <Frame title={pipeline} {...frame}>
       {(known) => (
         <Read of={runs}>{(all) => <Models known={known} {...lineageOf(known.models, all)} />}</Read>
       )}
@@ -81,7 +72,7 @@ function Models({ known, metric, drops }: ModelsProps) {
     return (
       <Empty>
         <p>No run has left a model yet. With this in the declaration of {pipeline}, the first is in use:</p>
-        <Command text="promote: always" />
+        <code class="raised">promote: always</code>
       </Empty>
     );
   // Models that are older than the first decision are not drawn.
@@ -93,10 +84,8 @@ function Models({ known, metric, drops }: ModelsProps) {
   return (
     <>
       <Vitals label="the model in use" of={vitalsOf(known, waiting, metric)} />
-      <Section title="Drop by drop" note={metric && `${metric}${bars}`}>
-        <div class="card pad">
-          <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
-        </div>
+      <Section title="Drop by drop" note={metric && `${metric}${bars}`} kind="card pad stack">
+        <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
       </Section>
       <Comparison key={`${wanted} ${number}`} pipeline={pipeline} drop={chosen} />
       <TableSection
@@ -141,13 +130,11 @@ function vitalsOf({ current, models }: Known, waiting: ModelView | undefined, me
 function rowOf(pipeline: string, { runId, state, value, model, from }: Drop) {
   const { better, interval } = model?.judged ?? {};
   return [
-    <a class="run-id" href={modelsHref(pipeline, runId)} title={runId} data-row>
-      {shortName(runId)}
-    </a>,
+    <RowLink name={runId} href={modelsHref(pipeline, runId)} />,
     <Pill status={state} />,
     value !== undefined && shortNumber(value),
-    better !== undefined && <span class="run-id">{signedText(better, interval)}</span>,
-    from && <span class="run-id">{shortName(from)}</span>,
+    better !== undefined && <span class="whole">{signedText(better, interval)}</span>,
+    from && <span class="whole">{shortName(from)}</span>,
     model && <Time at={model.at} />,
     model && <Decided model={model} />,
   ];

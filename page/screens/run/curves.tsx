@@ -3,12 +3,14 @@ import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { isFinished } from '../../../client/run-view.ts';
 import { Chart, type ChartProps } from '../../charts/chart.tsx';
-import type { Range } from '../../charts/plot.tsx';
+import { Legend } from '../../charts/figure.tsx';
+import { LOOKS, type Range, Swatch } from '../../charts/plot.tsx';
 import * as curve from '../../model/curve.ts';
 import { clockText, percentText, shortNumber, timeText } from '../../model/format.ts';
+import { leadingName } from '../../model/leading.ts';
 import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../model/utilisation-rows.ts';
 import { Empty, Section } from '../../parts/card.tsx';
-import { AxisButtons, ChoiceButtons } from '../../parts/controls.tsx';
+import { ChoiceButtons } from '../../parts/controls.tsx';
 import { numbers } from '../../parts/table.tsx';
 import { address, setQuery } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
@@ -23,8 +25,7 @@ const CURVES = 8;
 export function shownAxis() {
   const { query } = address.value;
   const x = curve.AXES.find((each) => each === query.get('x')) ?? 'step';
-  const ends = /^(\d{1,15}(?:\.\d{1,9})?)-(\d{1,15}(?:\.\d{1,9})?)$/.exec(query.get('zoom') ?? '') ?? [];
-  const [from, to] = [Number(ends[1]), Number(ends[2])];
+  const [from = 0, to = 0] = (query.get('zoom') ?? '').split('-').map(Number);
   const range = to > from ? { from, to } : undefined;
   return { x, range, isRaw: query.get('lines') === 'raw', isLog: query.get('scale') === 'log' };
 }
@@ -35,15 +36,14 @@ const mark = ({ from, to }: Range): void =>
 type CurvesProps = Readonly<{
   view: AnswerOf<'getRun'>;
   series: readonly curve.SeriesView[];
-  leading: string | undefined;
   busy: UtilisationView | undefined;
 }>;
 
-export function Curves({ view, series, leading, busy }: CurvesProps) {
+export function Curves({ view, series, busy }: CurvesProps) {
   const { x } = shownAxis();
   const { query } = address.value;
   const axis = useMemo(() => curve.axisOf(x, view), [x, view]);
-  const all = useMemo(() => curve.leadingFirst(series, leading), [series, leading]);
+  const all = useMemo(() => curve.leadingFirst(series, leadingName(view, series)), [series, view]);
   const isWhole = query.get('curves') === 'all';
   const some = isWhole ? all : all.slice(0, CURVES);
   const absent = curve.absenceText(view.attempts, series);
@@ -92,7 +92,7 @@ function Tools({ all, axis: { xOf }, isWhole }: ToolsProps) {
       {range && moved('earlier', -1, -1)}
       {range && moved('later', 1, 1)}
       {range && button('whole run', () => setQuery({ zoom: undefined }))}
-      <AxisButtons chosen={x} />
+      <ChoiceButtons word="x" values={curve.AXES} chosen={x} />
       <ChoiceButtons word="lines" values={['smooth', 'raw']} chosen={isRaw ? 'raw' : 'smooth'} />
       <ChoiceButtons word="scale" values={['linear', 'log']} chosen={isLog ? 'log' : 'linear'} />
       {all.length > CURVES && (
@@ -119,16 +119,14 @@ function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
   const { range, isRaw, isLog } = shownAxis();
   const isThinned = (range !== undefined || isLarge) && pointCount > few.points.length;
   const wanted = isThinned ? { runId, points: DETAILED_POINTS, name } : undefined;
-  const { body } = useReading('getSeries', wanted, () => undefined);
+  const { body } = useReading('getSeries', wanted);
   const series = body?.series.find((each) => each.source === source && each.unit === unit) ?? few;
   const isSmooth = !isRaw && series.points.length > curve.FEW_POINTS;
   const drawn = useMemo(() => columnsOf(series, axis, isSmooth, isLog), [series, axis, isSmooth, isLog]);
-  const along = axis.name === 'step' ? unit : '';
   return (
     <Chart
       {...{ name, range, isLog, isLarge, ...drawn, ...captionOf(series) }}
-      label={`${name} by ${along || axis.name}`}
-      axis={`${axis.name} ${along}`}
+      axis={axis.name === 'step' ? unit : axis.name}
       onRange={mark}
       lines={isSmooth ? SMOOTH : RAW}
       xText={xTextOf(axis, unit)}
@@ -176,12 +174,9 @@ const tableOf = ({ unit, name, points, lost }: curve.SeriesView): ChartProps['ta
     ),
 });
 
-const LINES: readonly (ChartProps['lines'][number] & { readonly key: 'cpuBusy' | 'gpuBusy' | 'waiting' })[] =
-  [
-    { label: 'CPU', colour: '--runs', dash: [], key: 'cpuBusy' },
-    { label: 'GPU', colour: '--on-demand', dash: [8, 3], key: 'gpuBusy' },
-    { label: 'waiting for data', colour: '--spot', dash: [2, 3], key: 'waiting' },
-  ];
+const KEYS = ['cpuBusy', 'gpuBusy', 'waiting'] as const;
+const LABELS = ['CPU', 'GPU', 'waiting for data'];
+const LINES = LABELS.map((label, place) => ({ label, colour: '--quiet', ...LOOKS[place] }));
 
 /** How busy the hosts were, over all attempts: always by time. */
 function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnAxis: boolean }>) {
@@ -192,8 +187,7 @@ function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnA
     <Chart
       name="utilisation"
       note={`mean over the hosts${leftOut}`}
-      label="utilisation by time"
-      axis="time "
+      axis="time"
       range={isOnAxis ? shownAxis().range : undefined}
       {...(isOnAxis && { onRange: mark })}
       lines={LINES}
@@ -201,18 +195,22 @@ function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnA
       valueText={percentText}
       extent={[0, 1]}
       xText={xTextOf({ name: 'time' }, '')}
-      legend={LINES.map(({ label, key }) => {
-        const mean = meanOf(points, key);
-        return mean === undefined ? undefined : `${label}, mean ${percentText(mean)}`;
-      })}
       table={{
-        columns: ['until', ...numbers('attempt', 'hosts', ...LINES.map(({ label }) => label))],
+        columns: ['until', ...numbers('attempt', 'hosts', ...LABELS)],
         rows: () =>
           points.map(({ at, attempt, hosts, ...shares }) => {
-            const texts = LINES.map(({ key }) => (shares[key] === undefined ? '' : percentText(shares[key])));
+            const texts = KEYS.map((key) => (shares[key] === undefined ? '' : percentText(shares[key])));
             return [timeText(at), attempt, hosts, ...texts];
           }),
       }}
-    />
+    >
+      <Legend
+        items={KEYS.flatMap((key, place) => {
+          const mean = meanOf(points, key);
+          if (mean === undefined) return [];
+          return [[<Swatch place={place} />, `${LABELS[place]}, mean ${percentText(mean)}`]];
+        })}
+      />
+    </Chart>
   );
 }

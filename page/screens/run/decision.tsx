@@ -2,14 +2,14 @@
 import { useSignal } from '@preact/signals';
 import { durationText } from '../../../client/amounts.ts';
 import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
-import { type Limits, parseLimits } from '../../model/limits.ts';
-import { fieldOf, SendButton } from '../../parts/controls.tsx';
+import { Field, Select, SendButton } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Time } from '../../parts/text.tsx';
 import { type AnswerOf, ask } from '../../state/api.ts';
 
 type ShownDecision = AnswerOf<'getPlacement'>['decision'];
 type Considered = Extract<ShownDecision, { kind: 'wait' }>['considered'][number];
+type Limits = Partial<Readonly<Record<'deadlineHours' | 'budgetUsd', number | undefined>>>;
 
 const COLUMNS = [
   'pool',
@@ -59,8 +59,7 @@ const betweenText = ({ expectedSecondsBetween: between }: Considered): string =>
     ? 'no interval: nothing has been measured yet'
     : `90 % between ${durationText(between[0])} and ${durationText(between[1])}`;
 
-const PURCHASE = ['', 'spot', 'on-demand', 'spot-then-on-demand'] as const;
-const EMPTY = { deadlineHours: '', budgetUsd: '', instanceTypes: '', purchaseOption: '' };
+const PURCHASE = ['', 'spot', 'on-demand', 'spot-then-on-demand'];
 
 type Otherwise = Readonly<{ said?: string; decision?: ShownDecision | undefined; notes?: readonly string[] }>;
 
@@ -69,17 +68,10 @@ type QuestionProps = Readonly<{ runId: string; attempt: string; limits?: Limits;
 
 /** Asks a placement again with something changed. Nothing is started. */
 export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
-  const form = useSignal(EMPTY);
   const otherwise = useSignal<Otherwise | undefined>(undefined);
-  const field = fieldOf(form);
-  const { instanceTypes, purchaseOption, ...written } = form.value;
-  const question = Object.entries({ ...form.value, instanceTypes: instanceTypes.replaceAll(' ', '') });
-  const given = Object.fromEntries(question.filter(([, value]) => value !== ''));
-  const change = async () => {
-    const asked = parseLimits(written);
-    if (asked.kind === 'limits') return ask('putLimits', { runId, body: asked.limits });
-    return { kind: 'refused' as const, message: asked.message, waitSeconds: 0 };
-  };
+  const limitField = (name: keyof Limits, label: string) => (
+    <Field type="number" name={name} label={label} placeholder={limits && String(limits[name] ?? 'none')} />
+  );
   return (
     <>
       <p class="quiet">
@@ -87,24 +79,24 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
           ? 'The same question as of that moment, with something changed. Nothing is started.'
           : 'The deadline counts from the close of the batch. An empty field stays as it is. The run goes on where it is: new limits hold from the next look at it, within five minutes.'}
       </p>
-      <div class="tools">
-        {field('deadlineHours', 'deadline in hours', limits && String(limits.deadlineHours ?? 'none'))}
-        {field('budgetUsd', 'budget in USD', limits && String(limits.budgetUsd ?? 'none'))}
+      <div class="row">
+        {limitField('deadlineHours', 'deadline in hours')}
+        {limitField('budgetUsd', 'budget in USD')}
         {limits === undefined && (
           <>
-            {field('instanceTypes', 'types, with commas', undefined, 'text')}
-            <PurchaseField
-              value={purchaseOption}
-              onChange={(value) => (form.value = { ...form.value, purchaseOption: value })}
-            />
+            <Field name="instanceTypes" label="types, with commas" />
+            <Select name="purchaseOption" label="purchase option" values={PURCHASE} />
           </>
         )}
       </div>
-      <div class="tools">
+      <div class="row">
         {attempt !== '' && (
           <SendButton
             text="What would placement do?"
-            call={() => ask('getWhatIf', { runId, attempt, ...given })}
+            call={({ instanceTypes = '', ...given }) => {
+              const types = instanceTypes.replaceAll(' ', '') || undefined;
+              return ask('getWhatIf', { runId, attempt, ...given, instanceTypes: types });
+            }}
             onDone={(body) => (otherwise.value = body && { decision: body.changed, notes: body.notes })}
           />
         )}
@@ -112,10 +104,9 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
           <SendButton
             text="Change the limits"
             kind="primary"
-            call={change}
+            call={(given) => ask('putLimits', { runId, body: limitsIn(given) })}
             onDone={(body) => {
               otherwise.value = body && { said: changedText(body.limits), decision: body.placement };
-              form.value = EMPTY;
               onChange?.();
             }}
           />
@@ -126,20 +117,8 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
   );
 }
 
-type PurchaseProps = Readonly<{ value: string; onChange: (value: string) => void }>;
-
-const PurchaseField = ({ value, onChange }: PurchaseProps) => (
-  <label>
-    purchase option
-    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-      {PURCHASE.map((each) => (
-        <option key={each} value={each}>
-          {each || 'as declared'}
-        </option>
-      ))}
-    </select>
-  </label>
-);
+const limitsIn = (given: Readonly<Record<string, string>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Number(value)]));
 
 const Answer = ({ said, decision, notes = [] }: Otherwise) => (
   <div role="status" class="stack">

@@ -3,22 +3,22 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { clockText, timeText } from '../../model/format.ts';
-import { Empty, Section, Skeleton } from '../../parts/card.tsx';
+import { Empty, Read, Section } from '../../parts/card.tsx';
 import { ChoiceButtons, Find } from '../../parts/controls.tsx';
 import { VirtualTable, wide } from '../../parts/table.tsx';
-import { Command } from '../../parts/text.tsx';
 import { address } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import { useReading } from '../../state/readings.ts';
 
 export function Log({ runId }: { readonly runId: string }) {
-  const { entries, leftOut, isKnown } = useLog(runId);
+  const { entries, leftOut } = useLog(runId);
+  const all = entries ?? [];
   const { query } = address.value;
   const wanted = query.get('find') ?? '';
-  const found = wanted === '' ? entries : entries.filter(({ text }) => text.includes(wanted));
-  const isNewest = query.get('order') !== 'oldest';
+  const found = wanted === '' ? all : all.filter(({ text }) => text.includes(wanted));
+  const order = ORDERS.find((each) => each === query.get('order')) ?? 'newest';
   const row = (place: number) => {
-    const entry = isNewest ? found[found.length - 1 - place] : found[place];
+    const entry = order === 'newest' ? found[found.length - 1 - place] : found[place];
     if (entry === undefined) return [];
     const { kind, at, attempt } = entry;
     const text = withoutControl(entry.text);
@@ -31,7 +31,6 @@ export function Log({ runId }: { readonly runId: string }) {
       kind === 'line' ? <code title={text}>{text}</code> : <strong>{text}</strong>,
     ];
   };
-  const order = isNewest ? 'newest' : 'oldest';
   const tools = (
     <>
       <ChoiceButtons word="order" values={ORDERS} chosen={order} text={(each) => `${each} first`} />
@@ -39,34 +38,35 @@ export function Log({ runId }: { readonly runId: string }) {
     </>
   );
   const left = leftOut > 0 ? `; the ${leftOut} before them are not held here` : '';
-  const columns = ['time', ...wide('attempt', 'host'), 'line'];
   return (
-    <Section title="Log" note={`${found.length} of ${entries.length} lines${left}`} tools={tools}>
-      {!isKnown && <Skeleton rows={12} />}
-      {isKnown && entries.length === 0 && (
-        <Empty>No attempt has begun yet: the log begins with the first one.</Empty>
-      )}
-      {entries.length > 0 && (
-        <VirtualTable
-          kind="log"
-          caption={`log of ${runId}`}
-          columns={columns}
-          count={found.length}
-          row={row}
-        />
-      )}
-      <Command text={`npx --no-install tidewheel logs ${runId} --follow`} />
+    <Section title="Log" note={`${found.length} of ${all.length} lines${left}`} tools={tools}>
+      <Read of={{ body: entries, refusal: undefined }}>
+        {({ length }) =>
+          length === 0 ? (
+            <Empty>No attempt has begun yet: the log begins with the first one.</Empty>
+          ) : (
+            <VirtualTable
+              kind="log"
+              {...{ columns: COLUMNS, row }}
+              caption={`log of ${runId}`}
+              count={found.length}
+            />
+          )
+        }
+      </Read>
     </Section>
   );
 }
 
+const COLUMNS = ['time', ...wide('attempt', 'host'), 'line'];
 const ORDERS = ['newest', 'oldest'] as const;
 
 /** Colours and cursor movements of a terminal, and characters that turn the direction of writing. */
 const withoutControl = (text: string): string =>
   text.replace(/\p{Cc}\[[\d;?]*[A-Za-z]/gu, '').replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ');
 
-type RunLog = Readonly<{ entries: AnswerOf<'getLog'>['entries']; leftOut: number; isKnown: boolean }>;
+/** No entries before the first page is read. */
+type RunLog = Readonly<{ entries?: AnswerOf<'getLog'>['entries']; leftOut: number }>;
 
 const FOLLOW_SECONDS = 3;
 const PAGE = 1_000;
@@ -78,16 +78,16 @@ const MOST = 100_000;
  * are left out beyond `MOST`.
  */
 function useLog(runId: string) {
-  const held = useSignal<RunLog>({ entries: [], leftOut: 0, isKnown: false });
+  const held = useSignal<RunLog>({ leftOut: 0 });
   const token = useSignal<string | undefined>(undefined);
   const { body } = useReading('getLog', { runId, limit: PAGE, nextToken: token.value }, (page) =>
     page.isCurrent && page.nextToken !== undefined ? FOLLOW_SECONDS : undefined,
   );
   useEffect(() => {
     if (body === undefined) return;
-    const all = [...held.value.entries, ...body.entries];
+    const all = [...(held.value.entries ?? []), ...body.entries];
     const more = Math.max(0, all.length - MOST);
-    held.value = { entries: all.slice(more), leftOut: held.value.leftOut + more, isKnown: true };
+    held.value = { entries: all.slice(more), leftOut: held.value.leftOut + more };
     // A page that is empty and current is read again by the same token.
     if (body.nextToken !== undefined && (body.entries.length > 0 || !body.isCurrent))
       token.value = body.nextToken;

@@ -1,16 +1,13 @@
 /** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
-import { leadingName } from '../../model/leading.ts';
 import { lifeLineOf } from '../../model/life-line.ts';
 import type { ModelView } from '../../model/lineage.ts';
 import { verdictMarks } from '../../model/utilisation-rows.ts';
-import { Empty, Read, Section } from '../../parts/card.tsx';
+import { Empty, Frame, Read, Section } from '../../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../../parts/controls.tsx';
-import { Command, Pill, Tabs } from '../../parts/text.tsx';
+import { Pill, Tabs } from '../../parts/text.tsx';
 import { address, hrefOf } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview as App } from '../../state/overview.ts';
@@ -41,45 +38,53 @@ export function RunScreen({ runId, tab, overview }: RunScreenProps) {
     (view) => (isFinished(view.run) ? undefined : POLL_SECONDS),
     (view) => `${view.run.status} ${view.timelineCount}`,
   );
-  const { body, again } = run;
+  const { body, again: onChange } = run;
   const [, pipeline = runId, number = ''] = /^(.*?)-((?:probe-)?\d+)$/.exec(runId) ?? [];
-  const tabs = (
-    <Tabs
-      label="of this run"
-      tabs={[
-        ['Overview', ['runs', runId]],
-        ...(['Log', 'Why here', 'Declaration'] as const).map(
-          (text) => [text, ['runs', runId, text.split(' ', 1)[0]?.toLowerCase() ?? '']] as const,
-        ),
-        ['Data', ['pipelines', pipeline, 'data']],
-        ['Compare', ['compare'], { runs: runId }],
-      ]}
-    />
-  );
   const inUse = overview.models.body?.models.find((each) => each.pipeline === pipeline)?.current;
+  const where = (
+    <nav class="quiet" aria-label="where">
+      <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
+      {` / run ${number.replace(/^0+(?=\d)/, '')}`}
+    </nav>
+  );
+  const beside = body && <Pill status={body.run.status} />;
+  const tools = body && <Steering view={body} onChange={onChange} />;
+  const tabs = <RunTabs runId={runId} pipeline={pipeline} />;
+  const command = (COMMANDS.get(tab) ?? 'watch RUN').replace('RUN', runId);
   return (
-    <>
-      <nav class="quiet" aria-label="where">
-        <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
-        {` / run ${number.replace(/^0+(?=\d)/, '')}`}
-      </nav>
-      <div class="head">
-        <h1>{runId}</h1>
-        {body && <Pill status={body.run.status} />}
-        <span class="tools">{body && <Steering view={body} onChange={again} />}</span>
-      </div>
-      {tab !== '' && tabs}
-      <Read of={run}>
-        {(view) => {
-          if (tab === 'log') return <Log runId={runId} />;
-          if (tab === 'why') return <Why runId={runId} isEnded={isFinished(view.run)} />;
-          if (tab === 'declaration') return <Declaration run={view.run} />;
-          return <Overview {...{ view, tabs, inUse, onChange: again }} />;
-        }}
-      </Read>
-    </>
+    <Frame title={runId} {...{ where, beside, tools, command }} of={run}>
+      {(view) => (
+        <>
+          {COMMANDS.has(tab) ? tabs : <Overview {...{ view, tabs, inUse, onChange }} />}
+          {tab === 'log' && <Log runId={runId} />}
+          {tab === 'why' && <Why runId={runId} isEnded={isFinished(view.run)} />}
+          {tab === 'declaration' && <Declaration run={view.run} />}
+        </>
+      )}
+    </Frame>
   );
 }
+
+const RunTabs = ({ runId, pipeline }: Readonly<Record<'runId' | 'pipeline', string>>) => (
+  <Tabs
+    label="of this run"
+    tabs={[
+      ['Overview', ['runs', runId]],
+      ['Log', ['runs', runId, 'log']],
+      ['Why here', ['runs', runId, 'why']],
+      ['Declaration', ['runs', runId, 'declaration']],
+      ['Data', ['pipelines', pipeline, 'data']],
+      ['Compare', ['compare'], { runs: runId }],
+    ]}
+  />
+);
+
+/** By the tabs that show no overview. */
+const COMMANDS = new Map([
+  ['log', 'logs RUN --follow'],
+  ['why', 'why RUN'],
+  ['declaration', 'check'],
+]);
 
 type OverviewProps = Readonly<{
   view: View;
@@ -91,7 +96,7 @@ type OverviewProps = Readonly<{
 function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   const { runId } = view.run;
   const isEnded = isFinished(view.run);
-  const now = useClock(!isEnded);
+  const now = Date.now();
   const every = (seconds: number) => () => (isEnded ? undefined : seconds);
   const busy = useReading('getUtilisation', { runId }, every(UTILISATION_POLL_SECONDS));
   const curves = useReading('getSeries', { runId, points: POINTS }, every(SERIES_POLL_SECONDS));
@@ -107,70 +112,42 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
       <Advice verdicts={verdicts} />
       <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />
       {tabs}
-      <Read of={curves}>
-        {({ series }) => (
-          <Curves view={view} series={series} leading={leadingName(view, series)} busy={busy.body} />
-        )}
-      </Read>
+      <Read of={curves}>{({ series }) => <Curves {...{ view, series }} busy={busy.body} />}</Read>
       <Events view={view} />
       <Details view={view} onChange={onChange} />
-      <div class="tools">
-        {['watch', 'logs', 'doctor'].map((verb) => (
-          <Command key={verb} text={`npx --no-install tidewheel ${verb} ${runId}`} />
-        ))}
-      </div>
     </>
   );
 }
 
 /** What the run was declared to be, as it was pinned at the close of its batch. */
-const Declaration = ({ run: { declaration, pipeline } }: Pick<View, 'run'>) => (
-  <>
-    {declaration === undefined ? (
-      <Empty>Its batch is not closed yet: until then it follows the declaration of {pipeline}.</Empty>
-    ) : (
-      <pre tabIndex={0} role="region" aria-label="declaration">
-        {JSON.stringify(declaration, undefined, 2)}
-      </pre>
-    )}
-    <Command text="npx --no-install tidewheel check" />
-  </>
-);
+const Declaration = ({ run: { declaration, pipeline } }: Pick<View, 'run'>) =>
+  declaration === undefined ? (
+    <Empty>Its batch is not closed yet: until then it follows the declaration of {pipeline}.</Empty>
+  ) : (
+    <pre tabIndex={0} role="region" aria-label="declaration">
+      {JSON.stringify(declaration, undefined, 2)}
+    </pre>
+  );
 
 /** What each placement considered, and what it would have chosen otherwise. */
 function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) {
   const list = useReading('listPlacements', { runId }, () => (isEnded ? undefined : PLACEMENTS_POLL_SECONDS));
   const attempts = list.body?.placements.map(({ attempt }) => attempt) ?? [];
   const attempt = address.value.query.get('attempt') ?? attempts.at(-1)?.toString();
-  const one = useReading('getPlacement', attempt ? { runId, attempt } : undefined, () => undefined);
+  const one = useReading('getPlacement', attempt ? { runId, attempt } : undefined);
   if (list.body !== undefined && attempts.length === 0)
     return <Empty>Nothing was decided yet: a run is placed when its data is packed.</Empty>;
-  const text = (each: number): string => `attempt ${each}`;
-  const tools = <ChoiceButtons word="attempt" values={attempts} chosen={Number(attempt)} text={text} />;
+  const tools = (
+    <>
+      <ChoiceButtons word="attempt" values={attempts} chosen={Number(attempt)} />
+      <DialogButton text="What if…" title="What if…">
+        {() => <Question runId={runId} attempt={attempt ?? ''} />}
+      </DialogButton>
+    </>
+  );
   return (
-    <Section title="Placement" tools={tools}>
+    <Section title={`Placement of attempt ${attempt ?? 1}`} tools={tools}>
       <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
-      <div class="tools">
-        <DialogButton text="What if…" title="What if…" isWide>
-          {() => <Question runId={runId} attempt={attempt ?? ''} />}
-        </DialogButton>
-        <Command text={`npx --no-install tidewheel why ${runId} --attempt ${attempt ?? 1}`} />
-      </div>
     </Section>
   );
-}
-
-const TICK_MILLISECONDS = 1_000;
-
-/** The time, for what grows on the screen. @param isRunning false: the time stays, and nothing is drawn again */
-function useClock(isRunning: boolean): number {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') now.value = Date.now();
-    }, TICK_MILLISECONDS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  return now.value;
 }

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { isFinished, savedProgress } from '../../../client/run-view.ts';
 import { elapsedText } from '../../model/format.ts';
 import { DialogButton, SendButton } from '../../parts/controls.tsx';
+import { Command } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';
 import { type AnswerOf, ask } from '../../state/api.ts';
 import { Question } from './decision.tsx';
@@ -19,7 +20,7 @@ export function Steering({ view, onChange }: SteeringProps) {
   return (
     <>
       {declaration && (
-        <DialogButton text="Limits…" title="Change deadline or budget" isWide>
+        <DialogButton text="Limits…" title="Change deadline or budget">
           {() => <Question {...{ runId, limits: declaration.limits, attempt, onChange }} />}
         </DialogButton>
       )}
@@ -85,8 +86,6 @@ function Again({ view: { run } }: Pick<SteeringProps, 'view'>) {
   // One request, however often its button is pressed after a call without an answer.
   const clientToken = useSignal(crypto.randomUUID());
   const body = { again: run.runId, clientToken: clientToken.value };
-  const [[name, value] = ['lr', '1e-4']] = Object.entries(run.declaration?.training.hyperparameters ?? {});
-  const given = `${name}=${typeof value === 'object' ? value.number : value}`;
   const call = () => ask('startRun', { name: run.pipeline, body });
   const onDone = (started: AnswerOf<'startRun'> | undefined): void => {
     if (started) location.hash = hrefOf(['runs', started.runId]);
@@ -96,9 +95,8 @@ function Again({ view: { run } }: Pick<SteeringProps, 'view'>) {
       {() => (
         <>
           <p>A new run trains with the settings, data and source of this one, and costs as much again.</p>
-          <p>
-            With other settings: <code>{`tidewheel run --again ${run.runId} --set ${given}`}</code>
-          </p>
+          <p>With other settings:</p>
+          <Command of={`run --again ${run.runId} --set NAME=VALUE`} />
         </>
       )}
     </DialogButton>

@@ -269,9 +269,11 @@ describe('the page', () => {
     await trains(at);
     await page.goto(`${served.address}#/runs/${RUN}`);
     await press('Limits…');
-    await page.getByLabel('deadline in hours').fill('2 days');
+    await page.getByLabel('deadline in hours').fill('0');
     await press('Change the limits');
-    expect(await page.getByRole('alert').textContent()).toContain('"2 days": write a number above 0');
+    expect(await page.getByRole('alert').textContent()).toContain(
+      'limits.deadlineHours is 0, give more than 0',
+    );
     await page.getByLabel('deadline in hours').fill('48');
     await press('What would placement do?');
     await page.getByRole('status').getByRole('group', { name: 'pools that were considered' }).waitFor();
@@ -279,7 +281,7 @@ describe('the page', () => {
     await press('Change the limits');
     await page.getByText('The run has a deadline of 48 h').waitFor();
     expect((await at.runs.get(RUN))?.declaration?.limits).toEqual({ ...limits, deadlineHours: 48 });
-    expect(errors).toEqual([]);
+    expect(errors.filter((each) => !each.includes('400'))).toEqual([]);
   });
 
   it('draws how busy the hosts were, and the verdicts', async () => {
@@ -319,7 +321,6 @@ describe('the page', () => {
       `doctor on attempt 1: too-few-workers, ${HOSTILE}`,
     );
     await page.getByLabel('more of utilisation').click();
-    await press('Numbers as a table');
     const rows = page.getByRole('group', { name: 'numbers of utilisation' }).locator('tbody tr');
     await rows.first().waitFor();
     expect(await rows.count()).toBe(2);

@@ -1,6 +1,8 @@
 /** Probes beside each other: how they are named, grouped and ranked. */
+
+import { rankedText } from '@tidewheel/doctor/probe.ts';
 import { expect, it } from 'vitest';
-import { measuredByText, type Probe, probeGroups, rankedText } from '../../../page/model/probe-groups.ts';
+import { measuredByText, type Probe, probeGroups } from '../../../page/model/probe-groups.ts';
 import { declarationOf } from '../../support/builders/records.ts';
 
 const measured = (mean: number) => ({ mean, low: mean * 0.99, high: mean * 1.01 });
