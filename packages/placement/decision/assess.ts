@@ -43,14 +43,15 @@ export const isOpen = ({ candidate }: Known): boolean => candidate.closed === un
 
 export const unitOf = ({ candidate }: Known): number => unitUsd(candidate, candidate.hourlyUsd);
 
-const model = once(() => beliefModel(fittedRegimes));
+/** Of the fitted chain. */
+export const fitted = once(() => beliefModel(fittedRegimes));
 
 /** What is believed of a pool's capacity. */
-export function outlooksIn(situation: Situation): (candidate: Candidate) => Outlook {
+export function outlooksIn(situation: Situation, model = fitted()): (candidate: Candidate) => Outlook {
   const { observations, records, nowMilliseconds } = situation;
   const trust = trustOf(observations);
   return ({ pool, score, scoreAgeSeconds }) =>
-    outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+    outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
 /** On-Demand, or a reservation, is assumed to have capacity as soon as its cool-down ends. */
@@ -59,6 +60,7 @@ const onDemandOutlook = ({ coolsSeconds }: Met): Outlook => ({
   chanceUp: coolsSeconds > 0 ? 0.5 : 1,
   waitSeconds: coolsSeconds,
   upSeconds: Number.POSITIVE_INFINITY,
+  evidence: 1,
 });
 
 export function assessPools(situation: Situation): readonly Assessed[] {
