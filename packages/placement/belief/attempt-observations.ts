@@ -7,15 +7,8 @@ import type { PoolOutcome, PoolOutcomeStore } from '../records/market-history.ts
 import { namedPools, type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 /** An observation of a pool's capacity at one time. */
-export interface Observation {
+export interface Observation extends Pool {
   readonly atMilliseconds: number;
-  readonly instanceType: string;
-  readonly zoneId?: string | undefined;
-  readonly purchaseOption: Pool['purchaseOption'];
-  readonly reservation?: Pool['reservation'];
-  /** As in Pool. */
-  readonly region?: string | undefined;
-  readonly launcher: Pool['launcher'];
   /** Refused because of a quota, not for lack of capacity. */
   readonly quota?: true | undefined;
   /** lost: an attempt had capacity and lost it; capacityError: an attempt got none. */
@@ -31,16 +24,10 @@ export function poolOutcomeOf(attempt: PlacedAttempt): PoolOutcome | undefined {
   const { outcome, placement } = attempt;
   if (outcome === undefined) return undefined;
   const score = scoreOf(placement);
-  const { instanceType, zoneId, purchaseOption, reservation, region, launcher } = placement.pool;
   return {
+    ...placement.pool,
     runId: attempt.runId,
     attempt: attempt.attempt,
-    instanceType,
-    zoneId,
-    purchaseOption,
-    ...(reservation === undefined ? {} : { reservation }),
-    ...(region === undefined ? {} : { region }),
-    launcher,
     ...(outcome.quota === undefined ? {} : { quota: outcome.quota }),
     nodes: placement.topology.nodes,
     ...(score === undefined ? {} : { score }),
@@ -101,29 +88,10 @@ const secondsFrom = (from: string, to: string): number => (Date.parse(to) - Date
 
 /** What outcomes say of capacity, in the words that beliefs are made from: up from start to end, down at a capacity error or a loss. */
 const observationsFrom = (outcomes: readonly PoolOutcome[]): readonly Observation[] =>
-  outcomes.flatMap((met) => {
-    const {
-      instanceType,
-      zoneId,
-      purchaseOption,
-      reservation,
-      region,
-      launcher,
-      quota,
-      score,
-      requestedAt,
-      startedAt,
-      endedAt,
-      end,
-    } = met;
+  outcomes.flatMap(({ quota, score, requestedAt, startedAt, endedAt, end, ...pool }) => {
     const at = (time: string, seen: Observation['seen']): Observation => ({
+      ...pool,
       atMilliseconds: Date.parse(time),
-      instanceType,
-      zoneId,
-      purchaseOption,
-      reservation,
-      region,
-      launcher,
       ...(quota !== undefined && seen === 'capacityError' ? { quota } : {}),
       seen,
     });

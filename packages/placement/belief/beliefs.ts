@@ -23,8 +23,8 @@ import {
   chanceUp,
   keptPowers,
   type Lesson,
-  longRun,
   meanPassageHours,
+  multiply,
   type OwnShare,
   observe,
   type RegimeTable,
@@ -39,6 +39,8 @@ export interface Outlook {
   readonly waitSeconds: number;
   /** Mean seconds from there until an interruption. */
   readonly upSeconds: number;
+  /** How likely the chain made what was seen of the pool; only a ratio to another chain's says anything. */
+  readonly evidence: number;
 }
 
 /** How far scores can be trusted, given the observations. */
@@ -86,24 +88,23 @@ export const recentObservations = (
     .filter(({ atMilliseconds: at }) => at <= nowMilliseconds && nowMilliseconds - at <= RECENT_MILLISECONDS)
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
-interface BeliefModel {
-  readonly step: readonly (readonly number[])[];
-  /** `step` to the powers 1, 2, 4, ...: a month is a dozen products. */
-  readonly doublings: readonly (readonly (readonly number[])[])[];
-  readonly power: Chain['power'];
-  readonly start: Belief;
+interface BeliefModel extends Chain {
   readonly passage: ReturnType<typeof meanPassageHours>;
 }
 
 export function beliefModel(table: RegimeTable): BeliefModel {
-  const doublings = Array.from({ length: DOUBLINGS }, (_, k) =>
-    transition(table, (STEP_SECONDS / 3_600) * 2 ** k),
-  );
+  const doublings = [transition(table, STEP_SECONDS / 3_600)];
+  for (let k = 1; k < DOUBLINGS; k += 1) {
+    const last = doublings.at(-1) ?? [];
+    doublings.push(multiply(last, last));
+  }
   return {
-    step: doublings[0] ?? [],
     doublings,
     power: keptPowers(doublings),
-    start: longRun(table),
+    start: advance(
+      table.ratesPerHour.map((_, __, { length }) => 1 / length),
+      doublings.at(-1) ?? [],
+    ),
     passage: meanPassageHours(table),
   };
 }
@@ -128,27 +129,41 @@ interface News extends Lesson {
   readonly at: number;
 }
 
-function newsOf(observation: Observation, pool: Pool): News | undefined {
+/** So often at least an attempt that holds its hosts shows that the pool has capacity. */
+const HELD_MILLISECONDS = 1_800_000;
+
+function heldBefore({ atMilliseconds: at, heldSinceMilliseconds: since = at }: Observation): readonly News[] {
+  const count = Math.min(MAXIMUM_OBSERVATIONS, Math.floor((at - since) / HELD_MILLISECONDS));
+  return Array.from({ length: count }, (_, k) => ({ at: at - (k + 1) * HELD_MILLISECONDS, up: 1, down: 0 }));
+}
+
+/** The newest first. */
+function newsOf(observation: Observation, pool: Pool): readonly News[] {
   const weight = kinship(observation, pool);
-  if (weight <= 0) return undefined;
+  if (weight <= 0) return [];
   const against = 1 - weight;
-  const at = observation.atMilliseconds;
-  if (observation.seen === 'up') return { at, up: 1, down: against };
-  const isNeighbours = observation.seen === 'lost' && weight < 1;
-  return { at, up: against, down: 1, ...(isNeighbours && { struck: weight }) };
+  const { atMilliseconds: at, seen } = observation;
+  const held = weight === 1 ? heldBefore(observation) : [];
+  if (seen === 'up') return [{ at, up: 1, down: against }, ...held];
+  const isNeighbours = seen === 'lost' && weight < 1;
+  return [{ at, up: against, down: 1, ...(isNeighbours && { struck: weight }) }, ...held];
+}
+
+function newsAbout(pool: Pool, observations: readonly Observation[]): readonly News[] {
+  const found: News[] = [];
+  // From the newest backwards: only the last few of a month's observations are used.
+  for (let k = observations.length - 1, left = MAXIMUM_OBSERVATIONS; k >= 0 && left > 0; k -= 1) {
+    const observation = observations[k];
+    const news = observation ? newsOf(observation, pool) : [];
+    found.push(...news);
+    left -= Math.min(1, news.length);
+  }
+  return found.reverse();
 }
 
 export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   const record = recordFor(seen.records, pool);
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
-  const related: News[] = [];
-  // From the newest backwards: only the last few of a month's observations are used.
-  for (let k = seen.observations.length - 1; k >= 0 && related.length < MAXIMUM_OBSERVATIONS; k -= 1) {
-    const observation = seen.observations[k];
-    const news = observation && newsOf(observation, pool);
-    if (news) related.push(news);
-  }
-  related.reverse();
   const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
   const walk = beginWalk(model);
   const own = ownShare(model, record);
@@ -158,7 +173,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
     walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
     walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / assumed.forgettingHours));
   };
-  for (const news of [...related, ...score].toSorted((a, b) => a.at - b.at)) {
+  for (const news of [...newsAbout(pool, seen.observations), ...score].toSorted((a, b) => a.at - b.at)) {
     if (clock !== undefined) pass(news.at - clock);
     clock = news.at;
     walk.learn(news);
@@ -166,7 +181,7 @@ export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
   if (clock !== undefined) pass(seen.nowMilliseconds - clock);
   const belief = walk.belief();
   const outlook = describe(model, belief);
-  return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+  return { ...outlook, evidence: walk.evidence(), upSeconds: meanUpSeconds(outlook.upSeconds, record) };
 }
 
 /** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
@@ -177,10 +192,10 @@ function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined 
   return { up: own / chain, down: (1 - own) / (1 - chain) };
 }
 
-function describe(model: BeliefModel, belief: Belief): Outlook {
+function describe(model: BeliefModel, belief: Belief): Omit<Outlook, 'evidence'> {
   const half = belief.length / 2;
   // Capacity a moment from now: in the regimes that lasted, or in those in which capacity returns.
-  const once = observe(advance(belief, model.step), 1, 0);
+  const once = observe(advance(belief, model.doublings[0] ?? []), 1, 0);
   return {
     belief,
     chanceUp: chanceUp(belief),

@@ -42,6 +42,16 @@ export function transition(table: RegimeTable, hours: number): number[][] {
   return result;
 }
 
+/** `abundance` is a factor on the return of capacity, and its inverse on the loss; `speed` is one on every rate. */
+export function withRates(table: RegimeTable, abundance: number, speed: number): RegimeTable {
+  const half = upCount(table);
+  const across = (isUp: boolean): number => (isUp ? 1 / abundance : abundance);
+  const ratesPerHour = table.ratesPerHour.map((row, from) =>
+    row.map((rate, to) => rate * speed * (from < half === to < half ? 1 : across(from < half))),
+  );
+  return { ...table, ratesPerHour };
+}
+
 /** One step of time: belief x transition. */
 export const advance = (belief: Belief, step: Matrix): number[] =>
   advanceInto(
@@ -165,23 +175,19 @@ export function keptPowers(doublings: readonly Matrix[]): Chain['power'] {
   return power;
 }
 
-export interface Walk {
-  pass(steps: number): void;
-  learn(lesson: Lesson): void;
-  /** Moves the belief towards the pool's own long-run share, with a weight from 0 to 1. */
-  tilt(own: OwnShare | undefined, weight: number): void;
-  belief(): Belief;
-}
+/** What was believed impossible leaves something to compare. */
+const LEAST_LIKELIHOOD = 1e-6;
 
-export function beginWalk({ start, doublings, power }: Chain): Walk {
+export function beginWalk({ start, doublings, power }: Chain) {
   let now = start.slice();
   let other = start.slice();
+  let evidence = 1;
   const step = (matrix: Matrix): void => {
     advanceInto(other, now, matrix);
     [now, other] = [other, now];
   };
   return {
-    pass(steps) {
+    pass(steps: number): void {
       const few = steps % KEPT;
       const kept = few > 0 ? power(few) : undefined;
       if (kept !== undefined) step(kept);
@@ -190,8 +196,10 @@ export function beginWalk({ start, doublings, power }: Chain): Walk {
         if ((rest & 1) === 1 && matrix !== undefined) step(matrix);
       }
     },
-    learn({ up, down, struck = 0 }) {
+    learn({ up, down, struck = 0 }: Lesson): void {
       const [single] = doublings;
+      const there = chanceUp(now);
+      if (struck === 0) evidence *= Math.max(LEAST_LIKELIHOOD, up * there + down * (1 - there));
       if (struck === 0 || single === undefined) {
         observeInPlace(now, up, down);
         return;
@@ -202,9 +210,12 @@ export function beginWalk({ start, doublings, power }: Chain): Walk {
       for (let j = 0; j < now.length; j += 1)
         now[j] = (1 - struck) * (now[j] ?? 0) + struck * (other[j] ?? 0);
     },
-    tilt(own, weight) {
+    /** Moves the belief towards the pool's own long-run share, with a weight from 0 to 1. */
+    tilt(own: OwnShare | undefined, weight: number): void {
       if (own !== undefined && weight > 0) observeInPlace(now, own.up ** weight, own.down ** weight);
     },
-    belief: () => now.slice(),
+    belief: (): Belief => now.slice(),
+    /** The likelihood of what was learnt. */
+    evidence: (): number => evidence,
   };
 }

@@ -45,14 +45,15 @@ export const isOpen = ({ candidate }: Known): boolean => candidate.closed === un
 
 export const unitOf = ({ candidate }: Known): number => unitUsd(candidate);
 
-const model = once(() => beliefModel(fittedRegimes));
+/** Of the fitted chain. */
+export const fitted = once(() => beliefModel(fittedRegimes));
 
 /** What is believed of a pool's capacity. */
-export function outlooksIn(situation: Situation): (candidate: Candidate) => Outlook {
+export function outlooksIn(situation: Situation, model = fitted()): (candidate: Candidate) => Outlook {
   const { observations, records, nowMilliseconds } = situation;
   const trust = trustOf(observations);
   return ({ pool, score, scoreAgeSeconds }) =>
-    outlookOf(model(), pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+    outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
 }
 
 /** No run returns to a pool in which nothing can be launched, or that a limit of the account forbids. */
@@ -64,6 +65,7 @@ const onDemandOutlook = (coolsSeconds: number): Outlook => ({
   chanceUp: coolsSeconds > 0 ? 0.5 : 1,
   waitSeconds: coolsSeconds,
   upSeconds: Number.POSITIVE_INFINITY,
+  evidence: 1,
 });
 
 export function assessPools(situation: Situation): readonly Assessed[] {

@@ -106,7 +106,7 @@ export function forecastDecision({
 
 /** @returns undefined where nothing says how much work there is */
 export function forecastRun(question: ForecastQuestion): Forecast | undefined {
-  const { input, standing, seed, packingSeconds = [], drawPool = asBelieved } = question;
+  const { input, standing, seed, packingSeconds = [], drawPool = drawByChain } = question;
   const whole = situationOf(withHeld(input, standing));
   const { basis } = whole.work;
   const here = placementOf(standing);
@@ -292,8 +292,10 @@ const scaledTo = (
 interface Paces {
   /** That of the attempt at hand over the mean of all, where its steps showed it. */
   readonly own?: number | undefined;
-  /** Standard deviations of the logarithms of attempts' paces, and of their mean. */
+  /** Standard deviation of the logarithms of attempts' paces, and that of its own: few attempts show little of it. */
   readonly spread: number;
+  readonly doubt: number;
+  /** The mean spreads by this share of it. */
   readonly ofMean: number;
 }
 
@@ -305,14 +307,16 @@ function pacesOf({ input, work }: Situation, begins: Begins, here: Placement | u
     measured.map(({ stepSeconds }) => Math.log(stepSeconds)),
     assumed.paceSpread,
   );
-  if (work.basis !== 'measured') return { spread, ofMean: 0 };
+  const doubt = 1 / Math.sqrt(2 * Math.max(1, measured.length));
+  if (work.basis !== 'measured') return { spread, doubt, ofMean: 0 };
   const [last] = begins.kind === 'holds' ? measuredThroughputs(input.attempts.slice(-1)) : [];
   const steps = measured.reduce((sum, each) => sum + each.steps, 0);
   const seconds = measured.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0);
   return {
     own: last && (last.stepSeconds * steps) / seconds,
     spread,
-    ofMean: spread / Math.sqrt(Math.max(1, measured.length)),
+    doubt,
+    ofMean: steps > 0 ? Math.hypot(...measured.map((each) => each.steps)) / steps : 1,
   };
 }
 
@@ -336,14 +340,6 @@ const chanceBelow = (spread: number, factor: number): number =>
 const about = (spread: number, quantile: number): number =>
   spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
 
-const asBelieved: DrawPool = ({ belief }, draw) => {
-  const rates = {
-    abundance: about(assumed.rateSpread, draw()),
-    speed: about(assumed.rateSpread, draw()),
-  };
-  return drawByChain(belief, rates, draw);
-};
-
 function drawnBy(
   draw: () => number,
   {
@@ -365,13 +361,13 @@ function drawnBy(
 ): Drawn {
   const unmeasured = draw();
   const common = { start: about(assumed.startSpread, draw()), price: about(assumed.priceSpread, draw()) };
-  const mean = about(paces.ofMean, quantile);
-  const nextPace = (): number => mean * about(paces.spread, draw());
+  const spread = paces.spread * about(paces.doubt, draw());
+  const mean = about(paces.ofMean * spread, quantile);
+  const nextPace = (): number => mean * about(spread, draw());
   return {
     ...common,
     workSeconds: left(quantile),
-    ownPace:
-      paces.own === undefined ? nextPace() : paces.own * about(assumed.withinShare * paces.spread, draw()),
+    ownPace: paces.own === undefined ? nextPace() : paces.own * about(assumed.withinShare * spread, draw()),
     nextPace,
     packingSeconds: packingSeconds[Math.floor(draw() * packingSeconds.length)] ?? 0,
     demandWaitSeconds: demandWait(world, draw()),

@@ -4,15 +4,8 @@
  */
 
 import { once } from '@tidewheel/kit/once.ts';
-import {
-  advance,
-  type Belief,
-  chanceUp,
-  fittedRegimes,
-  keptPowers,
-  observe,
-  transition,
-} from '../belief/regimes.ts';
+import { advance, type Belief, chanceUp, observe } from '../belief/regimes.ts';
+import { fitted } from '../decision/assess.ts';
 import { coolSecondsAfter } from '../decision/met.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
@@ -206,7 +199,7 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
     if (seen) Object.assign(seen, { lostAt: course.at, since: course.at, belief: ages().lost });
     return;
   }
-  const there = cheaperThan(here, { world, drawn, course });
+  const there = cheaperThan(here, world, drawn, course);
   if (there === undefined || course.debt > 0) return;
   save(course, here.hourlyUsd * drawn.price);
   startOnSpot(world, drawn, course, there);
@@ -220,14 +213,8 @@ const save = (course: Course, hourlyUsd: number): void => {
   course.usd += (hourlyUsd * assumed.saveSeconds) / 3_600;
 };
 
-interface Moment {
-  readonly world: World;
-  readonly drawn: Drawn;
-  readonly course: Course;
-}
-
 /** A pool that a score shows to be up, and whose price pays for the move within the hours that capacity mostly lasts. */
-function cheaperThan(here: SpotPlace, { world, drawn, course }: Moment): number | undefined {
+function cheaperThan(here: SpotPlace, world: World, drawn: Drawn, course: Course): number | undefined {
   const lasts = Math.min(course.work, spellSeconds());
   const move = world.restartSeconds + assumed.saveSeconds;
   if (latestSafe(world, course) - course.at < move) return undefined;
@@ -312,7 +299,7 @@ const chanceAt = ({ at, pools }: Course, pool: number): number => {
 /** Without news since. */
 function beliefAt({ belief, since }: Seen, at: number): Belief {
   const ticks = Math.min(MOST_AGES, Math.floor((at - since) / TICK_SECONDS));
-  const passed = ticks > 0 ? ages().power(ticks) : undefined;
+  const passed = ticks > 0 ? fitted().power(ticks) : undefined;
   return passed === undefined ? belief : advance(belief, passed);
 }
 
@@ -409,8 +396,5 @@ const ages = once(() => {
       return weights;
     });
   };
-  const doublings = Array.from({ length: 6 }, (_, k) =>
-    transition(fittedRegimes, (TICK_SECONDS / 3_600) * 2 ** k),
-  );
-  return { up: walk(1, 0), down: walk(0, 1), lost: after(0, 1), power: keptPowers(doublings) };
+  return { up: walk(1, 0), down: walk(0, 1), lost: after(0, 1) };
 });

@@ -1,7 +1,9 @@
 /** What every future of a run starts from: its pools with what is believed of them, and the table that decides. */
 
+import { once } from '@tidewheel/kit/once.ts';
 import { pick } from '@tidewheel/kit/seeded-random.ts';
-import { type Belief, fittedRegimes } from '../belief/regimes.ts';
+import { beliefModel } from '../belief/beliefs.ts';
+import { type Belief, fittedRegimes, type RegimeTable, withRates } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
 import { outlooksIn } from '../decision/assess.ts';
@@ -25,7 +27,9 @@ interface Place {
 
 export interface SpotPlace extends Place {
   readonly pool: Pool;
+  /** By the fitted chain, as the run decides. */
   readonly belief: Belief;
+  readonly kinds: readonly PoolKind[];
   /** Scores show when it has capacity. */
   readonly isScored: boolean;
   readonly capacityErrors: number;
@@ -98,12 +102,14 @@ export function worldOf(
     safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
   }));
   const outlookOf = outlooksIn(situation);
+  const believed = kinds().map(({ model, exits }) => ({ exits, outlookOf: outlooksIn(situation, model) }));
   const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
   return {
     spot: spot.map((each) => ({
       ...placeOf(each, situation),
       pool: each.pool,
       belief: outlookOf(each).belief,
+      kinds: believed.map(({ exits, outlookOf }) => ({ exits, ...outlookOf(each) })),
       isScored: each.score !== undefined,
       capacityErrors: met(each).capacityErrors,
       coolSeconds: met(each).coolsSeconds,
@@ -173,8 +179,7 @@ function refusedFor({ observations, nowMilliseconds }: Situation, askedSeconds: 
   return Math.max(refused, askedSeconds > assumed.patienceSeconds ? askedSeconds : 0);
 }
 
-// One drawn future of a Spot pool: when its capacity goes and comes again, by the fitted chain in continuous time. Rates
-// are drawn as well, because the chain was fitted to other pools than this one.
+// One drawn future of a Spot pool: when its capacity goes and comes again, by a chain in continuous time.
 
 export interface PoolFuture {
   /** Times are seconds from now, and must not fall from call to call. */
@@ -183,40 +188,53 @@ export interface PoolFuture {
   changeAfter(at: number): number;
 }
 
-/** How this pool differs from the chain, as factors: 1 is the chain itself. */
-interface PoolRates {
-  /** On every rate. */
-  readonly speed: number;
-  /** On the return of capacity, and its inverse on the loss. */
-  readonly abundance: number;
+/** Factors by which pools differ from the fitted chain. Stated: each pair is as likely, before the pool is seen. */
+const ABUNDANCES = [0.55, 0.8, 1, 1.25, 1.8];
+const SPEEDS = [0.7, 1, 1.4];
+
+const kinds = once(() =>
+  ABUNDANCES.flatMap((abundance) => SPEEDS.map((speed) => withRates(fittedRegimes, abundance, speed))).map(
+    (table) => ({ model: beliefModel(table), exits: exitsOf(table) }),
+  ),
+);
+
+/** How likely a pool changes as this chain does, by what was seen of it, up to a common factor. */
+interface PoolKind {
+  readonly evidence: number;
+  readonly belief: Belief;
+  readonly exits: ReturnType<typeof exitsOf>;
 }
 
 const HALF = fittedRegimes.ratesPerHour.length / 2;
 const isUpIn = (regime: number): boolean => regime < HALF;
 
 /** From one regime: the rates a second within its side and to the other one, and where each leads. */
-const EXITS = fittedRegimes.ratesPerHour.map((row, from) => {
-  const toSide = (other: boolean) => {
-    const rates = row.map((rate, to) => ((isUpIn(to) === isUpIn(from)) === other ? 0 : rate / 3_600));
-    const rate = rates.reduce((sum, each) => sum + each, 0);
-    return { rate, shares: rates.map((each) => (rate > 0 ? each / rate : 0)) };
-  };
-  return { within: toSide(false), across: toSide(true) };
-});
+const exitsOf = ({ ratesPerHour }: RegimeTable) =>
+  ratesPerHour.map((row, from) => {
+    const toSide = (other: boolean) => {
+      const rates = row.map((rate, to) => ((isUpIn(to) === isUpIn(from)) === other ? 0 : rate / 3_600));
+      const rate = rates.reduce((sum, each) => sum + each, 0);
+      return { rate, shares: rates.map((each) => (rate > 0 ? each / rate : 0)) };
+    };
+    return { within: toSide(false), across: toSide(true) };
+  });
 
-export function drawByChain(belief: Belief, { speed, abundance }: PoolRates, draw: () => number): PoolFuture {
-  let regime = pick(belief, draw());
+export function drawByChain({ kinds }: SpotPlace, draw: () => number): PoolFuture {
+  const likely = kinds.map(({ evidence }) => evidence);
+  const all = likely.reduce((sum, each) => sum + each, 0);
+  const kind = kinds[pick(likely, all * draw())];
+  let regime = pick(kind?.belief ?? [], draw());
   let clock = 0;
   const nextChange = (): number => {
     for (;;) {
-      const exits = EXITS[regime];
+      const exits = kind?.exits[regime];
       if (exits === undefined) return Number.POSITIVE_INFINITY;
-      const across = exits.across.rate * speed * (isUpIn(regime) ? 1 / abundance : abundance);
-      const rate = exits.within.rate * speed + across;
+      const { within, across } = exits;
+      const rate = within.rate + across.rate;
       if (rate <= 0) return Number.POSITIVE_INFINITY;
       clock -= Math.log(1 - draw()) / rate;
-      const leaves = draw() * rate < across;
-      regime = pick((leaves ? exits.across : exits.within).shares, draw());
+      const leaves = draw() * rate < across.rate;
+      regime = pick((leaves ? across : within).shares, draw());
       if (leaves) return clock;
     }
   };

@@ -95,8 +95,6 @@ export const assumed = {
   scoreMeetings: 4,
 
   // How futures spread: standard deviations of logarithms. Stated; `npm run bench:promise` shows what they hold.
-  /** Spread pools around the fitted chain: how often capacity comes, and how fast it changes. */
-  rateSpread: 0.4,
   startSpread: 0.25,
   priceSpread: 0.01,
   /** As priors of a whole run's work: one more attempt, or run, would have shown it. */
