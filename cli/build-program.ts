@@ -22,7 +22,7 @@ const ROOT = path.join(import.meta.dirname, '..');
 const isPlugins = (given: unknown): given is readonly Plugin[] => Array.isArray(given);
 const given: unknown = createRequire(import.meta.url)('../serverless/smaller-bundles.cjs');
 const smaller = isPlugins(given) ? given : [];
-const SMALLER = ['operations-in-use', 'versions-of-clients', 'yaml-as-modules', 'compressed-tables'];
+const SMALLER = ['operations-in-use', 'versions-of-clients'];
 
 /** A module of the sources whose text is known now. */
 const madeNow = (file: string, contents: () => Promise<string>): Plugin => ({

@@ -4,8 +4,8 @@
  */
 const fs = require('node:fs/promises');
 const { readdirSync, readFileSync } = require('node:fs');
+const { isBuiltin } = require('node:module');
 const path = require('node:path');
-const { brotliCompressSync } = require('node:zlib');
 const { builtPage } = require('./built-page.cjs');
 
 const FUNCTIONS = path.join(__dirname, '../functions');
@@ -63,15 +63,23 @@ const operationsInUse = {
 };
 
 /**
- * Lambda hands its credentials over in the environment. The other providers of the SDK's chain bring clients of SSO and
- * STS, or ask an instance or a container for its role. As they are imported dynamically, esbuild drops nothing that they
- * share with the rest.
+ * Lambda hands its credentials over in the environment, and region and endpoints too. The other providers of the SDK's chain
+ * bring clients of SSO and STS, or ask an instance or a container for its role, and a function has no `~/.aws`.
  */
-const credentialsOfLambda = {
-  name: 'credentials-of-lambda',
+const environmentOfLambda = {
+  name: 'environment-of-lambda',
   setup(build) {
-    build.onLoad({ filter: /(?:@aws-sdk|@smithy)[/\\]credential-provider-(http|ini|process|sso|web-identity|imds)[/\\]/ }, ({ path: file }) => ({
-      contents: `throw new Error('this bundle does not hold ${path.basename(file)} of ${/credential-provider-[\w-]+/.exec(file)[0]}');`,
+    build.onLoad({ filter: /@aws-sdk[/\\]credential-provider-node[/\\]dist-es[/\\]index\.js$/ }, ({ path: file }) => ({
+      contents: `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';`,
+      resolveDir: path.dirname(file),
+    }));
+    build.onLoad({ filter: /[/\\]getInstanceMetadataRegion\.js$/ }, () => ({
+      contents: 'export const getInstanceMetadataRegion = async () => undefined;',
+    }));
+    build.onLoad({ filter: /[/\\]shared-ini-file-loader[/\\]loadSharedConfigFiles\.js$/ }, ({ path: file }) => ({
+      contents: `export { CONFIG_PREFIX_SEPARATOR } from './constants';
+export const loadSharedConfigFiles = async () => ({ configFile: {}, credentialsFile: {} });`,
+      resolveDir: path.dirname(file),
     }));
   },
 };
@@ -103,18 +111,33 @@ const noFormatsOfTexts = {
   },
 };
 
-/** Tables of a bundle as text: an eighth of it, which is quicker to unpack than to compile. */
-const compressedTables = {
-  name: 'compressed-tables',
+/** What a bundle reads by its path lies beside it. Its text is the importer's `pluginData`. */
+const filesBeside = {
+  name: 'files-beside',
+  setup(build) {
+    build.onResolve({ filter: /^beside:/ }, ({ path: name, importer, pluginData }) => ({
+      path: path.join(path.dirname(importer), name.slice('beside:'.length)),
+      namespace: 'beside',
+      pluginData,
+    }));
+    build.onLoad({ filter: /$/, namespace: 'beside' }, ({ pluginData: contents }) => ({ contents, loader: 'file' }));
+  },
+};
+
+/** A table is quicker to read as JSON than to compile. */
+const tablesBeside = {
+  name: 'tables-beside',
   setup(build) {
     build.onLoad({ filter: /packages[/\\].*\.json$/ }, async ({ path: file }) => {
       // Where its figures come from is for readers of the file.
       const { source: _source, note: _note, ...table } = JSON.parse(await fs.readFile(file, 'utf8'));
       const text = JSON.stringify(table);
       if (text.length < SMALL_TABLE) return { contents: text, loader: 'json' };
-      const packed = brotliCompressSync(text).toString('base64');
       return {
-        contents: `import { brotliDecompressSync } from 'node:zlib';\nexport default JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString());`,
+        contents: `import { readFileSync } from 'node:fs';
+import file from 'beside:${path.basename(file)}';
+export default JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));`,
+        pluginData: text,
       };
     });
   },
@@ -123,23 +146,58 @@ const SMALL_TABLE = 4_000;
 
 const TEXT_OF_SCHEMA = /\.describe\(\s*(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`),?\s*\)/g;
 
-/** What schemas say of themselves is for documents, which `npm run generate` writes; each word of it costs a copy of its schema. */
-const noDescriptions = {
-  name: 'no-descriptions',
+/** What an operation of the API answers with is for documents too. */
+const ANSWER = /^( {2}| {4})answer: .*(?:\n\1[ )\]}].*)*/gm;
+/** Lines stay where they are, for the source map. */
+const onlyLines = (text) => '\n'.repeat(text.split('\n').length - 1);
+
+/** A constant that a call makes, as biome writes it: on one line, up to the next one at the margin, or a chain of methods. */
+const MADE = /^((?:export )?const \w+(?:: .+?)? =)(\s+(?:[\w.]+\n(?: .*\n)*? {2}\S.*|(?:(?:new )?[\w.]+\(|[{[]).*?(?:(?:\n(?: .*)?)*?\n[)\]}].*?)?));$/gm;
+
+/** What schemas declare is made when it is first read, and little of it is in one call of a function: all of it is a third of a start. */
+const LATER = `export const $later = (make) => {
+  let made;
+  const it = () => (made ??= make());
+  return new Proxy({}, {
+    get: (_, name) => it()[name],
+    has: (_, name) => name in it(),
+    ownKeys: () => Reflect.ownKeys(it()),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(it(), name),
+  });
+};`;
+/** What a schema's method makes, or an object of schemas: never a function, a list or a plain value. */
+const LATER_MADE = /^(?:export )?const (?:\w+Schema\b[^]*|\w+(?:: .+?)? =\s+(?:[a-z]\w*\s*\.[^]*\)|\{[^]*\bz\s*\.[^]*\}(?: as const| satisfies \w+)?));$/;
+
+const ZOD = "import * as z from 'zod';";
+
+/**
+ * Modules of ours only declare, which esbuild has to be shown: it keeps what a call makes although no function of the bundle
+ * uses it. What schemas say of themselves is for documents, which `npm run generate` writes.
+ */
+const onlyWhatIsUsed = {
+  name: 'only-what-is-used',
   setup(build) {
+    build.onResolve({ filter: /^later:$/ }, ({ path: name }) => ({ path: name, namespace: 'later', sideEffects: false }));
+    build.onLoad({ filter: /$/, namespace: 'later' }, () => ({ contents: LATER }));
     build.onLoad({ filter: /[/\\](functions|packages)[/\\].*\.ts$/ }, async ({ path: file }) => {
+      if (file.includes('node_modules')) return undefined;
       const source = await fs.readFile(file, 'utf8');
-      if (file.includes('node_modules') || !source.includes('.describe(')) return undefined;
-      // Lines stay where they are, for the source map.
-      const contents = source.replace(TEXT_OF_SCHEMA, (text) => '\n'.repeat(text.split('\n').length - 1));
-      return { contents, loader: 'ts' };
+      const contents = source
+        .replace(MADE, (whole, head, value) => {
+          if (!value.includes('(')) return whole;
+          const made = `() => (${value})`;
+          return `${head} /* @__PURE__ */ ${source.includes(ZOD) && LATER_MADE.test(whole) ? `$later(${made})` : `(${made})()`};`;
+        })
+        .replace(file.includes('operations') ? ANSWER : /$^/, onlyLines)
+        .replace(TEXT_OF_SCHEMA, onlyLines);
+      return { contents: `${contents}\nimport { $later } from 'later:';`, loader: 'ts' };
     });
   },
 };
 
 /**
- * Of the clients, what no function uses: streams of events, DynamoDB's discovery of endpoints, which is off, hashes without
- * Node's, and the signature for several regions at once, whose class signs for one as the class here.
+ * Of the clients, what no function uses: streams of events, extensions, DynamoDB's discovery of endpoints, which is off, adaptive
+ * retries, hashes without Node's, and the signature for several regions at once, whose class signs for one as the class here.
  */
 const noUnusedParts = {
   name: 'no-unused-parts',
@@ -155,6 +213,12 @@ const noUnusedParts = {
     build.onLoad({ filter: /@smithy[/\\]core[/\\].*[/\\](Sha256|Md5)Js\.js$/ }, ({ path: file }) => ({
       contents: `export const ${path.basename(file, '.js')} = undefined;`,
     }));
+    build.onLoad({ filter: /@aws-sdk[/\\]client-[^/\\]+[/\\]dist-es[/\\]runtimeExtensions\.js$/ }, () => ({
+      contents: 'export const resolveRuntimeExtensions = (config) => config;',
+    }));
+    build.onLoad({ filter: /@smithy[/\\].*[/\\](HeaderFormatter|DefaultRateLimiter)\.js$/ }, ({ path: file }) => ({
+      contents: `export class ${path.basename(file, '.js')} {}`,
+    }));
     build.onLoad({ filter: /[/\\]SignatureV4MultiRegion\.js$/ }, () => ({
       contents: `import { SignatureV4 } from '@smithy/signature-v4';
 export class SignatureV4MultiRegion extends SignatureV4 { static sigv4aDependency() { return 'none'; } }`,
@@ -168,42 +232,46 @@ export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = { environmentVariableSelec
 };
 
 /**
- * Most calls of a function that can read YAML read none, so its parser is unpacked and compiled at the first text: 100 KB.
- * Node.js gets the CommonJS build of `yaml`, of which esbuild drops nothing; the same code as ES modules is for pages.
+ * Most calls of a function that can read YAML, or write Parquet, do neither: what does is loaded when it is asked. Node.js gets
+ * the CommonJS build of `yaml`, of which esbuild drops nothing; the same code as ES modules is for pages.
  */
-const yamlWhenRead = {
-  name: 'yaml-when-read',
+const whenRead = {
+  name: 'when-read',
   setup(build) {
-    const modules = path.join(path.dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js');
-    build.onResolve({ filter: /^yaml$/ }, () => ({ path: modules, namespace: 'when-read', sideEffects: false }));
-    build.onLoad({ filter: /$/, namespace: 'when-read' }, async ({ path: file }) => {
+    const entries = { yaml: path.join(path.dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js') };
+    build.onResolve({ filter: /^(yaml|hyparquet)/ }, ({ path: name }) =>
+      Object.hasOwn(WHEN_READ, name) ? { path: name, namespace: 'when-read', sideEffects: false } : undefined,
+    );
+    build.onLoad({ filter: /$/, namespace: 'when-read' }, async ({ path: name }) => {
       const { outputFiles } = await build.esbuild.build({
-        stdin: { contents: `export { ${YAML_IN_USE.join(', ')} } from ${JSON.stringify(file)};`, resolveDir: __dirname },
+        stdin: { contents: `export { ${WHEN_READ[name].join(', ')} } from ${JSON.stringify(entries[name] ?? name)};`, resolveDir: __dirname },
         bundle: true,
         write: false,
         minify: true,
         format: 'cjs',
         target: 'node24',
       });
-      const packed = brotliCompressSync(outputFiles[0].text).toString('base64');
-      const offers = YAML_IN_USE.map((name) => `export const ${name} = (...given) => unpacked().${name}(...given);`);
+      const offers = WHEN_READ[name].map(
+        (each) => `export function ${each}(...given) { const { ${each}: it } = library(); return new.target ? new it(...given) : it(...given); }`,
+      );
       return {
-        contents: `import { compileFunction } from 'node:vm';
-import { brotliDecompressSync } from 'node:zlib';
-let module;
-function unpacked() {
-  if (module === undefined) {
-    module = {};
-    compileFunction(brotliDecompressSync(Buffer.from('${packed}', 'base64')).toString(), ['module'])(module);
-  }
-  return module.exports;
-}
+        contents: `import { createRequire } from 'node:module';
+import file from 'beside:${path.parse(name).name}.cjs';
+let loaded;
+const library = () => (loaded ??= createRequire(import.meta.url)(file));
 ${offers.join('\n')}`,
+        pluginData: outputFiles[0].text,
       };
     });
   },
 };
-const YAML_IN_USE = ['isPair', 'isScalar', 'isSeq', 'parse', 'parseDocument', 'visit'];
+const WHEN_READ = {
+  yaml: ['isPair', 'isScalar', 'isSeq', 'parse', 'parseDocument', 'visit'],
+  hyparquet: ['parquetMetadata'],
+  'hyparquet-writer': ['ByteWriter'],
+  'hyparquet-writer/src/datapage.js': ['writePageHeader'],
+  'hyparquet-writer/src/metadata.js': ['writeMetadata'],
+};
 
 /** A document that one call reads lies beside the bundle, at the same path from a bundle as from the file that imports it. */
 const documentBeside = {
@@ -224,17 +292,35 @@ const versionsOfClients = {
   },
 };
 
+/**
+ * An import of a module of Node's reads each of its members: of http also WebSocket, which loads undici, of process its
+ * streams, of tls all certificates. The module itself gives each when it is used.
+ */
+const nodeItself = {
+  name: 'node-itself',
+  setup(build) {
+    build.onResolve({ filter: /^(node:)?[a-z_]+([/][a-z]+)?$/ }, ({ path: name }) =>
+      isBuiltin(name) ? { path: name, namespace: 'node', sideEffects: false } : undefined,
+    );
+    build.onLoad({ filter: /$/, namespace: 'node' }, ({ path: name }) => ({
+      contents: `const it = process.getBuiltinModule('${name}');\nmodule.exports = typeof it === 'function' || it === process ? it : Object.create(it);`,
+    }));
+  },
+};
+
 module.exports = [
   operationsInUse,
-  credentialsOfLambda,
+  environmentOfLambda,
   versionsOfClients,
   documentBeside,
   noJsonSchema,
   noFormatsOfTexts,
-  noDescriptions,
-  noUnusedParts,
-  yamlWhenRead,
-  compressedTables,
   builtPage,
+  onlyWhatIsUsed,
+  noUnusedParts,
+  whenRead,
+  filesBeside,
+  tablesBeside,
+  nodeItself,
 ];
 

@@ -11,15 +11,20 @@ import * as z from 'zod';
 import { costsBesideNode } from '../whole-processes.ts';
 import { inWorkFolder } from '../work-folder.ts';
 
+const MOST_KILOBYTES = 800;
+const MOST_TIMES = 5;
+
 const USAGE = `npm run bench:bundles -- [OPTIONS]
 
-Measures size and load time of every function's bundle.
+Measures size and load time of every function's bundle: exit code 1 if one has over ${MOST_KILOBYTES} KB, or takes over
+${MOST_TIMES} times the CPU of a bare Node.
 
   --rounds N   7: loads each bundle so many times and prints the medians`;
 
+const COLUMNS = ['name', 'kilobytes', 'cpuMilliseconds', 'timesBareNode', 'withSourceMaps'];
 const schema = z.object({ rounds: wholeNumber(1).default(7) });
 
-/** Loads a bundle and ends. Lambda has NODE_OPTIONS from serverless.yml, and with it source maps. */
+/** Loads a bundle and ends. */
 const loading = (file: string, ...options: readonly string[]): readonly string[] => [
   process.execPath,
   ...options,
@@ -49,31 +54,27 @@ function unpacked(folder: string, name: string): string {
 
 await runCommand(USAGE, async (args) => {
   const { rounds } = readCommandLine(args, { schema }).values;
-  await inWorkFolder('bundles', async (folder) => {
+  return inWorkFolder('bundles', async (folder) => {
     packageInto(folder);
     const names = readdirSync(folder).flatMap((file) =>
       file.endsWith('.zip') ? path.basename(file, '.zip') : [],
     );
     const files = new Map(names.map((name) => [name, unpacked(folder, name)]));
     const commands = [...files].flatMap(([name, file]) => [
-      [name, loading(file, '--enable-source-maps')],
-      [`${name}, no source maps`, loading(file)],
+      [name, loading(file)],
+      [`${name}, source maps`, loading(file, '--enable-source-maps')],
     ]);
     const costs = await costsBesideNode(Object.fromEntries(commands), rounds, process.env);
-    console.table({
-      'bare Node': { cpuMilliseconds: costs.get('bare Node')?.cpuMilliseconds },
-      ...Object.fromEntries(
-        Array.from(files, ([name, file]) => [
-          name,
-          {
-            kilobytes: Math.round(statSync(file).size / 1_000),
-            cpuMilliseconds: costs.get(name)?.cpuMilliseconds,
-            timesBareNode: costs.get(name)?.timesBareNode,
-            withoutSourceMaps: costs.get(`${name}, no source maps`)?.timesBareNode,
-          },
-        ]),
-      ),
-    });
+    const rows = Array.from(files, ([name, file]) => ({
+      name,
+      kilobytes: Math.ceil(statSync(file).size / 1_000),
+      cpuMilliseconds: costs.get(name)?.cpuMilliseconds,
+      timesBareNode: costs.get(name)?.timesBareNode ?? Number.NaN,
+      withSourceMaps: costs.get(`${name}, source maps`)?.timesBareNode,
+    }));
+    console.table([{ name: 'bare Node', ...costs.get('bare Node') }, ...rows], COLUMNS);
+    const above = rows.filter((row) => row.kilobytes > MOST_KILOBYTES || !(row.timesBareNode <= MOST_TIMES));
+    console.log(`above the limits: ${above.map(({ name }) => name).join(', ') || 'none'}`);
+    return above.length === 0 ? 0 : 1;
   });
-  return 0;
 });

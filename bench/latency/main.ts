@@ -7,11 +7,9 @@ import { readCommandLine, runCommand } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
 import * as z from 'zod';
 import { endOf, inWorkFolder } from '../work-folder.ts';
-import { declare, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
+import { declare, exitCodeOf, MOST_KILL_SECONDS, playRound, QUIET_SECONDS, type Round } from './rounds.ts';
 
 const PROJECT_FOLDER = join(import.meta.dirname, '../..');
-
-const MOST_KILL_SECONDS = 4;
 
 const USAGE = `npm run bench:latency -- [OPTIONS]
 
@@ -73,5 +71,5 @@ await runCommand(USAGE, async (args) => {
   const played = await inWorkFolder('latency', (folder, signal) => measure(folder, rounds, files, signal));
   console.table(played);
   console.log(`${files} files, at a load of ${load?.toFixed(1)}`);
-  return played.every(({ killSeconds }) => killSeconds <= MOST_KILL_SECONDS) ? 0 : 1;
+  return exitCodeOf(played);
 });

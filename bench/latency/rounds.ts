@@ -16,6 +16,7 @@ import { declareCounting } from '../counting-pipeline.ts';
 const PIPELINE = 'latency';
 /** The settle window of this benchmark. */
 export const QUIET_SECONDS = 4;
+export const MOST_KILL_SECONDS = 4;
 const UPLOADERS = 32;
 const STEPS_BETWEEN_SAVES = 2;
 
@@ -35,6 +36,10 @@ export interface Round {
   readonly placedSeconds: number;
   readonly hostSeconds: number;
 }
+
+/** 1 if a round took too long after the kill, or its seconds are not known. */
+export const exitCodeOf = (rounds: readonly Pick<Round, 'killSeconds'>[]): 0 | 1 =>
+  rounds.every(({ killSeconds }) => killSeconds <= MOST_KILL_SECONDS) ? 0 : 1;
 
 /** Its training lasts long enough to be interrupted, and killed. */
 export const declare = (region: Region): Promise<void> =>

@@ -30,7 +30,7 @@ export async function peerTools(): Promise<PeerTools> {
 }
 
 /** As serverless.yml gives it to the functions that pack. */
-const LAMBDA = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
+const LAMBDA = { NODE_OPTIONS: '--max-semi-space-size=16' };
 
 export function competitors({ folder, s5cmd }: PeerTools): readonly Tool[] {
   const bundles = path.join(folder, 'bundles');

@@ -1,14 +1,14 @@
 /** Searches for the regular expressions of a declaration, none of which may take for ever. */
 import { createContext, Script } from 'node:vm';
 import { ConfigurationError } from './errors.ts';
+import { once } from './once.ts';
 
 const MOST_SECONDS = 1;
 /** Done within milliseconds. */
 const QUICK_STEPS = 1e7;
 
-// V8 ends a search that takes too long only in code that runs in a context.
-const context = createContext({ search: (): RegExpExecArray | null => null });
-const script = new Script('search()');
+/** V8 ends a search that takes too long only in code that runs in a context, which takes a millisecond to make. */
+const limited = once(() => ({ context: createContext({}), script: new Script('search()') }));
 
 /**
  * @param field where it is declared
@@ -18,6 +18,7 @@ export function boundedSearch(field: string, pattern: RegExp, text: string): Reg
   // Each limit costs a thread.
   if (mostSteps(pattern.source, text.length) < QUICK_STEPS) return pattern.exec(text);
   let found: RegExpExecArray | null = null;
+  const { context, script } = limited();
   context['search'] = () => void (found = pattern.exec(text));
   try {
     script.runInContext(context, { timeout: MOST_SECONDS * 1_000 });

@@ -32,7 +32,7 @@ export const scheduleVariables = {
  * V8's young generation stays at 16 MB. Measured for packing in docs/research/benchmarks.md and for placement in
  * docs/research/simulator.md.
  */
-export const youngGeneration = { NODE_OPTIONS: '--enable-source-maps --max-semi-space-size=16' };
+export const youngGeneration = { NODE_OPTIONS: '--max-semi-space-size=16' };
 
 /** How many items of a plan are packed side by side; `functions/aws/shared/config.ts` checks it. */
 export const packers = { TIDEWHEEL_PACKERS: `\${param:packers, '${parallelPackers.default}'}` };

@@ -1,4 +1,4 @@
-/** A function's code in one file, as serverless.yml has it bundled. */
+/** A function's code, as serverless.yml has it bundled. */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
@@ -6,10 +6,15 @@ import { build, type Plugin } from 'esbuild';
 const PROJECT = path.join(import.meta.dirname, '../..');
 const plugins: Plugin[] = createRequire(import.meta.url)('../../serverless/smaller-bundles.cjs');
 
-/** @param name of its folder */
-export async function bundledFunction(name: string): Promise<string> {
+/**
+ * @param name of its folder
+ * @returns text of the bundle, `index.mjs`, and of the files beside it, by name
+ */
+export async function bundledFunction(name: string): Promise<Readonly<Record<string, string>>> {
   const { outputFiles } = await build({
-    entryPoints: [path.join(PROJECT, `functions/handlers/${name}/handler.ts`)],
+    entryPoints: { index: path.join(PROJECT, `functions/handlers/${name}/handler.ts`) },
+    outdir: PROJECT,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     write: false,
     minify: true,
@@ -17,11 +22,8 @@ export async function bundledFunction(name: string): Promise<string> {
     target: 'node24',
     format: 'esm',
     mainFields: ['module', 'main'],
-    banner: {
-      js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
-    },
     external: ['@node-rs/crc32', 'sharp'],
     plugins,
   });
-  return outputFiles[0]?.text ?? '';
+  return Object.fromEntries(outputFiles.map((file) => [path.basename(file.path), file.text]));
 }

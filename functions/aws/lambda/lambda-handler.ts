@@ -14,6 +14,7 @@ import * as z from 'zod';
 import { isRetryableAwsError } from '../../records/aws-error-class.ts';
 import type { Diagnosis } from '../../records/run-records.ts';
 import type { QueueMessage, Taken } from '../../run/queue-messages.ts';
+import { readStacksBySources } from './source-stacks.ts';
 
 export const logger = new Logger({ serviceName: 'tidewheel' });
 const metrics = new Metrics({ namespace: 'Tidewheel', serviceName: 'tidewheel' });
@@ -28,6 +29,7 @@ export function lambdaHandler<Input, Output>(
   input: z.ZodType<Input>,
   handle: (input: Input, context: Context) => Promise<Output>,
 ) {
+  readStacksBySources(import.meta.url);
   return middy<unknown, Output>()
     .use(injectLambdaContext(logger))
     .use(logMetrics(metrics, { captureColdStartMetric: false }))

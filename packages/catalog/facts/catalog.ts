@@ -4,6 +4,7 @@
  */
 
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { own } from '@tidewheel/kit/own-property.ts';
 import * as z from 'zod';
 import ec2 from '../data/ec2-prices.json' with { type: 'json' };
@@ -94,17 +95,22 @@ function factsOf(row: readonly Cell[]): InstanceFacts {
   };
 }
 
-const facts: ReadonlyMap<string, InstanceFacts> = new Map(
-  (instances.rows as unknown as readonly (readonly Cell[])[]).map(factsOf).map((each) => [each.type, each]),
+const facts = once(
+  (): ReadonlyMap<string, InstanceFacts> =>
+    new Map(
+      (instances.rows as unknown as readonly (readonly Cell[])[])
+        .map(factsOf)
+        .map((each) => [each.type, each]),
+    ),
 );
 
 /** undefined: a type the snapshot does not know; callers go on without its facts and say so. */
-export const instanceFacts = (type: string): InstanceFacts | undefined => facts.get(type);
+export const instanceFacts = (type: string): InstanceFacts | undefined => facts().get(type);
 
 /** Where facts of hardware come from: the snapshot, or what was read of EC2 over it (`hardware.ts`). */
 export type FactsOf = (type: string) => InstanceFacts | undefined;
 
-export const catalogTypes = (): readonly string[] => [...facts.keys()];
+export const catalogTypes = (): readonly string[] => [...facts().keys()];
 
 /** EC2 On-Demand, USD an hour. */
 export const ec2OnDemandUsd = (type: string, region: string): number | undefined =>
@@ -121,19 +127,22 @@ export function offeredZoneIds(type: string, region: string): readonly string[] 
 }
 
 /** Of every region in the snapshot, the zone ids that offered anything. */
-const zonesByRegion: ReadonlyMap<string, ReadonlySet<string>> = Object.values(ec2Prices)
-  .flatMap((regions) => Object.entries(regions))
-  .reduce((all, [region, [, zones]]) => {
-    all.set(region, new Set([...(all.get(region) ?? []), ...Object.keys(zones)]));
-    return all;
-  }, new Map<string, Set<string>>());
+const zonesByRegion = once(
+  (): ReadonlyMap<string, ReadonlySet<string>> =>
+    Object.values(ec2Prices)
+      .flatMap((regions) => Object.entries(regions))
+      .reduce((all, [region, [, zones]]) => {
+        all.set(region, new Set([...(all.get(region) ?? []), ...Object.keys(zones)]));
+        return all;
+      }, new Map<string, Set<string>>()),
+);
 
 export const zonesOfRegion = (region: string): readonly string[] =>
-  [...(zonesByRegion.get(region) ?? [])].sort();
+  [...(zonesByRegion().get(region) ?? [])].sort();
 
 /** Zone ids begin with a short name of their region that AWS does not derive from its name: use1-az4 of us-east-1. */
 export const regionOfZone = (zoneId: string): string | undefined =>
-  [...zonesByRegion].find(([, zones]) =>
+  [...zonesByRegion()].find(([, zones]) =>
     [...zones].some((each) => each.split('-')[0] === zoneId.split('-')[0]),
   )?.[0];
 
@@ -181,7 +190,7 @@ export function interchangeableTypes(types: readonly string[]): readonly string[
   const least = Math.min(...wanted.map((each) => each.vcpu));
   const distance = (other: InstanceFacts): number =>
     Math.abs(Math.log(other.vcpu / first.vcpu)) + Math.abs(other.acceleratorCount - first.acceleratorCount);
-  return [...facts.values()]
+  return [...facts().values()]
     .filter((other) => !types.includes(other.type) && other.arch === first.arch)
     .filter((other) => (first.accelerator ? acceleratorLike(other, first) : other.acceleratorCount === 0))
     .filter((other) => other.vcpu >= least / 2 && other.vcpu <= least * 4)

@@ -51,49 +51,52 @@ function split<Shape extends z.ZodRawShape, const Tuned extends Mask<Shape>>(
   return [fields.omit(tuned), fields.pick(tuned)] as const;
 }
 
-const { shape } = pipelineSchema;
-const [settle, settleTuning] = split(shape.settle.unwrap(), TUNED.settle);
-const [packing, packingTuning] = split(shape.packing.unwrap(), TUNED.packing);
-const prepare = packing.shape.prepare.unwrap();
-const [image, imageTuning] = split(prepare.shape.image, TUNED['packing.prepare.image']);
-const [dataset, datasetTuning] = split(shape.dataset.unwrap(), TUNED.dataset);
-const [training, trainingTuning] = split(shape.training, TUNED.training);
-const [compute, computeTuning] = split(shape.compute, TUNED.compute);
-const [needs, needsTuning] = split(compute.shape.needs.unwrap(), TUNED['compute.needs']);
-const [ec2, ec2Tuning] = split(compute.shape.ec2.unwrap(), TUNED['compute.ec2']);
-const [limits, limitsTuning] = split(shape.limits.unwrap(), TUNED.limits);
-const [retention, retentionTuning] = split(shape.retention.unwrap(), TUNED.retention);
-
-const tuningSchema = z
-  .strictObject({
-    settle: settleTuning,
-    packing: packingTuning.extend({
-      prepare: z.strictObject({ image: imageTuning }).partial().optional(),
-    }),
-    dataset: datasetTuning,
-    training: trainingTuning,
-    compute: computeTuning.extend({ needs: needsTuning.optional(), ec2: ec2Tuning.optional() }),
-    limits: limitsTuning,
-    retention: retentionTuning,
-  })
-  .partial()
-  .describe('Fields that a first declaration leaves alone (docs/tuning.md).');
-
 const like = <Schema extends z.ZodType>(schema: Schema, { description = '' }: z.ZodType): Schema =>
   schema.describe(description);
 
+function written({ shape }: typeof pipelineSchema) {
+  const [settle, settleTuning] = split(shape.settle.unwrap(), TUNED.settle);
+  const [packing, packingTuning] = split(shape.packing.unwrap(), TUNED.packing);
+  const prepare = packing.shape.prepare.unwrap();
+  const [image, imageTuning] = split(prepare.shape.image, TUNED['packing.prepare.image']);
+  const [dataset, datasetTuning] = split(shape.dataset.unwrap(), TUNED.dataset);
+  const [training, trainingTuning] = split(shape.training, TUNED.training);
+  const [compute, computeTuning] = split(shape.compute, TUNED.compute);
+  const [needs, needsTuning] = split(compute.shape.needs.unwrap(), TUNED['compute.needs']);
+  const [ec2, ec2Tuning] = split(compute.shape.ec2.unwrap(), TUNED['compute.ec2']);
+  const [limits, limitsTuning] = split(shape.limits.unwrap(), TUNED.limits);
+  const [retention, retentionTuning] = split(shape.retention.unwrap(), TUNED.retention);
+
+  const tuningSchema = z
+    .strictObject({
+      settle: settleTuning,
+      packing: packingTuning.extend({
+        prepare: z.strictObject({ image: imageTuning }).partial().optional(),
+      }),
+      dataset: datasetTuning,
+      training: trainingTuning,
+      compute: computeTuning.extend({ needs: needsTuning.optional(), ec2: ec2Tuning.optional() }),
+      limits: limitsTuning,
+      retention: retentionTuning,
+    })
+    .partial()
+    .describe('Fields that a first declaration leaves alone (docs/tuning.md).');
+
+  return z.strictObject({
+    ...shape,
+    settle: settle.prefault({}),
+    packing: packing.extend({ prepare: like(z.strictObject({ image }).optional(), prepare) }).prefault({}),
+    dataset: like(dataset.optional(), shape.dataset.unwrap()),
+    training,
+    compute: compute.extend({ needs: like(needs.optional(), compute.shape.needs), ec2: ec2.optional() }),
+    limits: limits.omit({ steps: true }).prefault({}),
+    retention: retention.prefault({}),
+    tuning: tuningSchema.optional(),
+  });
+}
+
 /** As people write it, field by field. */
-export const writtenSchema = z.strictObject({
-  ...shape,
-  settle: settle.prefault({}),
-  packing: packing.extend({ prepare: like(z.strictObject({ image }).optional(), prepare) }).prefault({}),
-  dataset: like(dataset.optional(), shape.dataset.unwrap()),
-  training,
-  compute: compute.extend({ needs: like(needs.optional(), compute.shape.needs), ec2: ec2.optional() }),
-  limits: limits.omit({ steps: true }).prefault({}),
-  retention: retention.prefault({}),
-  tuning: tuningSchema.optional(),
-});
+export const writtenSchema = written(pipelineSchema);
 
 type Path = readonly string[];
 

@@ -138,10 +138,8 @@ export function remedyOf(change: Change, lines: ScriptLines = {}): Remedy {
     : { change, where: 'script', text: scriptText(change, lines) };
 }
 
-const DECLARED: ReadonlySet<string> = new Set(declaredChange.options.map(({ shape }) => shape.kind.value));
-
 const isDeclared = (change: DeclaredChange | ScriptChange): change is DeclaredChange =>
-  DECLARED.has(change.kind);
+  declaredChange.options.some(({ shape }) => shape.kind.value === change.kind);
 
 function declaredText(change: DeclaredChange): string {
   switch (change.kind) {

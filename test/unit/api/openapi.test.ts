@@ -71,11 +71,14 @@ it('the bundled function answers with the document', async () => {
     rmSync(folder, { recursive: true });
     vi.unstubAllEnvs();
   });
-  const file = path.join(folder, 'functions/handlers/api/handler.mjs');
+  const handlers = path.join(folder, 'functions/handlers/api');
   cpSync('docs/openapi.json', path.join(folder, 'docs/openapi.json'));
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, await bundledFunction('api'));
-  const bundle: { handler: (event: object, context: object) => Promise<unknown> } = await import(file);
+  mkdirSync(handlers, { recursive: true });
+  for (const [name, text] of Object.entries(await bundledFunction('api')))
+    writeFileSync(path.join(handlers, name), text);
+  const bundle: { handler: (event: object, context: object) => Promise<unknown> } = await import(
+    path.join(handlers, 'index.mjs')
+  );
   const answer = response.parse(
     await bundle.handler({ routeKey: 'GET /openapi.json' }, { functionName: 'api' }),
   );
