@@ -19,7 +19,7 @@ import {
   slackAt,
 } from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
-import type { Strategy } from './world.ts';
+import type { Decision, Strategy, View } from './world.ts';
 import { drawLattice } from './write-lattice.ts';
 
 /** The settings of one key are planned by one table. */
@@ -55,26 +55,6 @@ interface Market {
   readonly smallPlanOf: SmallPlanOf;
 }
 
-interface ZonedJob extends Omit<PolicyJob, 'spotUsd'> {
-  /** Per hour, by zone. */
-  readonly spotUsd: readonly number[];
-}
-
-interface ZonedMoment {
-  readonly nowSeconds: number;
-  readonly workLeft: number;
-  /** What runs: IDLE after an interruption. */
-  readonly runs: Action;
-  readonly zone: number;
-  readonly debt: number;
-  readonly available: readonly boolean[];
-}
-
-interface ZonedDecision {
-  readonly action: Action;
-  readonly zone: number;
-}
-
 /** As a share of On-Demand's price. Finer steps share fewer plans and make no run cheaper. */
 const PRICE_STEP = 1 / 64;
 
@@ -87,12 +67,11 @@ function planPrice(spotUsd: readonly number[], onDemandUsd: number): number {
 }
 
 /** The terms that a job over these zones is planned on; jobs on the same terms can share a table. */
-const termsOf = ({ tickSeconds, restartSeconds, spotUsd, onDemandUsd, waitingUsd }: ZonedJob): Terms => ({
+const termsOf = ({ tickSeconds, restartSeconds, spotUsd, onDemandUsd }: Setting): Terms => ({
   tickSeconds,
   restartSeconds,
   spotUsd: planPrice(spotUsd, onDemandUsd),
   onDemandUsd,
-  waitingUsd,
 });
 
 /**
@@ -100,10 +79,7 @@ const termsOf = ({ tickSeconds, restartSeconds, spotUsd, onDemandUsd, waitingUsd
  * in order. The belief of the zone in use, or of the best zone, decides between Spot, On-Demand and waiting; one common
  * belief decides when no zone has capacity.
  */
-function controller(
-  job: ZonedJob,
-  { model, planOf, smallPlanOf }: Market,
-): (moment: ZonedMoment) => ZonedDecision {
+function controller(job: Setting, { model, planOf, smallPlanOf }: Market): (moment: View) => Decision {
   const plan = planOf({ ...job, ...termsOf(job) });
   let zones: readonly Belief[] | undefined;
   let pool: Belief | undefined;
@@ -141,8 +117,8 @@ function controller(
 interface Known {
   readonly model: MarketModel;
   readonly smallPlanOf: SmallPlanOf;
-  readonly job: ZonedJob;
-  readonly moment: ZonedMoment;
+  readonly job: Setting;
+  readonly moment: View;
   readonly slack: number;
   readonly beliefs: readonly Belief[];
   /** Share of the coming time in which some zone will have capacity. */
@@ -154,23 +130,18 @@ const AHEAD = { mostWorkSeconds: 12 * 3_600, mostSlackSeconds: 6 * 3_600 } as co
 /** Prices as shares of the price at hand are rounded to this many steps, so that few tables serve many zones. */
 const RATIO_STEPS = 128;
 
-type SmallPlanOf = (
-  restartSeconds: number,
-  ratios: { readonly spot: number; readonly waiting: number },
-) => PolicyPlan;
+type SmallPlanOf = (restartSeconds: number, ratio: number) => PolicyPlan;
 
 function smallPlans({ lattice, tickSeconds }: MarketModel): SmallPlanOf {
   // With ticks of 195 s one takes 13 MB.
   const plans = keptPlans(() => lattice, { cellsPerTick: 1, mostTables: 32, spare: 0 });
-  const inSteps = (ratio: number): number => Math.round(ratio * RATIO_STEPS) / RATIO_STEPS;
   const { mostWorkSeconds: workSeconds, mostSlackSeconds } = AHEAD;
-  return (restartSeconds, { spot, waiting }) =>
+  return (restartSeconds, ratio) =>
     plans({
       tickSeconds,
       restartSeconds,
-      spotUsd: Math.max(1 / RATIO_STEPS, inSteps(spot)),
+      spotUsd: Math.max(1, Math.round(ratio * RATIO_STEPS)) / RATIO_STEPS,
       onDemandUsd: 1,
-      waitingUsd: inSteps(waiting),
       workSeconds,
       // A tick more for each of the two, which are counted in whole ticks.
       deadlineSeconds: workSeconds + mostSlackSeconds + 2 * tickSeconds,
@@ -184,9 +155,9 @@ function smallPlans({ lattice, tickSeconds }: MarketModel): SmallPlanOf {
 function inZone(
   atHand: number,
   { model, smallPlanOf, job, moment, slack, beliefs, lasting }: Known,
-): ZonedDecision {
-  const { tickSeconds, restartSeconds, spotUsd, waitingUsd = 0 } = job;
-  const stays: ZonedDecision = { action: SPOT, zone: atHand };
+): Decision {
+  const { tickSeconds, restartSeconds, spotUsd } = job;
+  const stays: Decision = { action: SPOT, zone: atHand };
   const span = comparedSpan({
     ...AHEAD,
     tickSeconds,
@@ -205,7 +176,7 @@ function inZone(
   const savedIn = (zone: number, ratio: number): { readonly action: Action; readonly savedUsd: number } => {
     const ahead = model.weights(beliefs[zone] ?? model.start);
     const sees = { chance: moment.available[zone] === true ? 1 : 0, ifThere: ahead, ifNot: ahead };
-    const plan = smallPlanOf(restartSeconds, { spot: ratio, waiting: waitingUsd / price });
+    const plan = smallPlanOf(restartSeconds, ratio);
     const found = offers(plan, standing, { ...sees, spotUsd: ratio });
     const sure = found.find(({ action }) => action === ON_DEMAND)?.expectedUsd ?? 0;
     const [best] = found.filter(({ action }) => span.mayWait || action !== IDLE);
@@ -221,11 +192,7 @@ function inZone(
 }
 
 /** The cheapest zone with capacity; the cost of a zone that will not last includes the restarts it causes. */
-function bestZone(
-  job: ZonedJob,
-  available: readonly boolean[],
-  stays: readonly number[],
-): number | undefined {
+function bestZone(job: Setting, available: readonly boolean[], stays: readonly number[]): number | undefined {
   let best: number | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const [zone, up] of available.entries()) {

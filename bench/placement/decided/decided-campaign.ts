@@ -92,13 +92,7 @@ const RUN = 'camp-000099';
 async function openCampaign(
   { deadlineSeconds }: Setting,
   zoneIds: readonly string[],
-  {
-    formerSeconds,
-    nodes,
-    types,
-    formerWait,
-    plan,
-  }: Required<Pick<Ways, 'formerSeconds' | 'nodes' | 'types'>> & Pick<Ways, 'formerWait' | 'plan'>,
+  { formerSeconds, nodes, types, formerWait, plan }: Chosen,
 ) {
   const stores = memoryStores();
   const compute = {
@@ -136,6 +130,9 @@ async function openCampaign(
   await stores.runs.create(runOf('camp', BATCH, { declaration, closedAt: AT }));
   return stores;
 }
+
+/** With what is plainest where nothing else was given. */
+type Chosen = Ways & Required<Pick<Ways, keyof typeof PLAINEST | 'formerSeconds'>>;
 
 /** The attempt that runs or waits for capacity. */
 interface Attempt {
@@ -206,7 +203,7 @@ export interface CampaignLook extends Pick<World, 'stores' | 'store' | 'clock'> 
   readonly workDone: number;
 }
 
-interface World {
+interface World extends Pick<Chosen, 'pace' | 'tickPace' | 'nodes' | 'onDemandAt'> {
   readonly setting: Setting;
   readonly stores: Stores;
   readonly clock: ReturnType<typeof fakeClock>;
@@ -216,10 +213,6 @@ interface World {
   readonly market: MarketSource;
   readonly reservations?: ReservationSource | undefined;
   readonly job: Job;
-  readonly pace: () => number;
-  readonly tickPace: () => number;
-  readonly nodes: number;
-  readonly onDemandAt: (requestedSeconds: number) => number;
   /** Seconds of steps so far, whatever their pace. */
   trained: number;
   /** What will not be billed of the last tick. */
@@ -369,13 +362,9 @@ export async function campaign(
   given: readonly ZoneOfWorld[],
   ways: Ways = {},
 ): Promise<Lived> {
-  const { plan } = ways;
+  const chosen: Chosen = { ...PLAINEST, formerSeconds: [setting.workSeconds], ...ways };
+  const { plan, nodes, types, onTick } = chosen;
   const open = given.length - Number(plan !== undefined);
-  const { formerSeconds, pace, tickPace, nodes, types, onDemandAt, onTick } = {
-    ...PLAINEST,
-    formerSeconds: [setting.workSeconds],
-    ...ways,
-  };
   const clock = fakeClock(AT);
   const tickNow = (): number => secondsOf(clock.now()) / setting.tickSeconds;
   const zones = () =>
@@ -385,24 +374,15 @@ export async function campaign(
       score: scores(tickNow()),
     }));
   const world: World = {
+    ...chosen,
     setting,
-    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), {
-      formerSeconds,
-      nodes,
-      types,
-      formerWait: ways.formerWait,
-      plan,
-    }),
+    stores: await openCampaign(setting, ZONE_IDS.slice(0, given.length), chosen),
     clock,
     store: memoryObjectStore(clock),
     zones,
     market: marketSource(() => withOnDemand(viewOf(TYPE, zones(), setting), types)),
     reservations: plan && reservationOf(plan, { zone: open, nodes }),
     job: newJob(),
-    pace,
-    tickPace,
-    nodes,
-    onDemandAt,
     trained: 0,
     unbilledUsd: 0,
     attempt: undefined,

@@ -314,67 +314,46 @@ function failedPlatform(attempts: readonly AttemptRecord[]): Judgement | undefin
   );
   const last = outcomes.at(-1);
   if (last?.fault === undefined) return undefined;
-  const { attempts: limit, remedy } = FAULTS[last.fault];
+  const limit = MOST_FAULTS[last.fault];
   const recent = outcomes.slice(-limit);
   const isEnough = recent.every(({ fault }) => (limit < 3 ? fault === last.fault : fault !== undefined));
   if (recent.length < limit || !isEnough) return undefined;
   const which = limit === 1 ? 'the attempt' : `${limit} attempts in a row`;
-  return { kind: 'failed', reason: `${which} ${remedy}; ${last.message}` };
+  return { kind: 'failed', reason: `${which} ${REMEDIES[last.fault]}; ${last.message}` };
 }
 
-interface FaultRule {
-  /** So many in a row end the run. What happens in two pools happens in all; some faults pass more often. */
-  readonly attempts: 1 | 2 | 3;
-  /** Completes "2 attempts in a row ...". */
-  readonly remedy: string;
-}
+/** So many in a row end the run. What happens in two pools happens in all; some faults pass more often. */
+const MOST_FAULTS: Readonly<Record<PlatformFault, 1 | 2 | 3>> = {
+  silent: 2,
+  storage: 3,
+  disk: 3,
+  memory: 1,
+  packages: 3,
+  image: 2,
+  network: 2,
+  hardware: 3,
+  refused: 2,
+};
 
-const FAULTS: Readonly<Record<PlatformFault, FaultRule>> = {
-  silent: {
-    attempts: 2,
-    remedy:
-      'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
-  },
-  storage: {
-    attempts: 3,
-    remedy:
-      'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy, the policy of the pipeline’s role or instance profile, and the bucket’s own',
-  },
-  disk: {
-    attempts: 3,
-    remedy:
-      'ran out of disk, although the volume was raised once where one can be: raise compute.volumeGigabytes, or choose types with more local NVMe',
-  },
-  memory: {
-    attempts: 1,
-    remedy:
-      'ran out of memory: choose instance types with more of it, or lower the batch size or the number of data-loading workers',
-  },
-  packages: {
-    attempts: 3,
-    remedy:
-      'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
-  },
-  image: {
-    attempts: 2,
-    remedy:
-      'could not fetch the image: check that training.image or compute.ec2.image is there in this region, that the pipeline’s role may pull it, and that the subnets reach its registry',
-  },
-  network: {
-    attempts: 2,
-    remedy:
-      'could not mount a file system: check that it is in the VPC of compute.vpc, and that its security group lets the hosts in',
-  },
-  hardware: {
-    attempts: 3,
-    remedy:
-      'met broken hosts, by what their GPUs, network or EC2 said: choose other instance types; if they say the same, look at the script and its image',
-  },
-  refused: {
-    attempts: 2,
-    remedy:
-      'met an answer of AWS that Tidewheel does not know: its words tell what to change, then start a new run',
-  },
+/** Completes "2 attempts in a row ...". */
+const REMEDIES: Readonly<Record<PlatformFault, string>> = {
+  silent:
+    'had hosts that wrote no report: check that the subnets reach S3 (a NAT gateway or a VPC endpoint), that compute.ec2.image has the AWS CLI, and that compute.ec2.python names its Python',
+  storage:
+    'could not use the bucket: check the route to S3 (a NAT gateway or a VPC endpoint), the endpoint’s policy, the policy of the pipeline’s role or instance profile, and the bucket’s own',
+  disk: 'ran out of disk, although the volume was raised once where one can be: raise compute.volumeGigabytes, or choose types with more local NVMe',
+  memory:
+    'ran out of memory: choose instance types with more of it, or lower the batch size or the number of data-loading workers',
+  packages:
+    'could not install requirements.txt: check that the subnets reach the package index, or name one that they reach (training.packageIndex)',
+  image:
+    'could not fetch the image: check that training.image or compute.ec2.image is there in this region, that the pipeline’s role may pull it, and that the subnets reach its registry',
+  network:
+    'could not mount a file system: check that it is in the VPC of compute.vpc, and that its security group lets the hosts in',
+  hardware:
+    'met broken hosts, by what their GPUs, network or EC2 said: choose other instance types; if they say the same, look at the script and its image',
+  refused:
+    'met an answer of AWS that Tidewheel does not know: its words tell what to change, then start a new run',
 };
 
 function againUnlessFruitless(attempts: readonly AttemptRecord[], reason: string): Judgement {

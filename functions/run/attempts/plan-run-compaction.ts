@@ -28,15 +28,11 @@ interface DrawDeps extends Pick<Stores, 'runs' | 'timeline'> {
 
 type Planned = Awaited<ReturnType<typeof planDrawing>>;
 
-interface PlanningInput {
-  readonly runId: string;
-  readonly pipeline: string;
-  readonly draws: boolean;
-}
+type Named = Pick<RunRecord, 'runId' | 'pipeline'>;
 
 export const planRunCompaction = (
   deps: DrawDeps,
-  { runId, pipeline, draws }: PlanningInput,
+  { runId, pipeline, draws }: Named & { readonly draws: boolean },
 ): Promise<typeof NOTHING_TO_COMPACT> =>
   draws
     ? drawSamples(deps, { runId, pipeline })
@@ -44,10 +40,7 @@ export const planRunCompaction = (
         planCompaction(store, { pipeline, packing, readers, ...compactionWanted(dataset) }),
       );
 
-async function drawSamples(
-  deps: DrawDeps,
-  { runId, pipeline }: Omit<PlanningInput, 'draws'>,
-): Promise<typeof NOTHING_TO_COMPACT> {
+async function drawSamples(deps: DrawDeps, { runId, pipeline }: Named): Promise<typeof NOTHING_TO_COMPACT> {
   const run = await deps.runs.get(runId);
   if (run === undefined) throw new RunNotFoundError(runId);
   const replay = replayOf(run.declaration?.dataset);

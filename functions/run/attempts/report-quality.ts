@@ -70,24 +70,24 @@ const unreadFiles = ({ arrivals, generationTally }: QualityReport): string[] =>
     ? [`${arrivals.packed} files are not packed, so none was read`]
     : [];
 
+const counted = (count: number, what: string): string[] => (count > 0 ? [`${count} ${what}`] : []);
+
 function sentenceOf(report: QualityReport, bucket: string): string {
   const { duplicates, near, shared, held, splits, pipeline, generation } = report;
   const parts = [
     ...notTrainedOnTexts(report),
     ...unreadFiles(report),
-    ...(duplicates.within > 0 ? [`${duplicates.within} samples repeat others of the batch`] : []),
-    ...(duplicates.earlier > 0 ? [`${duplicates.earlier} repeat earlier data`] : []),
-    ...(duplicates.conflicting > 0
-      ? [`${duplicates.conflicting} groups of equal samples have different labels`]
-      : []),
+    ...counted(duplicates.within, 'samples repeat others of the batch'),
+    ...counted(duplicates.earlier, 'repeat earlier data'),
+    ...counted(duplicates.conflicting, 'groups of equal samples have different labels'),
     ...asNamedTexts(report),
     ...faultsOf(report),
     ...hintsOf(report),
     ...(splits?.counts.map(({ name, packed }) => `${packed} samples for ${name}`) ?? []),
-    ...(splits?.leaks ?? [])
-      .filter(({ samples }) => samples > 0)
-      .map(({ split, other, samples }) => `${samples} samples of ${split} have the bytes of ${other}`),
-    ...(near !== undefined && near.images > 0 ? [`${near.images} images look like another one`] : []),
+    ...(splits?.leaks ?? []).flatMap(({ split, other, samples }) =>
+      counted(samples, `samples of ${split} have the bytes of ${other}`),
+    ),
+    ...counted(near?.images ?? 0, 'images look like another one'),
     ...shared.map(({ pipeline: other, samples }) => `${samples} are in the pipeline ${other} too`),
     ...held.map((one) => `held: ${one}`),
   ];
@@ -116,10 +116,9 @@ function faultsOf({ generationTally: { columns } }: QualityReport): string[] {
   const faults = Object.values(columns).flatMap(({ faulty }) => faulty ?? []);
   const sum = (of: 'notText' | 'notJson' | 'brokenLines'): number =>
     faults.reduce((total, one) => total + one[of], 0);
+  const broken = `lines or documents in ${sum('notJson')} members are no JSON`;
   return [
-    ...(sum('notText') > 0 ? [`${sum('notText')} texts are no UTF-8`] : []),
-    ...(sum('notJson') > 0
-      ? [`${sum('brokenLines')} lines or documents in ${sum('notJson')} members are no JSON`]
-      : []),
+    ...counted(sum('notText'), 'texts are no UTF-8'),
+    ...(sum('notJson') > 0 ? [`${sum('brokenLines')} ${broken}`] : []),
   ];
 }

@@ -31,25 +31,21 @@ export interface RunningQuestion {
 export function whyStop(question: RunningQuestion): StopReason {
   const { attempt, job, now } = question;
   if (isTerminal(job) || job.TrainingJobStatus === 'Stopping') return undefined;
-  const budget = overBudget(question);
-  if (budget !== undefined) return budget;
-  const ends = reservationEnds(question);
-  if (ends !== undefined) return ends;
+  const why = overBudget(question) ?? reservationEnds(question);
+  if (why !== undefined) return why;
   const { pool, spotUntil } = attempt.placement;
   const place = pool.zoneId ?? 'its zone';
-  const withoutCapacity = (why: string): StopReason => ({ cause: 'capacity', why });
-  if (mustRecall(job, now, patienceOf(question)))
-    return withoutCapacity(
-      job.TrainingStartTime === undefined
-        ? `found no capacity in ${place}: recalled`
-        : `lost its capacity in ${place}: recalled`,
-    );
+  if (mustRecall(job, now, patienceOf(question))) {
+    const what = job.TrainingStartTime === undefined ? 'found no' : 'lost its';
+    return { cause: 'capacity', why: `${what} capacity in ${place}: recalled` };
+  }
   const waits = mustRecall(job, now, { patienceSeconds: 0 });
-  if (waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil))
-    return withoutCapacity(
-      `has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`,
-    );
-  return undefined;
+  return waits && spotUntil !== undefined && now.getTime() >= Date.parse(spotUntil)
+    ? {
+        cause: 'capacity',
+        why: `has waited for Spot in ${place} until the latest safe moment for On-Demand: recalled`,
+      }
+    : undefined;
 }
 
 /** The next look would come too late for a save: AWS then takes the hosts, or they cost more. */

@@ -5,7 +5,7 @@ import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import type { Candidate } from '../candidates/pools.ts';
 import { adviseHelpers, NINE_OF_TEN } from '../candidates/throughput.ts';
 import { dollars, hours } from '../model/assumed.ts';
-import { nameOfReservation, type Pool, type PoolAssessment } from '../records/placement-records.ts';
+import { nameOfReservation, type PoolAssessment } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import { reservedUntil } from './reserved.ts';
@@ -242,31 +242,25 @@ function aboutMarket(
   ];
 }
 
-function aboutHelpers({ candidate }: Assessed, { input, workload }: Situation): readonly string[] {
-  const { helpersHourlyUsd, topology, pool } = candidate;
+function aboutHelpers({ candidate }: Assessed, situation: Situation): readonly string[] {
+  const { helpersHourlyUsd, topology } = candidate;
   const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
   if (added !== undefined)
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
-  return helpersThatWouldPay(topology.nodes, pool, { input, workload });
+  return helpersThatWouldPay(candidate, situation);
 }
 
 /** The model adds the helpers' CPUs to those of the training hosts, so it says nothing where helpers alone prepare data. */
 function helpersThatWouldPay(
-  nodes: number,
-  { instanceType, region }: Pool,
-  { input, workload }: Pick<Situation, 'input' | 'workload'>,
+  { topology: { nodes }, pool: { instanceType, region } }: Candidate,
+  { input, workload }: Situation,
 ): readonly string[] {
   const hardware = factsWith(input.hardware);
   const preparing = strategyTraits[input.training.strategy].dataPreparedBy;
   if (preparing === 'helpers' || workload === undefined || hardware(instanceType) === undefined) return [];
-  const advice = adviseHelpers({
-    workload,
-    instanceType,
-    nodes,
-    region: region ?? input.market.region,
-    hardware,
-  });
+  const there = region ?? input.market.region;
+  const advice = adviseHelpers({ workload, instanceType, nodes, region: there, hardware });
   if (advice?.helpers === undefined) return [];
   const needed = strategiesWith((traits) => traits.dataPreparedBy === 'allHosts');
   const withStrategy = preparing === 'trainingHosts' ? ` with strategy ${needed}` : '';

@@ -123,15 +123,10 @@ function standingOf(campaign: RunningCampaign): Standing | undefined {
 }
 
 /** The input of `place` if the job had just been stopped and had saved. */
-export function asIfEnded({
-  attempt,
-  progress,
-  trainingSince,
-  now,
-  question,
-}: Omit<RunningCampaign, 'progress'> & {
-  readonly progress: Progress | undefined;
-}): PlacementInput {
+export function asIfEnded(
+  campaign: Omit<RunningCampaign, 'progress'> & Pick<PlacementInput, 'progress'>,
+): PlacementInput {
+  const { attempt, progress, trainingSince, now, question } = campaign;
   const ran = (now.getTime() - trainingSince.getTime()) / 1_000;
   const ended: PlacedAttempt = {
     ...attempt,

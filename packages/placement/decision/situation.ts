@@ -256,14 +256,9 @@ function referenceOf(
 ): TrainedTopology | undefined {
   const known = paces.at(-1) ?? input.expectedOn;
   if (known !== undefined) return known;
+  const asked = { ...input, region: input.market.region, hardware: factsWith(input.hardware) };
   const possible = launchersOf(input.compute).flatMap((launcher) =>
-    topologiesOf({
-      compute: input.compute,
-      training: input.training,
-      region: input.market.region,
-      launcher,
-      hardware: factsWith(input.hardware),
-    }).topologies.map((topology) => ({ topology, launcher })),
+    topologiesOf({ ...asked, launcher }).topologies.map((topology) => ({ topology, launcher })),
   );
   const holding = possible.find(({ topology, launcher }) => {
     const pool = { launcher, instanceType: topology.instanceType, purchaseOption: 'on-demand' } as const;
