@@ -9,10 +9,13 @@ export { askScores, QUESTIONS_A_DAY, questionKey, samplesOfNow, scoreNeeds } fro
 export { collectScores } from './market/collect.ts';
 export { refreshedBy, samplesFor } from './market/market-memory.ts';
 export type {
+  CapacityOffer,
   MarketAnswer,
   MarketFailure,
   MarketSource,
   MarketView,
+  OfferQuestion,
+  OfferSource,
   OnDemandPrice,
   PlacementScore,
   Reservation,

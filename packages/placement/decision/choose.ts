@@ -188,7 +188,14 @@ function reservedPart(candidate: Candidate, situation: Situation): Pick<Placemen
   const { reservation } = candidate;
   if (reservation === undefined) return {};
   const until = reservedUntil(candidate, situation)?.toISOString();
-  return { reserved: { kind: reservation.kind, ...(until !== undefined && { until }) } };
+  const { kind, placementGroup } = reservation;
+  return {
+    reserved: {
+      kind,
+      ...(until !== undefined && { until }),
+      ...(placementGroup !== undefined && { placementGroup }),
+    },
+  };
 }
 
 /** ISO 8601. A job that waits does no work, so the moment at which waiting stops being safe is known in advance. */

@@ -22,6 +22,7 @@ it.each([
     ec2: () => new EC2Client({}),
     sageMaker: () => new SageMakerClient({}),
     region: 'us-east-1',
+    accountId: '123456789012',
   });
   expect(await source([ID])).toEqual({
     reservations: [],
