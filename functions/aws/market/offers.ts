@@ -8,7 +8,7 @@ import {
   type EC2Client,
 } from '@aws-sdk/client-ec2';
 import {
-  ReservedCapacityInstanceType,
+  type ReservedCapacityInstanceType,
   type ReservedCapacityOffering,
   type SageMakerClient,
   SearchTrainingPlanOfferingsCommand,
@@ -57,9 +57,8 @@ async function blocks(ec2: EC2Client, question: OfferQuestion): Promise<readonly
 }
 
 async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promise<readonly Found[]> {
-  const types = Object.values(ReservedCapacityInstanceType);
-  const InstanceType = types.find((each) => each === `ml.${question.instanceType}`);
-  if (InstanceType === undefined) return [];
+  const InstanceType = `ml.${question.instanceType}`;
+  if (!isOfPlans(InstanceType)) return [];
   const command = new SearchTrainingPlanOfferingsCommand({
     InstanceType,
     InstanceCount: question.instances,
@@ -73,6 +72,9 @@ async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promi
     foundOf(each.TrainingPlanOfferingId, each, each.ReservedCapacityOfferings ?? []),
   );
 }
+
+/** The families of training plans; which of their types, the service says. */
+const isOfPlans = (type: string): type is ReservedCapacityInstanceType => /^ml\.(p\d|trn)/.test(type);
 
 /** Prices of other currencies are not compared. */
 function foundOf(

@@ -202,6 +202,7 @@ describe('what AWS offers', () => {
   it.each([
     ['another length', { hours: 48 }],
     ['another size', { instances: 1 }],
+    ['a size that EC2 refuses', { instances: 65 }],
     ['an earlier end', { endsBefore: at(28) }],
     ['a type that SageMaker does not know', { instanceType: 'c5.xlarge', kind: 'training-plan' }],
   ] as const)('is nothing for %s', async (_, change) => {
