@@ -26,7 +26,7 @@ export interface LocalOffer extends LocalReservation {
   readonly upfrontUsd: number;
 }
 
-export interface OfferFilter extends Pick<LocalReservation, 'kind' | 'instanceType'> {
+interface OfferFilter extends Pick<LocalReservation, 'kind' | 'instanceType'> {
   readonly instances: number;
   readonly hours: number;
   readonly startsAfter?: Date | undefined;
