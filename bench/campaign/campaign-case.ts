@@ -25,6 +25,8 @@ export interface Campaign {
   readonly deadlineHours: number;
   /** From the start of billing to the first step. */
   readonly startSeconds: number;
+  /** One instance of the type, in the first zone. A Capacity Block is used by hosts on EC2. Default: nothing is reserved. */
+  readonly reserved?: { readonly id: string; readonly fromHours: number; readonly untilHours: number };
 }
 
 /** Where a campaign is played. */

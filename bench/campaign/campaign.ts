@@ -9,13 +9,14 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSubnetCommand, DescribeSubnetsCommand } from '@aws-sdk/client-ec2';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { bucketKeys, runIdOf } from '@tidewheel/contract/bucket-keys.ts';
-import { asWritten, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import { asWritten, isTrainingPlan, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import type { VirtualClock } from '@tidewheel/emulators/clock/virtual-clock.ts';
 import { type ApiClient, apiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { REGION } from '@tidewheel/emulators/region/clients.ts';
 import { type Region, startRegion } from '@tidewheel/emulators/region/region.ts';
 import { defaultVpc } from '@tidewheel/emulators/region/subnets.ts';
 import { zoneOf } from '@tidewheel/emulators/spot-market/model/offers.ts';
+import type { LocalReservation } from '@tidewheel/emulators/spot-market/model/reservations.ts';
 import { stringify } from 'yaml';
 import { dynamoStores } from '../../functions/aws/dynamodb/stores.ts';
 import { documentClient } from '../../functions/aws/shared/clients.ts';
@@ -57,6 +58,7 @@ export async function playCampaigns(
         campaigns.flatMap((each) => each.zones.map((zone) => [zone.zoneId, traceOf(each, zone)])),
       ),
     },
+    reservations: campaigns.flatMap(reservationsOf),
     isClockVirtual: true,
     steadyPrices: true,
     usesOtherPorts: true,
@@ -99,15 +101,35 @@ function traceOf({ tickSeconds, deadlineHours }: Campaign, { available }: Campai
   return { metadata: { gap_seconds: tickSeconds }, data };
 }
 
+/** The region's clock begins a moment later, and stands until the drop. */
+function reservationsOf({ reserved, instanceType, zones }: Campaign): readonly LocalReservation[] {
+  if (reserved === undefined) return [];
+  const at = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+  return [
+    {
+      id: reserved.id,
+      kind: isTrainingPlan(reserved.id) ? 'training-plan' : 'capacity-block',
+      instanceType,
+      zoneId: zones[0]?.zoneId ?? '',
+      instances: 1,
+      startsAt: at(reserved.fromHours),
+      endsAt: at(reserved.untilHours),
+    },
+  ];
+}
+
 /** Not more often: each save is waited for in real time, until the agent has reported it and it is in S3. */
 const SAVE_SECONDS = 1_800;
 
 const put = (region: Region, Key: string, Body: string | Buffer) =>
   region.clients.s3.send(new PutObjectCommand({ Bucket: region.stack.bucket, Key, Body }));
 
+const launcherOf = ({ reserved }: Campaign) =>
+  reserved === undefined || isTrainingPlan(reserved.id) ? 'sagemaker' : 'ec2';
+
 /** The source, the declaration, and the record of a former run: a campaign knows how long the work is. */
 async function prepare(region: Region, campaign: Campaign): Promise<void> {
-  const { name, instanceType, zones, workSeconds, deadlineHours, startSeconds } = campaign;
+  const { name, instanceType, zones, workSeconds, deadlineHours, startSeconds, reserved } = campaign;
   const { securityGroupIds } = await defaultVpc(region.clients.ec2);
   const subnets: { id: string; zoneId: string }[] = [];
   for (const { zoneId } of zones) subnets.push({ id: await subnetIn(region, zoneId), zoneId });
@@ -126,6 +148,8 @@ async function prepare(region: Region, campaign: Campaign): Promise<void> {
       instanceTypes: [instanceType],
       nodes: 1,
       vpc,
+      ...(reserved && { reserved: [reserved.id] }),
+      ...(launcherOf(campaign) === 'ec2' && { launcher: 'ec2', ec2: { image: 'ami-0123456789abcdef0' } }),
     },
     limits: { deadlineHours, attempts: 50, maximumRunSeconds: 2 * deadlineHours * 3_600 },
   };
@@ -188,13 +212,13 @@ async function recordFormerRun(region: Region, campaign: Campaign, declaration: 
     pipeline: name,
     attempt: 1,
     jobName: `${runId}-1`,
-    launcher: 'sagemaker',
+    launcher: launcherOf(campaign),
     status: 'done',
     placement: {
       pool: {
         instanceType,
         zoneId: zones[0]?.zoneId ?? '',
-        launcher: 'sagemaker',
+        launcher: launcherOf(campaign),
         purchaseOption: 'on-demand',
       },
       topology: { nodes: 1, acceleratorsPerNode: 1 },

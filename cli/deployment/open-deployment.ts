@@ -43,7 +43,12 @@ export async function openDeployment({
     stateMachineArn,
     viewIn,
     reserved: {
-      source: reservationSource({ ec2: () => ec2In(region), sageMaker: () => sageMakerIn(region), region }),
+      source: reservationSource({
+        ec2: () => ec2In(region),
+        sageMaker: () => sageMakerIn(region),
+        region,
+        accountId: stateMachineArn.split(':')[4] ?? '',
+      }),
       now: () => new Date(),
     },
     ...deployment,

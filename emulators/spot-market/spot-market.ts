@@ -12,7 +12,12 @@ import { type Leases, makeLeases } from './model/leases.ts';
 import { type MarketTime, startMarketTime } from './model/market-time.ts';
 import { REGIONS, zoneOf, zonesOffering } from './model/offers.ts';
 import { makePrices, type SpotPrices, steadyPrices } from './model/prices.ts';
-import { type LocalReservation, makeReservations, type Reservations } from './model/reservations.ts';
+import {
+  type LocalOffer,
+  type LocalReservation,
+  makeReservations,
+  type Reservations,
+} from './model/reservations.ts';
 import { type MarketScript, planOf } from './scripts/market-script.ts';
 
 export type { MarketScript } from './scripts/market-script.ts';
@@ -40,6 +45,8 @@ export interface LocalMarketOptions {
   readonly steadyPrices?: boolean;
   /** What the account has reserved. Default: nothing. */
   readonly reservations?: readonly LocalReservation[] | undefined;
+  /** What it could reserve. Default: nothing. */
+  readonly offers?: readonly LocalOffer[] | undefined;
   /** Default: the clock on the wall. */
   readonly clock?: LocalClock;
   readonly log?: (line: string) => void;
@@ -83,7 +90,7 @@ export async function startLocalMarket(options: LocalMarketOptions): Promise<Loc
     ...(options.notice && { notice: options.notice }),
     onReclaim: options.onReclaim,
   });
-  const reservations = makeReservations(options.reservations ?? [], clock);
+  const reservations = makeReservations(options.reservations ?? [], clock, options.offers);
   const launches = launchesOf(options, region);
   const configurations = configurationLimit(options.configurationLimit ?? 50);
   const server = await startEc2Server({

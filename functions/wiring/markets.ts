@@ -2,6 +2,7 @@
 import { once } from '@tidewheel/kit/once.ts';
 import type { MarketSource } from '@tidewheel/placement/market.ts';
 import { ec2Market, ec2Scores } from '../aws/market/ec2-market.ts';
+import { offerSource } from '../aws/market/offers.ts';
 import { reservationSource } from '../aws/market/reservations.ts';
 import * as compute from '../aws/shared/compute-clients.ts';
 import { config } from '../aws/shared/config.ts';
@@ -19,7 +20,17 @@ export function marketOf(region: string): MarketSource {
 
 /** Reads what is reserved in the data's own region. */
 export const reservations = /* @__PURE__ */ once(() =>
-  reservationSource({ ec2: compute.ec2, sageMaker: compute.sageMaker, region: config.region() }),
+  reservationSource({
+    ec2: compute.ec2,
+    sageMaker: compute.sageMaker,
+    region: config.region(),
+    accountId: config.account(),
+  }),
+);
+
+/** Searches what could be reserved in the data's own region. */
+export const capacityOffers = /* @__PURE__ */ once(() =>
+  offerSource({ ec2: compute.ec2, sageMaker: compute.sageMaker }),
 );
 
 /** Reads scores in the data's own region, without the price tables. */

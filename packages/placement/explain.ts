@@ -3,6 +3,7 @@
  *
  * Errors: UnreadableRecordError for a decision of another release. Called by the API and `tidewheel why`.
  */
+export { offersThatPay } from './explain/offers-that-pay.ts';
 export {
   formatDecision,
   questionAt,

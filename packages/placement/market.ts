@@ -9,6 +9,7 @@ export { askScores, QUESTIONS_A_DAY, questionKey, samplesOfNow, scoreNeeds } fro
 export { collectScores } from './market/collect.ts';
 export { refreshedBy, samplesFor } from './market/market-memory.ts';
 export {
+  type CapacityOffer,
   type HardwareStore,
   type ListPriceStore,
   type MarketAnswer,
@@ -19,6 +20,8 @@ export {
   type MarketStores,
   type MarketView,
   marketSampleSchema,
+  type OfferQuestion,
+  type OfferSource,
   type OnDemandPrice,
   type PlacementScore,
   POOL_OUTCOME_DAYS,

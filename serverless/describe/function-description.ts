@@ -42,9 +42,11 @@ export const notifiedMarker = {
   TIDEWHEEL_NOTIFIED_MARKER: "${self:custom.notifiedMarker.${param:notify, 'objects'}}",
 };
 
+export const account = { TIDEWHEEL_ACCOUNT: ref('AWS::AccountId') };
+
 /** What declarations may name; `functions/aws/shared/config.ts` reads it, `functions/run/ingest/allowed.ts` says it. */
 export const allowedNames = {
-  TIDEWHEEL_ACCOUNT: ref('AWS::AccountId'),
+  ...account,
   TIDEWHEEL_SUBNETS: "${param:subnets, ''}",
   TIDEWHEEL_SECURITY_GROUPS: "${param:securityGroups, ''}",
   TIDEWHEEL_IMAGE_ACCOUNTS: "${param:imageAccounts, ''}",

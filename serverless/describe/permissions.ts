@@ -314,6 +314,12 @@ export const describeReservations = [
   statement('sagemaker', ['DescribeTrainingPlan'], TRAINING_PLANS),
 ];
 
+/** Search what could be reserved. AWS knows no resource for either. */
+export const searchOffers = [
+  withoutResource('ec2', 'DescribeCapacityBlockOfferings'),
+  withoutResource('sagemaker', 'SearchTrainingPlanOfferings'),
+];
+
 // Hosts on EC2. Everything that the service makes there bears the tag of a job.
 
 const RESOURCE_IS_TAGGED = { StringLike: { 'aws:ResourceTag/tidewheel:job': '?*' } };
@@ -355,13 +361,16 @@ const RUN = ['CreateFleet', 'RunInstances'];
 /** New hosts start from the launch template that the attempt has. */
 export const replaceHosts = [
   statement('ec2', RUN, ec2('fleet', 'instance', 'volume', 'network-interface'), REQUEST_IS_TAGGED),
-  statement('ec2', RUN, ec2('launch-template', 'placement-group'), RESOURCE_IS_TAGGED),
+  statement('ec2', RUN, ec2('launch-template'), RESOURCE_IS_TAGGED),
   statement('ec2', RUN, [withoutAccount('ec2', 'image/*')], {
     StringEquals: { 'ec2:Owner': allowed('machineImageOwners') },
   }),
   statement('ec2', RUN, [
     withoutAccount('ec2', 'snapshot/*'),
-    ...ec2('spot-instances-request', 'capacity-reservation'),
+    // A reservation may have been made inside a group of any name.
+    ...ec2('spot-instances-request', 'placement-group'),
+    // One that is shared bears its owner's account.
+    sub('arn:${AWS::Partition}:ec2:${AWS::Region}:*:capacity-reservation/*'),
   ]),
   statement('ec2', RUN, [allowed('subnetArns')]),
   statement('ec2', RUN, [allowed('securityGroupArns')]),

@@ -94,6 +94,14 @@ it('a launch into a Capacity Reservation is On-Demand', () => {
   expect(launchTemplate.LaunchTemplateData.InstanceMarketOptions).toBeUndefined();
 });
 
+it('a launch joins the group of its reservation', () => {
+  const { placed } = reserved('capacity-reservation');
+  const grouped = { ...placed, reserved: { kind: 'capacity-reservation', placementGroup: 'ours' } } as const;
+  const { launchTemplate, placementGroup } = planOf({ instanceType: 'p5.48xlarge', placed: grouped });
+  expect(launchTemplate.LaunchTemplateData.Placement).toEqual({ GroupName: 'ours' });
+  expect(placementGroup).toBeUndefined();
+});
+
 describe('every request for a fleet', () => {
   it.each([...CHOICES, ...named, several, ...intoReserved])('is valid for %s', (_, choice) => {
     const plan = planOf(choice);

@@ -1,28 +1,35 @@
 /** Requests of the market and the catalog and their answers, against AWS's own description of both. */
 
 import {
+  DescribeCapacityBlockOfferingsCommand,
   DescribeInstanceTypesCommand,
   DescribeSpotPriceHistoryCommand,
   EC2Client,
   GetSpotPlacementScoresCommand,
 } from '@aws-sdk/client-ec2';
 import { GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
+import { SageMakerClient, SearchTrainingPlanOfferingsCommand } from '@aws-sdk/client-sagemaker';
 import { requestViolations, type ServiceModel } from '@tidewheel/emulators/sagemaker/api/service-model.ts';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, expect, it } from 'vitest';
 import { describeHardware, ec2Market } from '../../functions/aws/market/ec2-market.ts';
+import { offerSource } from '../../functions/aws/market/offers.ts';
 import { ec2ListPrices, listPrices, transferPrices } from '../../functions/aws/market/price-list.ts';
 import { entry } from '../support/builders/instance-type-entry.ts';
 import { loadModel } from './botocore.ts';
 
 const ec2 = loadModel('ec2/2016-11-15');
+const sagemaker = loadModel('sagemaker/2017-07-24');
 const pricing = loadModel('pricing/2017-10-15');
 const ec2Client = mockClient(EC2Client);
 const pricingClient = mockClient(PricingClient);
+const sageMakerClient = mockClient(SageMakerClient);
 
 beforeEach(() => {
   ec2Client.reset();
   pricingClient.reset();
+  sageMakerClient.reset();
+  sageMakerClient.onAnyCommand().resolves({});
   ec2Client.onAnyCommand().resolves({});
   pricingClient.onAnyCommand().resolves({ PriceList: [] });
 });
@@ -50,6 +57,18 @@ it('score and Spot price requests are valid', async () => {
   const [prices] = inputs(ec2Client.commandCalls(DescribeSpotPriceHistoryCommand));
   expect(requestViolations(ec2, 'GetSpotPlacementScores', scores)).toEqual([]);
   expect(requestViolations(ec2, 'DescribeSpotPriceHistory', prices)).toEqual([]);
+});
+
+it('requests for offers are valid', async () => {
+  const ask = offerSource({ ec2: () => new EC2Client({}), sageMaker: () => new SageMakerClient({}) });
+  const [startsAfter, endsBefore] = [new Date('2026-11-20'), new Date('2026-12-20')];
+  const question = { instanceType: 'p5.48xlarge', instances: 64, hours: 4_368, startsAfter, endsBefore };
+  await ask({ ...question, kind: 'capacity-block' });
+  await ask({ ...question, kind: 'training-plan' });
+  const [blocks] = inputs(ec2Client.commandCalls(DescribeCapacityBlockOfferingsCommand));
+  const [plans] = inputs(sageMakerClient.commandCalls(SearchTrainingPlanOfferingsCommand));
+  expect(requestViolations(ec2, 'DescribeCapacityBlockOfferings', blocks)).toEqual([]);
+  expect(requestViolations(sagemaker, 'SearchTrainingPlanOfferings', plans)).toEqual([]);
 });
 
 it('price requests are valid for the Price List', async () => {

@@ -1,6 +1,7 @@
 /** The API's operations: a checked body in, the answer's body out. */
 import type { CreateTrainingJobRequest } from '@aws-sdk/client-sagemaker';
 import type { LocalClock } from '../../clock/clock.ts';
+import { zoneOf } from '../../spot-market/model/offers.ts';
 import type { Reservations } from '../../spot-market/model/reservations.ts';
 import { MAXIMUM_HOSTS } from '../hosts/container.ts';
 import { describeJob, summariseJob } from '../jobs/describe.ts';
@@ -49,6 +50,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ['StopTrainingJob', operation(stopTrainingJob)],
   ['ListTrainingJobs', operation(listTrainingJobs)],
   ['DescribeTrainingPlan', operation(describeTrainingPlan)],
+  ['SearchTrainingPlanOfferings', operation(searchTrainingPlanOfferings)],
 ]);
 
 /** Throws a RequestRefused for every request that SageMaker would refuse. */
@@ -163,4 +165,42 @@ function describeTrainingPlan(
       },
     ],
   };
+}
+
+interface OfferingSearch {
+  readonly InstanceType?: string;
+  readonly InstanceCount?: number;
+  readonly DurationHours?: number;
+  /** Seconds since 1970. */
+  readonly StartTimeAfter?: number;
+  readonly EndTimeBefore?: number;
+}
+
+/** All are for training jobs; extensions of plans are not modelled. */
+function searchTrainingPlanOfferings(
+  { InstanceType = '', InstanceCount = 1, DurationHours = 24, StartTimeAfter, EndTimeBefore }: OfferingSearch,
+  { reservations }: OperationContext,
+): OperationAnswer {
+  const offers = reservations?.offers({
+    kind: 'training-plan',
+    instanceType: InstanceType.replace(/^ml\./, ''),
+    instances: InstanceCount,
+    hours: DurationHours,
+    startsAfter: new Date((StartTimeAfter ?? 0) * 1_000),
+    ...(EndTimeBefore !== undefined && { endsBefore: new Date(EndTimeBefore * 1_000) }),
+  });
+  const TrainingPlanOfferings = (offers ?? []).map(({ id, zoneId, upfrontUsd, startsAt, endsAt }) => {
+    const [StartTime, EndTime] = [startsAt, endsAt].map((at) => at.getTime() / 1_000);
+    const AvailabilityZone = zoneOf(zoneId)?.zoneName;
+    const reserved = { InstanceType, InstanceCount, AvailabilityZone, DurationHours, StartTime, EndTime };
+    return {
+      TrainingPlanOfferingId: id,
+      TargetResources: ['training-job'],
+      DurationHours,
+      UpfrontFee: upfrontUsd.toFixed(2),
+      CurrencyCode: 'USD',
+      ReservedCapacityOfferings: [reserved],
+    };
+  });
+  return { TrainingPlanOfferings };
 }

@@ -1,4 +1,4 @@
-/** DescribeCapacityReservations, and what a launch into one is refused with. */
+/** DescribeCapacityReservations and DescribeCapacityBlockOfferings, and what a launch into one is refused with. */
 
 import { zonesOf } from '../model/offers.ts';
 import type { LocalReservation } from '../model/reservations.ts';
@@ -21,12 +21,50 @@ export function describeCapacityReservations({ query, region, market }: ServiceR
   return { capacityReservationSet: chosen.map((each) => itemOf(each, region, market)) };
 }
 
+/** UltraServers are not modelled. */
+export function describeCapacityBlockOfferings({ query, region, market }: ServiceRequest): Ec2Answer {
+  const hours = query.integer('CapacityDurationHours', { minimum: 24, maximum: 182 * 24 });
+  if (hours === undefined)
+    throw new Ec2Error('MissingParameter', 'The request must contain the parameter CapacityDurationHours');
+  const offers = market.reservations.offers({
+    kind: 'capacity-block',
+    instanceType: query.text('InstanceType') ?? '',
+    instances: query.integer('InstanceCount', { minimum: 1, maximum: 64 }) ?? 1,
+    hours,
+    startsAfter: query.time('StartDateRange'),
+    endsBefore: query.time('EndDateRange'),
+  });
+  return {
+    capacityBlockOfferingSet: offers.map((each) => ({
+      capacityBlockOfferingId: each.id,
+      instanceType: each.instanceType,
+      availabilityZone: zoneNameOf(each, region),
+      instanceCount: each.instances,
+      startDate: each.startsAt,
+      endDate: each.endsAt,
+      capacityBlockDurationHours: hours,
+      upfrontFee: each.upfrontUsd.toFixed(2),
+      currencyCode: 'USD',
+      tenancy: 'default',
+    })),
+  };
+}
+
+const zoneNameOf = (each: LocalReservation, region: string): string | undefined =>
+  zonesOf(region).find(({ zoneId }) => zoneId === each.zoneId)?.zoneName;
+
+const OWN_ACCOUNT = '000000000000';
+
 const itemOf = (each: LocalReservation, region: string, { reservations }: ServiceRequest['market']) => ({
   capacityReservationId: each.id,
   instanceType: each.instanceType,
   instancePlatform: 'Linux/UNIX',
   availabilityZoneId: each.zoneId,
-  availabilityZone: zonesOf(region).find(({ zoneId }) => zoneId === each.zoneId)?.zoneName,
+  availabilityZone: zoneNameOf(each, region),
+  ownerId: each.ownerId ?? OWN_ACCOUNT,
+  placementGroupArn:
+    each.placementGroup &&
+    `arn:aws:ec2:${region}:${each.ownerId ?? OWN_ACCOUNT}:placement-group/${each.placementGroup}`,
   tenancy: 'default',
   totalInstanceCount: each.instances,
   availableInstanceCount: reservations.free(each),
@@ -45,7 +83,8 @@ const TARGET =
 /** Remembers which reservation a launch template targets: the emulator behind it keeps no such field. */
 export function noteTarget(query: Ec2Query, { reservations }: ServiceRequest['market']): void {
   const [template, id] = [query.text('LaunchTemplateName'), query.text(TARGET)];
-  if (template !== undefined && id !== undefined) reservations.target(template, id);
+  if (template !== undefined && id !== undefined)
+    reservations.target(template, id, query.text('LaunchTemplateData.Placement.GroupName'));
 }
 
 /** @returns what a fleet is answered with whose reservation has no room, or has not begun; undefined where it may go on */

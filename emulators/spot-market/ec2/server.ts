@@ -6,7 +6,12 @@ import type { AccessKey } from '../../access/access-key.ts';
 import { type LocalServer, serveLocally } from '../../access/local-server.ts';
 import { signedBody } from '../../access/signature.ts';
 import type { LocalClock } from '../../clock/clock.ts';
-import { describeCapacityReservations, noteTarget, refusedByReservation } from './capacity-reservations.ts';
+import {
+  describeCapacityBlockOfferings,
+  describeCapacityReservations,
+  noteTarget,
+  refusedByReservation,
+} from './capacity-reservations.ts';
 import { Ec2Error } from './ec2-error.ts';
 import { describeInstanceTypes } from './instance-types.ts';
 import { getSpotPlacementScores } from './placement-scores.ts';
@@ -38,6 +43,7 @@ const ACTIONS: Readonly<Record<string, (requested: ServiceRequest) => Ec2Answer>
   DescribeInstanceTypes: describeInstanceTypes,
   DescribeAvailabilityZones: describeAvailabilityZones,
   DescribeCapacityReservations: describeCapacityReservations,
+  DescribeCapacityBlockOfferings: describeCapacityBlockOfferings,
 };
 
 // Codes, status codes and messages as EC2 has them.

@@ -14,14 +14,33 @@ export interface LocalReservation {
   /** Absent: it does not end. */
   readonly endsAt?: Date;
   readonly tags?: Readonly<Record<string, string>>;
+  /** The account that shares it. Default: the region's own. */
+  readonly ownerId?: string;
+  /** The placement group that it was made inside, of the owner's account. */
+  readonly placementGroup?: string;
+}
+
+/** What the account could reserve for a price. */
+export interface LocalOffer extends LocalReservation {
+  readonly endsAt: Date;
+  readonly upfrontUsd: number;
+}
+
+interface OfferFilter extends Pick<LocalReservation, 'kind' | 'instanceType'> {
+  readonly instances: number;
+  readonly hours: number;
+  readonly startsAfter?: Date | undefined;
+  readonly endsBefore?: Date | undefined;
 }
 
 export interface Reservations {
   readonly all: readonly LocalReservation[];
+  /** Those that begin after now and fit, the cheapest first. */
+  offers(filter: OfferFilter): readonly LocalOffer[];
   state(reservation: LocalReservation): 'scheduled' | 'active' | 'expired';
   free(reservation: LocalReservation): number;
-  /** A launch template of that name targets it. */
-  target(template: string, id: string): void;
+  /** A launch template of that name targets it, and names the placement group. */
+  target(template: string, id: string, placementGroup?: string): void;
   targetOf(template: string): string | undefined;
   /**
    * Whether so many instances may be launched into it. Each is counted when it gets its lease.
@@ -35,16 +54,17 @@ export interface Reservations {
 /** AWS takes the hosts of blocks and plans from then on; those of an On-Demand reservation go on outside it. */
 const ENDING_MILLISECONDS = 1_800_000;
 
-export function makeReservations(all: readonly LocalReservation[], clock: LocalClock): Reservations {
+export function makeReservations(
+  all: readonly LocalReservation[],
+  clock: LocalClock,
+  offered: readonly LocalOffer[] = [],
+): Reservations {
   const byId = new Map(all.map((each) => [each.id, each]));
   const held = new Map<string, number>();
   const targets = new Map<string, string>();
   const admitted = new Set<string>();
   const listeners = new Set<() => void>();
-  const state: Reservations['state'] = ({ startsAt, endsAt }) => {
-    if (clock.now() < startsAt.getTime()) return 'scheduled';
-    return endsAt !== undefined && clock.now() >= endsAt.getTime() ? 'expired' : 'active';
-  };
+  const state: Reservations['state'] = (each) => stateAt(clock.now(), each);
   const free: Reservations['free'] = (each) =>
     state(each) === 'active' ? each.instances - (held.get(each.id) ?? 0) : 0;
   const hasRoom = (found: LocalReservation, instances: number): boolean =>
@@ -72,9 +92,10 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
   };
   return {
     all,
+    offers: (filter) => offered.filter((each) => isOffered(each, filter, clock)).toSorted(byPrice),
     state,
     free,
-    target: (template, id) => void targets.set(template, id),
+    target: (template, id, group) => void targets.set(template, targetIn(group, byId.get(id)) ?? id),
     targetOf: (template) => targets.get(template),
     admits,
     beside: (market) => ({
@@ -93,6 +114,31 @@ export function makeReservations(all: readonly LocalReservation[], clock: LocalC
     }),
   };
 }
+
+function stateAt(now: number, { startsAt, endsAt }: LocalReservation) {
+  if (now < startsAt.getTime()) return 'scheduled';
+  return endsAt !== undefined && now >= endsAt.getTime() ? 'expired' : 'active';
+}
+
+/** A launch outside the placement group of its reservation finds no capacity, as in one that does not exist. */
+const targetIn = (group: string | undefined, found: LocalReservation | undefined): string | undefined =>
+  found === undefined || found.placementGroup === group ? found?.id : `${found.id} in ${group ?? 'no group'}`;
+
+const HOUR_MILLISECONDS = 3_600_000;
+
+const byPrice = (a: LocalOffer, b: LocalOffer): number => a.upfrontUsd - b.upfrontUsd;
+
+const isOffered = (
+  { kind, instanceType, instances, startsAt, endsAt }: LocalOffer,
+  wanted: OfferFilter,
+  clock: LocalClock,
+): boolean =>
+  kind === wanted.kind &&
+  instanceType === wanted.instanceType &&
+  instances === wanted.instances &&
+  endsAt.getTime() - startsAt.getTime() === wanted.hours * HOUR_MILLISECONDS &&
+  startsAt.getTime() >= Math.max(clock.now(), wanted.startsAfter?.getTime() ?? 0) &&
+  endsAt.getTime() <= (wanted.endsBefore?.getTime() ?? Number.POSITIVE_INFINITY);
 
 const endOfHosts = ({ kind, endsAt }: LocalReservation): number | undefined =>
   endsAt === undefined || kind === 'capacity-reservation'

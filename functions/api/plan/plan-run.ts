@@ -15,6 +15,8 @@ import type { BlobStore } from '@tidewheel/packing/store.ts';
 import { choosePlacement, placementQuestion, type QuestionDeps } from '@tidewheel/placement/choose.ts';
 import type { Forecast, Interval } from '@tidewheel/placement/estimate.ts';
 import { fileSystemsOf, likelyReaders } from '@tidewheel/placement/estimate.ts';
+import { offersThatPay } from '@tidewheel/placement/explain.ts';
+import type { OfferSource } from '@tidewheel/placement/market.ts';
 import type { PlacementDecision } from '@tidewheel/placement/records.ts';
 import type { TrainingView } from '../../check/account-view.ts';
 import { trainingFindings } from '../../check/check-deployment.ts';
@@ -31,6 +33,7 @@ export interface PlanRunDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,
     Pick<Stores, 'runs' | 'attempts' | 'pipelines'> {
   readonly store: ObjectStore;
+  readonly offers?: OfferSource | undefined;
   readonly blobs: () => Promise<BlobStore>;
   /** Physical names of roles and policies by their logical ones in the template. */
   readonly roles: ReadonlyMap<string, string>;
@@ -103,6 +106,7 @@ export async function planRun(
   const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
   const decision = choosePlacement(input);
   const end = plannedEnd(input, decision, { seed: run.runId, packingSeconds: start.packingSeconds });
+  const offers = await offersThatPay(deps.offers, input, end.forecast);
   const hours = deadlineHoursOf(pipeline.limits);
   return {
     ...common,
@@ -120,6 +124,7 @@ export async function planRun(
       ...start.notes,
       ...copiesNotes(pipeline, packing),
       ...end.notes,
+      ...offers,
       ...fileSystemsOf(pipeline.training).notes,
       ...input.market.notes,
     ],

@@ -20,6 +20,8 @@ interface ReservationDeps {
   readonly ec2: () => EC2Client;
   readonly sageMaker: () => SageMakerClient;
   readonly region: string;
+  /** The deployment's own. */
+  readonly accountId: string;
 }
 
 type Named = Exclude<Reserved[number], string>;
@@ -30,7 +32,7 @@ export const reservationSource =
     const plans = declared.filter((each) => typeof each === 'string').filter(isTrainingPlan);
     const others = declared.filter((each) => typeof each !== 'string' || !isTrainingPlan(each));
     const answers = await Promise.all([
-      ...(others.length === 0 ? [] : [answered(() => capacityReservations(deps.ec2()))]),
+      ...(others.length === 0 ? [] : [answered(() => capacityReservations(deps))]),
       ...plans.map((arn) => answered(() => trainingPlan(deps.sageMaker(), arn))),
     ]);
     const found = answers.flatMap((each) => (each.kind === 'known' ? each.value : []));
@@ -70,20 +72,21 @@ const missingNote = (named: string | Named, region: string): string => {
 };
 
 /** All of the account: EC2 has no filter for tags, and refuses a list of ids if it does not know one of them. */
-async function capacityReservations(ec2: EC2Client): Promise<readonly Described[]> {
+async function capacityReservations({ ec2, accountId }: ReservationDeps): Promise<readonly Described[]> {
   const found: Described[] = [];
-  for await (const page of paginateDescribeCapacityReservations({ client: ec2, stopOnSameToken: true }, {}))
-    found.push(...(page.CapacityReservations ?? []).flatMap(reservationOf));
+  for await (const page of paginateDescribeCapacityReservations({ client: ec2(), stopOnSameToken: true }, {}))
+    found.push(...(page.CapacityReservations ?? []).flatMap((each) => reservationOf(each, accountId)));
   return found;
 }
 
-function reservationOf(each: CapacityReservation): readonly Described[] {
+function reservationOf(each: CapacityReservation, accountId: string): readonly Described[] {
   const { CapacityReservationId: id, InstanceType: instanceType, State: state, StartDate, EndDate } = each;
   if (id === undefined || instanceType === undefined || state === undefined) return [];
+  const group = each.PlacementGroupArn?.split(':');
   return [
     {
       tags: each.Tags ?? [],
-      problem: problemOf(each),
+      problem: problemOf(each) ?? groupProblemOf(id, group, accountId),
       reservation: {
         id,
         kind: each.ReservationType === 'capacity-block' ? 'capacity-block' : 'capacity-reservation',
@@ -93,6 +96,7 @@ function reservationOf(each: CapacityReservation): readonly Described[] {
         availableInstances: each.AvailableInstanceCount ?? 0,
         state,
         windows: windowOf(StartDate, EndDate),
+        ...(group !== undefined && { placementGroup: group.at(-1)?.replace('placement-group/', '') }),
       },
     },
   ];
@@ -107,6 +111,16 @@ function problemOf({
   if (platform === 'Linux/UNIX' && tenancy === 'default') return undefined;
   return `${id} is for ${platform} with ${tenancy} tenancy, and hosts here are Linux/UNIX with default tenancy: remove it from compute.reserved`;
 }
+
+/**
+ * A launch names a group of its own account by its name, and one of another account by an id that is not described here.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/share-placement-group.html
+ * @param group the parts of its ARN
+ */
+const groupProblemOf = (id: string, group: readonly string[] | undefined, accountId: string) =>
+  group === undefined || group[4] === accountId
+    ? undefined
+    : `${id} was made inside a placement group of account ${group[4]}, which hosts here cannot join: have one made outside a group, or remove it from compute.reserved`;
 
 const windowOf = (start: Date | undefined, end: Date | undefined): Reservation['windows'] => [
   { startsAt: (start ?? new Date(0)).toISOString(), ...(end !== undefined && { endsAt: end.toISOString() }) },

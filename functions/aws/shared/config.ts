@@ -50,8 +50,8 @@ const schemas = {
   }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
+  account: z.object({ TIDEWHEEL_ACCOUNT: z.string().regex(/^\d{12}$/) }),
   allowed: z.object({
-    TIDEWHEEL_ACCOUNT: z.string().regex(/^\d{12}$/),
     TIDEWHEEL_SUBNETS: list,
     TIDEWHEEL_SECURITY_GROUPS: list,
     TIDEWHEEL_IMAGE_ACCOUNTS: list,
@@ -113,10 +113,11 @@ export const config = {
   handOver: () => read(schemas.handOver),
   packers: () => read(schemas.packers).TIDEWHEEL_PACKERS,
   notifiedMarker: () => read(schemas.notifiedMarker).TIDEWHEEL_NOTIFIED_MARKER || undefined,
+  account: () => read(schemas.account).TIDEWHEEL_ACCOUNT,
   allowed: (): Allowed => {
     const values = read(schemas.allowed);
     return {
-      account: values.TIDEWHEEL_ACCOUNT,
+      account: config.account(),
       subnets: values.TIDEWHEEL_SUBNETS,
       securityGroups: values.TIDEWHEEL_SECURITY_GROUPS,
       imageAccounts: values.TIDEWHEEL_IMAGE_ACCOUNTS,

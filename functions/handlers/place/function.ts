@@ -1,4 +1,5 @@
 import {
+  account,
   type FunctionDescription,
   youngGeneration,
 } from '../../../serverless/describe/function-description.ts';
@@ -8,7 +9,7 @@ export const place: FunctionDescription = {
   description: 'Chooses topology and pool of the next attempt',
   timeoutSeconds: 120,
   memoryMegabytes: 1024,
-  environment: youngGeneration,
+  environment: { ...youngGeneration, ...account },
   permissions: [
     allow.useTable('GetItem', 'PutItem', 'UpdateItem', 'Query'),
     allow.readObjects('*/runs/*/checkpoints/*'),
@@ -20,6 +21,7 @@ export const place: FunctionDescription = {
       'DescribeAvailabilityZones',
     ),
     ...allow.describeReservations,
+    ...allow.searchOffers,
     // How much data a start downloads, or would move to another region.
     allow.readObjects('*/dataset/versions/*', '*/dataset/*/manifest.json', '*/dataset/*/rejections.json'),
     // Whether another region has a bucket.

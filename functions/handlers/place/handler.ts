@@ -3,7 +3,7 @@ import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { regionPaths, whyClosed } from '../../aws/s3/region-buckets.ts';
 import { config } from '../../aws/shared/config.ts';
 import { place } from '../../run/attempts/place.ts';
-import { marketOf, reservations } from '../../wiring/markets.ts';
+import { capacityOffers, marketOf, reservations } from '../../wiring/markets.ts';
 import { clock, store, tableStores } from '../../wiring/services.ts';
 
 export const handler = lambdaHandler('place', z.object({ runId: z.string() }), ({ runId }) => {
@@ -15,6 +15,7 @@ export const handler = lambdaHandler('place', z.object({ runId: z.string() }), (
     ...tableStores(),
     market: marketOf(config.region()),
     reservations: reservations(),
+    offers: capacityOffers(),
     store: store(),
     regions,
     clock,

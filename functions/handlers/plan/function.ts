@@ -36,6 +36,7 @@ export const plan: FunctionDescription = {
     allow.readObjects('*/runs/*/deletion.json'),
     ...allow.lookAtAccount,
     ...allow.describeReservations,
+    ...allow.searchOffers,
     allow.statement('iam', ['SimulatePrincipalPolicy'], TRIED_ROLES.map(arnOf)),
   ],
   events: [route(planRun.route)],

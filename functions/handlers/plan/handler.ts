@@ -5,7 +5,7 @@ import { trainingViewIn } from '../../aws/account/training-view.ts';
 import { lambdaHandler } from '../../aws/lambda/lambda-handler.ts';
 import { regionPaths, whyClosed } from '../../aws/s3/region-buckets.ts';
 import { config } from '../../aws/shared/config.ts';
-import { marketOf, reservations } from '../../wiring/markets.ts';
+import { capacityOffers, marketOf, reservations } from '../../wiring/markets.ts';
 import { clock, objects, tableStores } from '../../wiring/services.ts';
 
 /** API Gateway waits 30 seconds. */
@@ -24,6 +24,7 @@ export const handler = lambdaHandler('plan', httpEvent, async (event) => {
     people: config.people(),
     market: marketOf(config.region()),
     reservations: reservations(),
+    offers: capacityOffers(),
     regions: {
       market: marketOf,
       whyClosed: (region: string) => whyClosed(region, regionPaths(region)),

@@ -46,7 +46,7 @@ export interface FleetPlan {
   readonly kind: 'fleet';
   /** The job's name, also of the launch template, the placement group, the fleet's token and the tag tidewheel:job. */
   readonly name: string;
-  /** Only for a gang of several hosts. */
+  /** Only for a gang of several hosts, outside reservations. */
   readonly placementGroup?: PlacementGroupRequest;
   readonly launchTemplate: LaunchTemplateRequest;
   readonly fleet: FleetRequest;
@@ -100,12 +100,11 @@ export function buildFleet(input: FleetInput): FleetResult {
       ],
     };
   }
-  const gang = isGrouped(placement);
   const template = launchTemplate({ input, site, disk, name, tags, script });
   return {
     kind: 'fleet',
     name,
-    ...(gang ? { placementGroup: placementGroup(name, tags) } : {}),
+    ...(isGrouped(placement) ? { placementGroup: placementGroup(name, tags) } : {}),
     launchTemplate: template,
     fleet: fleetRequest({
       name,
@@ -223,6 +222,10 @@ function scriptOf(input: FleetInput, own: Pick<UserDataInput, 'python' | 'instan
 const isGrouped = ({ topology, reserved }: Placement): boolean =>
   topology.nodes > 1 && reserved === undefined;
 
+/** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html: one made inside a group has capacity there alone. */
+const groupOf = (placement: Placement, name: string): string | undefined =>
+  isGrouped(placement) ? name : placement.reserved?.placementGroup;
+
 /**
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-fleet-launch-instances-capacity-blocks-walkthrough.html
@@ -261,6 +264,7 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
   const { placement } = input;
   const { nodes } = placement.topology;
   const { instanceType } = placement.pool;
+  const group = groupOf(placement, name);
   return {
     // The name alone makes it idempotent: with a token of an earlier template that is gone, EC2 creates none.
     LaunchTemplateName: name,
@@ -292,7 +296,7 @@ function launchTemplate({ input, site, disk, name, tags, script }: TemplateInput
       // IMDSv2 with one hop: a request forged through the script cannot read the role's credentials.
       MetadataOptions: { HttpTokens: 'required', HttpEndpoint: 'enabled', HttpPutResponseHopLimit: 1 },
       InstanceInitiatedShutdownBehavior: 'terminate',
-      ...(isGrouped(placement) ? { Placement: { GroupName: name } } : {}),
+      ...(group === undefined ? {} : { Placement: { GroupName: group } }),
       ...reservationOf(placement),
     },
   };

@@ -9,7 +9,8 @@ import {
   storedPart,
 } from '@tidewheel/placement/choose.ts';
 import { decide } from '@tidewheel/placement/estimate.ts';
-import { poolOutcomeOf } from '@tidewheel/placement/market.ts';
+import { offersThatPay } from '@tidewheel/placement/explain.ts';
+import { type OfferSource, poolOutcomeOf } from '@tidewheel/placement/market.ts';
 import { attemptTimeoutSeconds, type PlacementDecision } from '@tidewheel/placement/records.ts';
 import { datasetSize } from '../../records/run-dataset.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
@@ -20,6 +21,8 @@ export interface PlaceDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,
     Pick<Stores, 'runs' | 'attempts' | 'placements' | 'timeline'> {
   readonly store: ObjectStore;
+  /** Absent: no offer is looked for. */
+  readonly offers?: OfferSource | undefined;
 }
 
 export type PlaceResult =
@@ -49,13 +52,27 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   const input = await placementQuestion(deps, { run, declaration: remedied, attempts, now, dataset });
   await tellReserved(deps, runId, input);
   const attempt = (last?.attempt ?? 0) + 1;
-  const decision = { ...decide(input, runId), question: storedPart(input) };
+  const decided = decide(input, runId);
+  const offers = await offersOf(deps, runId, { input, decided });
+  const decision = { ...decided, ...(offers.length > 0 && { offers }), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
   // decision.
   const begun = await deps.attempts.get(runId, attempt);
   if (begun) return launchOf(begun);
   await deps.placements.put(runId, attempt, decision);
   return resultOf(attempt, decision);
+}
+
+/** Asks once a run: the first attempt keeps the answer when it is decided on again. */
+async function offersOf(
+  { offers, placements }: PlaceDeps,
+  runId: string,
+  { input, decided }: { readonly input: PlacementInput; readonly decided: PlacementDecision },
+): Promise<readonly string[]> {
+  if (input.attempts.length > 0 || decided.kind === 'giveUp') return [];
+  const before = (await placements.get(runId, 1))?.decision;
+  if (before === undefined) return offersThatPay(offers, input, decided.expected);
+  return before.kind === 'giveUp' ? [] : (before.offers ?? []);
 }
 
 /** Each reservation that the run cannot use or does not know, once. */

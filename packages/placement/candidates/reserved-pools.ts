@@ -11,7 +11,7 @@ import { nameOfReservation, type Topology } from '../records/placement-records.t
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
  * https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-utilization-for-training-jobs.html
  */
-const ENDING_SECONDS = 1_800;
+export const ENDING_SECONDS = 1_800;
 
 const isServedBy = ({ kind }: Reservation, launcher: LauncherName): boolean =>
   launcherFacts[launcher].reservations.includes(kind);

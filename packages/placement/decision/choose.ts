@@ -173,7 +173,14 @@ function reservedPart(candidate: Candidate, situation: Situation): Pick<Placemen
   const { reservation } = candidate;
   if (reservation === undefined) return {};
   const until = reservedUntil(candidate, situation)?.toISOString();
-  return { reserved: { kind: reservation.kind, ...(until !== undefined && { until }) } };
+  const { kind, placementGroup } = reservation;
+  return {
+    reserved: {
+      kind,
+      ...(until !== undefined && { until }),
+      ...(placementGroup !== undefined && { placementGroup }),
+    },
+  };
 }
 
 /** SageMaker itself stops an attempt at its budget. */

@@ -10,7 +10,7 @@ import type { ReservedSpan, Situation } from './situation.ts';
 import { fallbacksOf, restartSecondsIn, safeWorkOf } from './work.ts';
 
 /** The run is stopped at the last look before the end, and saves. */
-const LEAVES_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;
+export const LEAVES_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;
 /** A start that has less time than this for its training only delays the next one. */
 const LEAST_SECONDS = 2 * NEXT_LOOK_SECONDS;
 
@@ -49,6 +49,13 @@ export const spansAhead = (situation: Situation): readonly ReservedSpan[] =>
   situation.candidates
     .filter((each) => isReserved(each) && isOpen(each))
     .flatMap((each) => spansIn(each, situation).filter(({ fromSeconds }) => fromSeconds > 0));
+
+/** Whether the run could do all of its work in reservations, from now on. */
+export function needsNothingPaid(situation: Situation): boolean {
+  const reserved = situation.candidates.filter(isReserved);
+  const idle = reserved.flatMap((each) => idleSpan(each, situation) ?? []);
+  return paidRest(situation, [...idle, ...spansAhead(situation)]).situation.work.workSeconds <= 0;
+}
 
 const isOpen = ({ closed }: Candidate): boolean => closed === undefined;
 

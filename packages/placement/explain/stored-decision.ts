@@ -141,7 +141,8 @@ function damageIn(schema: z.ZodType, document: unknown, name: string): string | 
 /** @param at when it was decided: the forecast counts from here */
 export function formatDecision(decision: PlacementDecision, at: string): string {
   const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
-  return [headline(decision), ...forecastLines(decision, at), '', ...tableOf(rows)].join('\n');
+  const offers = decision.kind === 'giveUp' ? [] : (decision.offers ?? []);
+  return [headline(decision), ...forecastLines(decision, at), ...offers, '', ...tableOf(rows)].join('\n');
 }
 
 function forecastLines(decision: PlacementDecision, at: string): readonly string[] {

@@ -158,7 +158,32 @@ export interface Reservation {
   readonly state: string;
   /** A training plan may have several, in their order. ISO 8601; a reservation of no end has none. */
   readonly windows: readonly { readonly startsAt: string; readonly endsAt?: string | undefined }[];
+  /** The name of the placement group that it was made inside, which every launch into it joins. */
+  readonly placementGroup?: string | undefined;
 }
+
+/** What AWS would reserve for a price that is paid at once. */
+export interface CapacityOffer
+  extends Pick<Reservation, 'windows'>,
+    Pick<OfferQuestion, 'kind' | 'instanceType' | 'instances'> {
+  /** By which a person buys it. */
+  readonly id: string;
+  /** Its zone by this account's name, or its id. */
+  readonly zone?: string | undefined;
+  readonly upfrontUsd: number;
+}
+
+export interface OfferQuestion {
+  readonly kind: Exclude<ReservationKind, 'capacity-reservation'>;
+  readonly instanceType: string;
+  readonly instances: number;
+  readonly hours: number;
+  readonly startsAfter: Date;
+  readonly endsBefore: Date;
+}
+
+/** Searches in the data's own region, and buys nothing. */
+export type OfferSource = (question: OfferQuestion) => Promise<MarketAnswer<readonly CapacityOffer[]>>;
 
 export interface MarketSource {
   readonly region: string;

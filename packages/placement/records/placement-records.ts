@@ -127,6 +127,7 @@ export const placementSchema = z.object({
     .object({
       kind: z.enum(RESERVATION_KINDS),
       until: time.optional().describe('When its hosts must be free; absent: it does not end.'),
+      placementGroup: z.string().optional().describe('The group that it was made inside.'),
     })
     .optional(),
   reason: z.string(),
@@ -161,9 +162,13 @@ const expected = z
   .optional()
   .describe('From the decision to the end of the run: median, and 90 % interval.');
 
+const offers = list(z.string())
+  .optional()
+  .describe('What AWS offered for less than the run was expected to cost, and how it is bought.');
+
 export const placementDecisionSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('launch'), placement: placementSchema, expected }),
-  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered, expected }),
+  z.object({ kind: z.literal('launch'), placement: placementSchema, expected, offers }),
+  z.object({ kind: z.literal('wait'), seconds, reason: z.string(), considered, expected, offers }),
   z.object({ kind: z.literal('giveUp'), reason: z.string(), considered }),
 ]);
 export type PlacementDecision = z.output<typeof placementDecisionSchema>;

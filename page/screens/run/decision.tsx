@@ -22,6 +22,7 @@ export function DecisionTable({ decision }: Readonly<{ decision: ShownDecision }
   const { reason, considered } = isLaunch ? decision.placement : decision;
   const wait = decision.kind === 'wait' ? `wait ${durationText(decision.seconds)}` : 'give up';
   const chosen = isLaunch ? poolText(decision.placement) : wait;
+  const offers = decision.kind === 'giveUp' ? [] : (decision.offers ?? []);
   return (
     <>
       <p>
@@ -29,6 +30,9 @@ export function DecisionTable({ decision }: Readonly<{ decision: ShownDecision }
         {`: ${reason} `}
         {isLaunch && <Time at={decision.placement.decidedAt} />}
       </p>
+      {offers.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       <Table
         caption="pools that were considered"
         columns={COLUMNS}

@@ -138,6 +138,10 @@ export const describeReservations: Call[] = [
   ec2('DescribeCapacityReservations'),
   { action: 'sagemaker:DescribeTrainingPlan', resource: regional('sagemaker', 'training-plan/team-a') },
 ];
+export const searchOffers: Call[] = [
+  ec2('DescribeCapacityBlockOfferings'),
+  { action: 'sagemaker:SearchTrainingPlanOfferings', resource: '*' },
+];
 /** What a job on a training plan uses besides its own name. */
 export const onPlan: Call[] = ['training-plan/team-a', 'reserved-capacity/a1'].map((each) => ({
   action: 'sagemaker:CreateTrainingJob',

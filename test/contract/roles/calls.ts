@@ -47,6 +47,7 @@ import {
   roleOfKind,
   savedAway,
   schedules,
+  searchOffers,
   start,
   stopExecution,
   versions,
@@ -107,6 +108,9 @@ const makeFleet: Call[] = [
   ...['security-group/sg-1', 'spot-instances-request/sir-1', 'capacity-reservation/cr-1'].map((each) =>
     onEc2('RunInstances', each),
   ),
+  // A reservation that another account shares, and one that was made inside a placement group.
+  { action: 'ec2:RunInstances', resource: 'arn:aws:ec2:us-east-1:111122223333:capacity-reservation/cr-1' },
+  onEc2('RunInstances', 'placement-group/team-a'),
   ...['CreateFleet', 'RunInstances'].flatMap((action) => [
     onEc2(action, 'launch-template/lt-1', ours),
     onEc2(action, 'placement-group/pg-1', ours),
@@ -318,6 +322,7 @@ export const CALLS: Readonly<Record<string, readonly Call[]>> = {
     query,
     index('list'),
     ...describeReservations,
+    ...searchOffers,
     ...askMarket,
   ],
   'collect-scores': [

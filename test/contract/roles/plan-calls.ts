@@ -16,6 +16,7 @@ import {
   read,
   regional,
   role,
+  searchOffers,
   versions,
 } from './call-words.ts';
 
@@ -34,6 +35,7 @@ export const planCalls: readonly Call[] = [
   listsAway,
   ...askMarket,
   ...describeReservations,
+  ...searchOffers,
   ...[
     'DescribeSubnets',
     'DescribeRouteTables',

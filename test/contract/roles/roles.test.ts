@@ -243,7 +243,7 @@ describe('every role', () => {
   it('names its resources, but where AWS knows none', () => {
     /** Actions that take no resource, so that IAM demands "*". */
     const unbound =
-      /^(ec2:(Describe\w+|GetSpotPlacementScores)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess|pricing:GetProducts|servicequotas:List\w+)$/;
+      /^(ec2:(Describe\w+|GetSpotPlacementScores)|ecr:GetAuthorizationToken|cloudwatch:PutMetricData|states:SendTaskSuccess|pricing:GetProducts|sagemaker:SearchTrainingPlanOfferings|servicequotas:List\w+)$/;
     /** https://docs.aws.amazon.com/step-functions/latest/dg/cw-logs.html */
     const logDelivery =
       /^logs:((Create|Get|Update|Delete|List)LogDeliver(y|ies)|PutResourcePolicy|DescribeResourcePolicies|DescribeLogGroups)$/;

@@ -99,7 +99,12 @@ export async function makeGround(url: string, options: GroundOptions) {
     ...stores,
     clock,
     market,
-    reservations: reservationSource({ ec2: () => ec2, sageMaker: noPlans, region: 'us-east-1' }),
+    reservations: reservationSource({
+      ec2: () => ec2,
+      sageMaker: noPlans,
+      region: 'us-east-1',
+      accountId: '000000000000',
+    }),
     executions: waiting.executions,
     notifier: eventBridgeNotifier(events, 'default'),
     ...launchersOver({

@@ -3,6 +3,7 @@ import { DescribeCapacityReservationsCommand, EC2Client } from '@aws-sdk/client-
 import { SageMakerClient } from '@aws-sdk/client-sagemaker';
 import { type LocalMarket, startLocalMarket } from '@tidewheel/emulators/spot-market/spot-market.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { offerSource } from '../../../functions/aws/market/offers.ts';
 import { reservationSource } from '../../../functions/aws/market/reservations.ts';
 import {
   clientConfiguration,
@@ -44,10 +45,24 @@ const OPEN = {
   startsAt: at(-1),
 } as const;
 
+/** Made inside placement groups: of this account, and of another one that shares it. */
+const GROUPED = { ...OPEN, id: 'cr-00000000000000002', placementGroup: 'ours', tags: {} } as const;
+const THEIRS = {
+  ...GROUPED,
+  id: 'cr-00000000000000003',
+  ownerId: '111122223333',
+  placementGroup: 'theirs',
+} as const;
+const SHARED = { ...OPEN, id: 'cr-00000000000000004', ownerId: '111122223333', tags: {} } as const;
+
+const OFFERED = { ...BLOCK, id: 'cb-1', startsAt: at(5), endsAt: at(29), upfrontUsd: 1_234.5 };
+const PLAN_OFFERED = { ...OFFERED, id: 'tpo-1', kind: 'training-plan' } as const;
+
 let emulator: TestEmulator;
 let market: LocalMarket;
 let ground: Ground;
 let source: ReturnType<typeof reservationSource>;
+let ask: ReturnType<typeof offerSource>;
 
 beforeAll(async () => {
   emulator = await startTestEmulator();
@@ -62,13 +77,22 @@ beforeAll(async () => {
       // Its hosts are taken 15 s from here.
       plan('short', -1, 0.5 + (Date.now() - now + 15_000) / HOUR),
       plan('past', -9, -1),
+      GROUPED,
+      THEIRS,
+      SHARED,
     ],
+    offers: [OFFERED, { ...OFFERED, id: 'cb-2', upfrontUsd: 1_000, instances: 4 }, PLAN_OFFERED],
   });
   ground = await layGround(emulator.url, { market: market.market, reservations: market.reservations });
-  source = reservationSource({
+  const clients = {
     ec2: () => new EC2Client(clientConfiguration(market.url)),
     sageMaker: () => new SageMakerClient({ ...clientConfiguration(emulator.url), endpoint: ground.url }),
+  };
+  ask = offerSource(clients);
+  source = reservationSource({
+    ...clients,
     region: 'us-east-1',
+    accountId: '000000000000',
   });
 }, 120_000);
 
@@ -122,6 +146,71 @@ describe('what a pipeline declares', () => {
           `compute.reserved names ${each}, and this account has no such reservation in us-east-1: correct or remove it`,
       ),
     );
+  });
+});
+
+describe('a reservation of EC2', () => {
+  it('inside a placement group names it', async () => {
+    const { reservations, notes } = await source([GROUPED.id]);
+    expect(reservations).toEqual([expect.objectContaining({ id: GROUPED.id, placementGroup: 'ours' })]);
+    expect(notes).toEqual([]);
+  });
+
+  it('that another account shares is as good', async () => {
+    const { reservations, notes } = await source([SHARED.id]);
+    expect(reservations).toEqual([expect.objectContaining({ id: SHARED.id, availableInstances: 2 })]);
+    expect(notes).toEqual([]);
+  });
+
+  it('in a group of another account is refused', async () => {
+    expect(await source([THEIRS.id])).toEqual({
+      reservations: [],
+      notes: [
+        `${THEIRS.id} was made inside a placement group of account 111122223333, which hosts here cannot join: have one made outside a group, or remove it from compute.reserved`,
+      ],
+    });
+  });
+});
+
+describe('what AWS offers', () => {
+  const wanted = {
+    instanceType: 'p5.48xlarge',
+    instances: 2,
+    hours: 24,
+    startsAfter: at(1),
+    endsBefore: at(40),
+  };
+  const offered = {
+    instanceType: 'p5.48xlarge',
+    zone: 'us-east-1d',
+    instances: 2,
+    upfrontUsd: 1_234.5,
+    windows: [{ startsAt: iso(5), endsAt: iso(29) }],
+  };
+
+  it.each([
+    ['capacity-block', 'cb-1'],
+    ['training-plan', 'tpo-1'],
+  ] as const)('is read with its price: a %s', async (kind, id) => {
+    expect(await ask({ ...wanted, kind })).toEqual({
+      kind: 'known',
+      notes: [],
+      value: [{ ...offered, id, kind }],
+    });
+  });
+
+  it.each([
+    ['another length', { hours: 48 }],
+    ['another size', { instances: 1 }],
+    ['a size that EC2 refuses', { instances: 65 }],
+    ['an earlier end', { endsBefore: at(28) }],
+    ['a type that SageMaker does not know', { instanceType: 'c5.xlarge', kind: 'training-plan' }],
+  ] as const)('is nothing for %s', async (_, change) => {
+    expect(await ask({ ...wanted, kind: 'capacity-block', ...change })).toEqual({
+      kind: 'known',
+      notes: [],
+      value: [],
+    });
   });
 });
 

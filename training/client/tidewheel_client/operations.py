@@ -2310,6 +2310,7 @@ class _PlacementReserved(TypedDict):
 
 class PlacementReserved(_PlacementReserved, total=False):
     until: str
+    placementGroup: str
 
 
 class _PlacementDecision0(TypedDict):
@@ -2319,6 +2320,7 @@ class _PlacementDecision0(TypedDict):
 
 class PlacementDecision0(_PlacementDecision0, total=False):
     expected: PlacementDecision0Expected
+    offers: list[str]
 
 
 class _PlacementDecision0Placement(TypedDict):
@@ -2361,6 +2363,7 @@ class _PlacementDecision0PlacementReserved(TypedDict):
 
 class PlacementDecision0PlacementReserved(_PlacementDecision0PlacementReserved, total=False):
     until: str
+    placementGroup: str
 
 
 class _PlacementDecision0Expected(TypedDict):
@@ -2393,6 +2396,7 @@ class _PlacementDecision1(TypedDict):
 
 class PlacementDecision1(_PlacementDecision1, total=False):
     expected: PlacementDecision1Expected
+    offers: list[str]
 
 
 class _PlacementDecision1Expected(TypedDict):

@@ -43,3 +43,14 @@ it('a repeated token is admitted to a full reservation', () => {
   for (const lease of leases) lease?.release();
   expect(reservations.free(BLOCK)).toBe(2);
 });
+
+it('one in a placement group takes its launches alone', () => {
+  const reservations = makeReservations([{ ...BLOCK, placementGroup: 'ours' }], wallClock);
+  reservations.target('job-1', BLOCK.id, 'ours');
+  reservations.target('job-2', BLOCK.id, 'job-2');
+  reservations.target('job-3', BLOCK.id);
+  const admitted = ['job-1', 'job-2', 'job-3'].map((job) =>
+    reservations.admits(reservations.targetOf(job) ?? '', 1),
+  );
+  expect(admitted).toEqual([true, false, false]);
+});

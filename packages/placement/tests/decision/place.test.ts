@@ -17,8 +17,9 @@ import { memoryObjectStore } from '../../../../test/support/fakes/object-store.t
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { marketSource } from '../../../../test/support/market/source.ts';
 import { storedQuestion } from '../../decision/situation.ts';
+import { formatDecision } from '../../explain/stored-decision.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../market/ask-scores.ts';
-import type { MarketSource, MarketView } from '../../records/market-history.ts';
+import type { MarketSource, MarketView, OfferSource } from '../../records/market-history.ts';
 
 const source = (view: MarketView): MarketSource => ({
   ...marketSource(() => view),
@@ -118,6 +119,27 @@ describe('place', () => {
     for (let time = 0; time < 2; time += 1) await place({ ...deps, reservations }, { runId });
     const unused = (await stores.timeline.list(runId)).filter(({ kind }) => kind === 'ReservationUnused');
     expect(unused.map((each) => each.text)).toEqual([text]);
+  });
+
+  it('asks once a run what AWS offers, and shows it', async () => {
+    const { deps, stores, runId } = await setUp();
+    const declaration = (await stores.runs.get(runId))?.declaration;
+    const before = runOf('digits', 2, { status: 'succeeded', closedAt: CLOSED_AT, declaration });
+    await stores.runs.create(before);
+    const outcome = { kind: 'completed', trainingSeconds: 6 * 3_600 } as const;
+    await stores.attempts.create(attempt(1, spotPool, outcome, { runId: before.runId, status: 'done' }));
+    let asked = 0;
+    const offers: OfferSource = ({ instanceType, instances, kind }) => {
+      asked += 1;
+      const windows = [{ startsAt: hoursLater(3), endsAt: hoursLater(27) }];
+      const value = [{ id: 'tpo-1', kind, instanceType, instances, windows, upfrontUsd: 1 }];
+      return Promise.resolve({ kind: 'known', value, notes: [] });
+    };
+    for (let time = 0; time < 2; time += 1) await place({ ...deps, offers }, { runId });
+    expect(asked).toBe(2);
+    const [stored] = await stores.placements.list(runId);
+    if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
+    expect(formatDecision(stored.decision, hoursLater(1))).toMatch(/^AWS offers 2 x g5.xlarge .*tpo-1/m);
   });
 
   it('decides with the hardware that EC2 describes', async () => {

@@ -1,6 +1,7 @@
 /** What a plan says of data, place, money and the account, and that it starts nothing. */
 
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
+import type { OfferQuestion, OfferSource } from '@tidewheel/placement/market.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { answerPlan, type PlanDeps } from '../../../../functions/api/plan/answer-plan.ts';
 import type { RunPlan } from '../../../../functions/api/plan/plan-run.ts';
@@ -140,6 +141,26 @@ it('expects what former runs took', async () => {
   const finish = Date.parse(training?.finishAt.expected ?? '') - Date.parse(asOf);
   // An hour of packing, two of training.
   expect(finish / 3_600_000).toBeGreaterThan(3);
+});
+
+it('names an offer that would pay', async () => {
+  await trainedBefore(36_000);
+  const asked: OfferQuestion[] = [];
+  const offers: OfferSource = (question) => {
+    asked.push(question);
+    const { instanceType, instances, startsAfter } = question;
+    const hour = (hours: number) => new Date(startsAfter.getTime() + hours * 3_600_000).toISOString();
+    const windows = [{ startsAt: hour(1), endsAt: hour(25) }];
+    const value = [
+      { id: 'tpo-1', kind: 'training-plan' as const, instanceType, instances, windows, upfrontUsd: 1 },
+    ];
+    return Promise.resolve({ kind: 'known', value, notes: [] });
+  };
+  const { body } = await ask({ data: DATA }, { offers });
+  const { notes, training } = body as RunPlan;
+  expect(asked.map(({ instanceType }) => instanceType)).toEqual(['g5.xlarge', 'g6.xlarge']);
+  const expected = `the run is expected to cost $${training?.usd.expected.toFixed(2)}`;
+  expect(notes.filter((each) => each.includes('tpo-1'))).toEqual([expect.stringContaining(expected)]);
 });
 
 it('plans of an ended run what is left', async () => {
