@@ -24,7 +24,7 @@ export const formerAttempts = async (
   { attempts }: Pick<Stores, 'attempts'>,
   { pipeline, batch }: Pick<RunRecord, 'pipeline' | 'batch'>,
 ): Promise<readonly AttemptRecord[]> =>
-  (batch > 1 && (await attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable))) || [];
+  batch > 1 ? ((await attempts.list(runIdOf(pipeline, batch - 1)).catch(noneIfUnreadable)) ?? []) : [];
 
 /**
  * @param own attempts of the run before the one that starts

@@ -25,22 +25,15 @@ export interface ExpiryDeps {
   readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
-export interface ExpiryResult {
-  /** Parts of runs that were deleted whole, such as `digits-000001 work`. */
-  readonly expired: readonly string[];
-  readonly objects: number;
-  readonly bytes: number;
-  readonly failures: readonly string[];
-}
-
 interface Tally {
+  /** Parts of runs that were deleted whole, such as `digits-000001 work`. */
   readonly expired: string[];
   readonly failures: string[];
   objects: number;
   bytes: number;
 }
 
-export async function expireRuns(deps: ExpiryDeps): Promise<ExpiryResult> {
+export async function expireRuns(deps: ExpiryDeps): Promise<Readonly<Tally>> {
   const tally: Tally = { expired: [], failures: [], objects: 0, bytes: 0 };
   const tell: Tell = ({ why }) => {
     tally.failures.push(why);

@@ -1,24 +1,18 @@
 /** Announces once that a run has spent most of its budget, and that it will probably miss its deadline. */
 
-import type { Clock } from '@tidewheel/kit/clock.ts';
-import type { ObjectStore } from '@tidewheel/kit/object-store.ts';
 import type { Progress } from '@tidewheel/placement/records.ts';
 import type { Notice } from '../../records/notices.ts';
-import type { Notifier } from '../../records/ports.ts';
 import { readProgress } from '../../records/progress.ts';
 import type { RunRecord } from '../../records/run-records.ts';
 import type { Stores } from '../../records/stores.ts';
 import { deadlineAt } from './make-report.ts';
 import { decisionOf, type Money, moneyOf } from './money.ts';
+import type { WatchDeps } from './watch-attempt.ts';
 
 /** Of the budget. Enough is left then to raise it before placement refuses the next attempt. */
 const NEARLY = 0.8;
 
-export interface LimitDeps extends Pick<Stores, 'runs' | 'attempts' | 'placements' | 'timeline'> {
-  readonly store: ObjectStore;
-  readonly notifier: Notifier;
-  readonly clock: Clock;
-}
+export type LimitDeps = WatchDeps & Pick<Stores, 'runs' | 'placements'>;
 
 /** @param runId of a run that has an open attempt */
 export async function watchLimits(deps: LimitDeps, runId: string): Promise<void> {
