@@ -1,5 +1,6 @@
 /** A series of a run as columns that a chart draws, and as the rows of its table. */
 
+import type uPlot from 'uplot';
 import type { AnswerOf } from '../../client/operations.ts';
 import { timeOf } from '../../client/run-view.ts';
 
@@ -147,16 +148,6 @@ export const bestOf = (
   );
 };
 
-const UNITS: readonly (readonly [RegExp, string])[] = [
-  [/per_second|\/s$|throughput/i, '/s'],
-  [/_ms$|milliseconds/i, 'ms'],
-  [/seconds?$|runtime|_time$/i, 's'],
-  [/_bytes$/i, 'B'],
-];
-
-/** As its name tells; most have none. */
-export const metricUnit = (name: string): string => UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? '';
-
 /**
  * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun
  * to train, and of which no series has a point. Where another attempt printed numbers, a silent one ended before its first;
@@ -193,3 +184,27 @@ export function lonePoints(column: readonly (number | null | undefined)[]): numb
 /** What leads, as the line of a row. */
 export const sparkOf = (series: SeriesView | undefined): readonly number[] =>
   smoothed<never>(finite(series?.points ?? []).map(({ value }) => value));
+
+export type UtilisationView = AnswerOf<'getUtilisation'>;
+type Measured = UtilisationView['points'][number];
+type Shares = readonly [x: number, ...(number | null)[]];
+
+/** Seconds since 1970, then CPU, GPU and waiting. null interrupts the lines: between two attempts nothing ran. */
+export function columnsOfUtilisation(points: readonly Measured[]): uPlot.AlignedData {
+  const rows = points.flatMap(({ at, attempt, cpuBusy, gpuBusy = null, waiting }, place): Shares[] => {
+    const [x, before] = [Date.parse(at) / 1000, points[place - 1]];
+    const row: Shares = [x, cpuBusy, gpuBusy, waiting];
+    if (before === undefined || before.attempt === attempt) return [row];
+    return [[(Date.parse(before.at) / 1000 + x) / 2, null, null, null], row];
+  });
+  return [rows.map(([x]) => x), ...[1, 2, 3].map((place) => rows.map((row) => row[place]))];
+}
+
+/** @returns undefined where no host has such a part */
+export function meanOf(
+  points: readonly Measured[],
+  name: 'cpuBusy' | 'gpuBusy' | 'waiting',
+): number | undefined {
+  const values = points.flatMap((point) => point[name] ?? []);
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

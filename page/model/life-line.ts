@@ -125,3 +125,11 @@ function savesOf({ createdAt, progressAfter }: Attempt): Mark[] {
   if (progressAfter === undefined || at === undefined || at < Date.parse(createdAt)) return [];
   return [{ kind: 'save', at, text: `saved ${progressAfter.step}` }];
 }
+
+/** A mark an attempt: its verdicts are of one moment. */
+export const verdictMarks = (verdicts: Operations['getUtilisation']['answer']['verdicts']): Mark[] =>
+  [...Map.groupBy(verdicts, ({ attempt }) => attempt)].map(([attempt, all]) => ({
+    kind: 'doctor',
+    at: Date.parse(all[0]?.at ?? ''),
+    text: `doctor on attempt ${attempt}: ${all.map(({ cause, remedy }) => (remedy === undefined ? cause : `${cause}, ${remedy}`)).join('; ')}`,
+  }));

@@ -5,11 +5,8 @@ import { Command, Tabs, Time } from './text.tsx';
 type Children = ComponentChildren;
 type Reading<T> = Readonly<{ body: T | undefined; refusal: string | undefined }>;
 
-/**
- * `where` leads back; `pipeline` has tabs; `leftOut` says what the service cannot read; `command` says the same in a shell.
- */
+/** `pipeline` has tabs; `leftOut` says what the service cannot read; `command` says the same in a shell. */
 type FrameProps<T> = Readonly<{
-  where?: Children;
   title: string;
   beside?: Children;
   pipeline?: string | undefined;
@@ -22,7 +19,6 @@ type FrameProps<T> = Readonly<{
 
 export const Frame = <T,>({ title, pipeline, leftOut, of, command, children, ...head }: FrameProps<T>) => (
   <>
-    {head.where}
     <div class="row">
       <h1>{title}</h1>
       {head.beside}
@@ -75,10 +71,8 @@ export const Skeleton = () => (
   </div>
 );
 
-type ReadProps<T> = Readonly<{ of: Reading<T>; children: (body: T) => Children }>;
-
 /** Says nothing before it is known: a reading is open, or was refused, for which the head has the reason. */
-export function Read<T>({ of: { body, refusal }, children }: ReadProps<T>) {
+export function Read<T>({ of: { body, refusal }, children }: Pick<FrameProps<T>, 'of' | 'children'>) {
   if (body !== undefined) return <>{children(body)}</>;
   return refusal === undefined ? <Skeleton /> : null;
 }

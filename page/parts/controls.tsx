@@ -1,6 +1,6 @@
 /** The button, in its few shapes, the fields, and the dialog that a button opens. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { setQuery } from '../state/address.ts';
 import { ask, type ShownAnswer } from '../state/api.ts';
@@ -45,22 +45,6 @@ export const Field = ({ label, ...field }: FieldProps & Readonly<{ type?: 'numbe
 
 /** A field of several lines. */
 export const Words = ({ label, ...field }: FieldProps) => <textarea rows={4} aria-label={label} {...field} />;
-
-type SelectProps = JSX.IntrinsicElements['select'] & Readonly<{ label: string; values: readonly string[] }>;
-
-/** One of several values; an empty one leaves the choice to the declaration. */
-export const Select = ({ label, values, ...select }: SelectProps) => (
-  <label>
-    {label}
-    <select {...select}>
-      {values.map((each) => (
-        <option key={each} value={each}>
-          {each || 'as declared'}
-        </option>
-      ))}
-    </select>
-  </label>
-);
 
 /** After the last key. */
 const TYPING_MILLISECONDS = 300;
@@ -173,9 +157,8 @@ type DialogButtonProps<T> = Readonly<{
 /** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
 export function DialogButton<T>({ text, label, title, kind, act, children }: DialogButtonProps<T>) {
   const isOpen = useSignal(false);
-  const close = (): boolean => (isOpen.value = false);
   const done = (body: T | undefined): void => {
-    close();
+    isOpen.value = false;
     act?.onDone(body);
   };
   return (
@@ -184,7 +167,7 @@ export function DialogButton<T>({ text, label, title, kind, act, children }: Dia
         {text}
       </button>
       {isOpen.value && (
-        <Dialog title={title} onClose={close}>
+        <Dialog title={title} onClose={() => (isOpen.value = false)}>
           {children()}
           {act && <SendButton kind="primary" {...act} onDone={done} />}
         </Dialog>

@@ -49,10 +49,10 @@ export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cell
 
 type FrameProps = Readonly<{ caption: string; columns: TableColumns }>;
 
-type OpenFrameProps = FrameProps & Readonly<{ children: ComponentChildren }>;
+type OpenProps = FrameProps & Readonly<{ children: ComponentChildren }>;
 
 /** @param children rows, as `tr` */
-export const TableFrame = ({ caption, columns, children }: OpenFrameProps) => (
+export const TableFrame = ({ caption, columns, children }: OpenProps) => (
   <div class="card scroll" tabIndex={0} role="group" aria-label={caption}>
     <table>
       <Titles columns={columns} />

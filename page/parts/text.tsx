@@ -71,6 +71,13 @@ export const Pill = ({ status }: { readonly status: string }) => (
   </span>
 );
 
+export const RunState = ({ runId, status }: Readonly<Record<'runId' | 'status', string>>) => (
+  <span class="row">
+    <RunLink runId={runId} />
+    <Pill status={status} />
+  </span>
+);
+
 /** A refusal of what the reader has just asked for; undefined: nothing was refused. */
 export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (

@@ -63,12 +63,10 @@ function keptToken(): Token | undefined {
     : undefined;
 }
 
-const keep = (name: string, value: object): void => sessionStorage.setItem(name, JSON.stringify(value));
-
 /** Leaves the page for the issuer. The request stays in this tab, with the screen that the reader came for. */
 async function ask(): Promise<never> {
   const [state, nonce, verifier] = [random(), random(), random()];
-  keep(ASKED, { state, nonce, verifier, hash: location.hash });
+  sessionStorage.setItem(ASKED, JSON.stringify({ state, nonce, verifier, hash: location.hash }));
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
   const query = {
     response_type: 'code',
@@ -129,7 +127,7 @@ async function exchange(form: Record<string, string>, nonce?: string): Promise<s
     // The browser's clock may be wrong, so its own time is not compared with the issuer's.
     token = { text, name: textOf(email ?? sub), until: Date.now() + (Number(exp) - Number(iat)) * 1000 };
     refreshToken = textOf(given['refresh_token']) || refreshToken;
-    keep(TOKEN, token);
+    sessionStorage.setItem(TOKEN, JSON.stringify(token));
     isEnded.value = false;
     return undefined;
   } catch {

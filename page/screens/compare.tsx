@@ -8,7 +8,7 @@ import * as curve from '../model/curve.ts';
 import { dollarText, shortNumber } from '../model/format.ts';
 import { leadingName } from '../model/leading.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
-import { ChoiceButtons, Select } from '../parts/controls.tsx';
+import { ChoiceButtons } from '../parts/controls.tsx';
 import { numbers, TableSection } from '../parts/table.tsx';
 import { LinkButton, Pill, RunLink } from '../parts/text.tsx';
 import { address, setQuery } from '../state/address.ts';
@@ -88,12 +88,14 @@ function Compared({ runs, by }: RunsProps & Readonly<{ by: curve.AxisName }>) {
         <Empty>None of them has printed a number yet.</Empty>
       ) : (
         <Section title="Curves">
-          <Select
-            label="series"
-            values={names}
-            value={wanted}
-            onChange={({ currentTarget }) => setQuery({ series: currentTarget.value })}
-          />
+          <label>
+            series
+            <select value={wanted} onChange={({ currentTarget: { value } }) => setQuery({ series: value })}>
+              {names.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
           <Overlaid runs={runs} by={by} name={wanted} />
         </Section>
       )}
@@ -136,7 +138,7 @@ function Overlaid({ runs, by, name }: RunsProps & Readonly<{ by: curve.AxisName;
       axis={by}
       lines={lines}
       data={data}
-      valueText={(value) => `${shortNumber(value)}${curve.metricUnit(name)}`}
+      valueText={shortNumber}
       xText={(x) => `${unit} ${shortNumber(x)}`}
       isLarge
       table={{

@@ -1,5 +1,5 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
-import { percentText, poolText, priceText } from '../model/format.ts';
+import { percentText, poolText, priceText, timeText } from '../model/format.ts';
 import { Empty, Frame } from '../parts/card.tsx';
 import { ChoiceButtons } from '../parts/controls.tsx';
 import { TableSection } from '../parts/table.tsx';
@@ -16,10 +16,8 @@ const daysText = (days: number): string => (days === 1 ? '1 day' : `${days} days
 type Pool = AnswerOf<'getMarket'>['pools'][number];
 
 const LEGENDS = {
-  score:
-    'Spot placement score of AWS, 1 to 10: the greener, the likelier a whole gang starts. It is no promise.',
-  price:
-    'Spot price of one instance in an hour, and its share of the On-Demand price: the greener, the cheaper.',
+  score: 'Spot placement score of AWS, 1 to 10, no promise: the greener, the likelier a gang starts.',
+  price: 'Spot price of an instance in an hour, and its share of On-Demand: the greener, the cheaper.',
   luck: 'Our own Spot attempts: kept to their end / interrupted / without capacity.',
 } as const;
 const SHOWN = ['score', 'price', 'luck'] as const;
@@ -84,7 +82,11 @@ function Pools({ pools, shown }: PoolsProps) {
           const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
           const { text = '–', heat = 0 } = (pool && cellOf(pool, shown)) ?? {};
           return (
-            <span class="heat" title={titleOf(pool)} style={{ '--heat': `${36 * heat}%` }}>
+            <span
+              class="heat"
+              title={pool?.readAt && `read ${timeText(pool.readAt)}`}
+              style={{ '--heat': `${36 * heat}%` }}
+            >
               {text}
             </span>
           );
@@ -92,11 +94,6 @@ function Pools({ pools, shown }: PoolsProps) {
       ])}
     />
   );
-}
-
-function titleOf(pool: Pool | undefined): string {
-  if (pool === undefined) return 'nothing is on record';
-  return pool.readAt ? `read ${new Date(pool.readAt).toLocaleString()}` : 'only our own attempts';
 }
 
 /** `heat` from 0 to 1; undefined: nothing is known. */

@@ -8,7 +8,7 @@ import { type Need, needsOf } from '../model/needs.ts';
 import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
 import { Dismiss } from '../parts/controls.tsx';
 import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
-import { Basis, Command, LinkButton, ModelLink, Pill, RowLink, RunLink, Time } from '../parts/text.tsx';
+import { Basis, Command, LinkButton, ModelLink, RowLink, RunLink, RunState, Time } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
@@ -73,9 +73,7 @@ function todayText(runs: readonly RunItem[]): string {
   return `${open} open · ${ended.length} ended today for ${dollarText(usd)}`;
 }
 
-type NeedsProps = Readonly<{ needs: readonly Need[]; onDone: () => void }>;
-
-const NeedsYou = ({ needs, onDone }: NeedsProps) =>
+const NeedsYou = ({ needs, onDone }: Readonly<{ needs: readonly Need[]; onDone: () => void }>) =>
   needs.length === 0 ? null : (
     <Section title="Needs you">
       <ul class="card events">
@@ -118,16 +116,10 @@ function OpenRow({ run: { runId, status, deadlineAt } }: Readonly<{ run: RunItem
   const name = body?.run.declaration?.training.objective?.metric;
   const points = body && { runId, points: SPARK_POINTS, name };
   const curves = useReading('getSeries', points, () => SERIES_POLL_SECONDS);
-  const state = (
-    <span class="row">
-      <RunLink runId={runId} />
-      <Pill status={status} />
-    </span>
-  );
   const known = body === undefined ? [] : openCells(body, curves.body?.series ?? [], deadlineAt);
   return (
     <tr>
-      <Cells columns={COLUMNS} cells={[state, ...known]} />
+      <Cells columns={COLUMNS} cells={[<RunState {...{ runId, status }} />, ...known]} />
     </tr>
   );
 }
@@ -136,6 +128,7 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
   const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
   const leading = leadingOf(view, series);
   const { usd, expected } = view.money;
+  const end = endOf(expected);
   const attempt = view.attempts.at(-1);
   return [
     totalSteps > 0 && (
@@ -154,20 +147,16 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
       <Basis of="billed seconds of all attempts by the price of their pools">{dollarText(usd)}</Basis>
       {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
     </>,
-    doneBy(expected, deadlineAt),
+    <>
+      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
+      {deadlineAt && <small>{`deadline ${whenText(deadlineAt)}`}</small>}
+    </>,
     attempt && attempt.outcome === undefined && poolText(attempt.placement),
   ];
 };
 
-function doneBy(expected: View['money']['expected'], deadlineAt: string | undefined) {
-  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
-  return (
-    <>
-      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt && <small>{`deadline ${whenText(deadlineAt)}`}</small>}
-    </>
-  );
-}
+const endOf = (expected: View['money']['expected']): number =>
+  Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
 
 type Models = AnswerOf<'listModels'>['models'][number];
 

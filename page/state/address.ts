@@ -1,21 +1,16 @@
 /** The address holds the state of the page, such as `#/runs/digits-000001?x=step`, so that a link shows what its sender saw. */
 import { signal } from '@preact/signals';
 
-export interface Address {
-  /** Parts of the path, decoded. */
-  readonly path: readonly string[];
-  readonly query: URLSearchParams;
-}
-
 export type Query = Readonly<Record<string, string | undefined>>;
 
-const current = (): Address => {
+/** The parts of the path are decoded. */
+const current = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 };
 
 /** Changes with the address. */
-export const address = signal<Address>(current());
+export const address = signal(current());
 
 addEventListener('hashchange', () => {
   address.value = current();

@@ -6,7 +6,7 @@ import type { Drop } from '../../model/lineage.ts';
 import { Read, Section } from '../../parts/card.tsx';
 import { DialogButton, Words } from '../../parts/controls.tsx';
 import { numbers, Table, TableSection } from '../../parts/table.tsx';
-import { Command, Facts, Pill, RunLink, Time } from '../../parts/text.tsx';
+import { Command, Facts, RunLink, RunState, Time } from '../../parts/text.tsx';
 import { type AnswerOf, ask } from '../../state/api.ts';
 import { readAll, useReading } from '../../state/readings.ts';
 
@@ -26,12 +26,6 @@ type ComparisonProps = Readonly<{ pipeline: string; drop: Drop }>;
 
 export function Comparison({ pipeline: name, drop: { runId, state } }: ComparisonProps) {
   const shown = useReading('getModel', { runId });
-  const which = (
-    <span class="row">
-      <RunLink runId={runId} />
-      <Pill status={state} />
-    </span>
-  );
   const possible = OF_STATE[state === 'current' || state === 'rejected' ? state : 'other'];
   const tools = possible.map((decision) => {
     const [text, then] = DECISIONS[decision];
@@ -50,7 +44,7 @@ export function Comparison({ pipeline: name, drop: { runId, state } }: Compariso
     );
   });
   return (
-    <Section title="What changed" note={which} tools={tools}>
+    <Section title="What changed" note={<RunState runId={runId} status={state} />} tools={tools}>
       <Read of={shown}>{(body) => <Changes runId={runId} {...body} />}</Read>
     </Section>
   );

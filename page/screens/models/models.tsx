@@ -78,13 +78,11 @@ function Models({ known, metric, drops }: ModelsProps) {
   // Models that are older than the first decision are not drawn.
   const other: Drop = { runId: wanted, at: '', state: 'unrecorded', hasModel: true };
   const chosen = left.find(({ runId }) => runId === wanted) ?? other;
-  const bars = drops.some(({ interval }) => interval)
-    ? '; the bar is the 95 % interval of its difference to the model in use then'
-    : '';
+  const note = `${metric ?? 'models'}; a bar is the 95 % interval of the difference to the model in use then`;
   return (
     <>
       <Vitals label="the model in use" of={vitalsOf(known, waiting, metric)} />
-      <Section title="Drop by drop" note={metric && `${metric}${bars}`} kind="card pad stack">
+      <Section title="Drop by drop" note={note} kind="card pad stack">
         <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
       </Section>
       <Comparison key={`${wanted} ${number}`} pipeline={pipeline} drop={chosen} />

@@ -1,14 +1,12 @@
 /** The curves of a run as small multiples: the leading metric first, one axis and one cursor for all. */
 import { useMemo } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { isFinished } from '../../../client/run-view.ts';
 import { Chart, type ChartProps } from '../../charts/chart.tsx';
 import { Legend } from '../../charts/figure.tsx';
 import { LOOKS, type Range, Swatch } from '../../charts/plot.tsx';
 import * as curve from '../../model/curve.ts';
 import { clockText, percentText, shortNumber, timeText } from '../../model/format.ts';
 import { leadingName } from '../../model/leading.ts';
-import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../model/utilisation-rows.ts';
 import { Empty, Section } from '../../parts/card.tsx';
 import { ChoiceButtons } from '../../parts/controls.tsx';
 import { numbers } from '../../parts/table.tsx';
@@ -36,7 +34,7 @@ const mark = ({ from, to }: Range): void =>
 type CurvesProps = Readonly<{
   view: AnswerOf<'getRun'>;
   series: readonly curve.SeriesView[];
-  busy: UtilisationView | undefined;
+  busy: curve.UtilisationView | undefined;
 }>;
 
 export function Curves({ view, series, busy }: CurvesProps) {
@@ -47,12 +45,11 @@ export function Curves({ view, series, busy }: CurvesProps) {
   const isWhole = query.get('curves') === 'all';
   const some = isWhole ? all : all.slice(0, CURVES);
   const absent = curve.absenceText(view.attempts, series);
-  const none = `The script ${isFinished(view.run) ? 'printed no number' : 'has printed no number yet'}.`;
   const note = all.length > 0 && `${some.length} of ${all.length}, those that say most first`;
   return (
     <Section title="Curves" note={note} tools={<Tools all={all} axis={axis} isWhole={isWhole} />}>
       <p class="quiet">{absent}</p>
-      {all.length === 0 && absent === undefined && <Empty>{none}</Empty>}
+      {all.length === 0 && absent === undefined && <Empty>The script has printed no number.</Empty>}
       <div class="curves">
         {some.map((each) => (
           <Curve
@@ -127,6 +124,7 @@ function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
     <Chart
       {...{ name, range, isLog, isLarge, ...drawn, ...captionOf(series) }}
       axis={axis.name === 'step' ? unit : axis.name}
+      valueText={shortNumber}
       onRange={mark}
       lines={isSmooth ? SMOOTH : RAW}
       xText={xTextOf(axis, unit)}
@@ -136,16 +134,14 @@ function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
   );
 }
 
-/** The best and the last value, in the unit that the name tells. */
+/** The best and the last value. */
 function captionOf(series: curve.SeriesView) {
   const { name, unit, points } = series;
-  const valueText = (value: number): string => `${shortNumber(value)}${curve.metricUnit(name)}`;
   const best = curve.isMeasure(name) ? curve.bestOf(series) : undefined;
   const last = points.at(-1)?.value;
   return {
-    valueText,
-    note: best && `best ${valueText(best.value)} at ${unit} ${shortNumber(best.position)}`,
-    last: typeof last === 'number' ? valueText(last) : 'no number',
+    note: best && `best ${shortNumber(best.value)} at ${unit} ${shortNumber(best.position)}`,
+    last: typeof last === 'number' ? shortNumber(last) : 'no number',
   };
 }
 
@@ -179,9 +175,9 @@ const LABELS = ['CPU', 'GPU', 'waiting for data'];
 const LINES = LABELS.map((label, place) => ({ label, colour: '--quiet', ...LOOKS[place] }));
 
 /** How busy the hosts were, over all attempts: always by time. */
-function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnAxis: boolean }>) {
+function Utilisation({ busy, isOnAxis }: Readonly<{ busy: curve.UtilisationView; isOnAxis: boolean }>) {
   const { points, hostsLeftOut } = busy;
-  const data = useMemo(() => columnsOfUtilisation(points), [points]);
+  const data = useMemo(() => curve.columnsOfUtilisation(points), [points]);
   const leftOut = hostsLeftOut > 0 ? `; without ${hostsLeftOut} hosts, too many to read` : '';
   return (
     <Chart
@@ -206,7 +202,7 @@ function Utilisation({ busy, isOnAxis }: Readonly<{ busy: UtilisationView; isOnA
     >
       <Legend
         items={KEYS.flatMap((key, place) => {
-          const mean = meanOf(points, key);
+          const mean = curve.meanOf(points, key);
           if (mean === undefined) return [];
           return [[<Swatch place={place} />, `${LABELS[place]}, mean ${percentText(mean)}`]];
         })}

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { durationText } from '../../../client/amounts.ts';
 import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
-import { Field, Select, SendButton } from '../../parts/controls.tsx';
+import { Field, SendButton } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Time } from '../../parts/text.tsx';
 import { type AnswerOf, ask } from '../../state/api.ts';
@@ -89,7 +89,16 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
         {limits === undefined && (
           <>
             <Field name="instanceTypes" label="types, with commas" />
-            <Select name="purchaseOption" label="purchase option" values={PURCHASE} />
+            <label>
+              purchase option
+              <select name="purchaseOption">
+                {PURCHASE.map((each) => (
+                  <option key={each} value={each}>
+                    {each || 'as declared'}
+                  </option>
+                ))}
+              </select>
+            </label>
           </>
         )}
       </div>

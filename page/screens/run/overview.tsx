@@ -1,4 +1,4 @@
-/** The head of a run's overview: its vital figures, what went wrong, its model, one advice; at the end the details. */
+/** A run's overview: its vital figures, what went wrong, its model, one advice, what happened; at the end the details. */
 import * as amounts from '../../../client/amounts.ts';
 import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { Sparkline } from '../../charts/bars.tsx';
@@ -6,10 +6,11 @@ import { type SeriesView, sparkOf } from '../../model/curve.ts';
 import * as format from '../../model/format.ts';
 import { type Leading, leadingOf } from '../../model/leading.ts';
 import type { ModelView } from '../../model/lineage.ts';
-import { EventRow, Section, Vitals } from '../../parts/card.tsx';
+import { Empty, EventRow, Section } from '../../parts/card.tsx';
 import { DialogButton, Dismiss, Field, Words } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Decided, Facts, LinkButton, Pill, Time } from '../../parts/text.tsx';
+import { hrefOf } from '../../state/address.ts';
 import { type AnswerOf, ask } from '../../state/api.ts';
 import { useReading } from '../../state/readings.ts';
 
@@ -20,21 +21,15 @@ type ViewProps = Readonly<{ view: View }>;
 type ChangeProps = Readonly<{ view: View; onChange: () => void }>;
 type Report = NonNullable<View['report']>;
 
-type RunVitalsProps = Readonly<{
-  view: View;
-  series: readonly SeriesView[] | undefined;
-  now: number;
-  inUse: ModelView | undefined;
-}>;
+type AllSeries = readonly SeriesView[] | undefined;
 
 /** Which metric and how good, how far, when done, what it costs. @param series undefined: not read yet */
-export function RunVitals({ view, series, now, inUse }: RunVitalsProps) {
-  const end = isFinished(view.run) ? ended(view) : doneBy(view, now);
+export function runVitals(view: View, series: AllSeries, inUse: ModelView | undefined) {
+  const now = Date.now();
   const note = series ? 'no number yet' : '…';
   const leading = leadingOf(view, series ?? []) ?? { name: 'metric', value: '', note, series: undefined };
-  return (
-    <Vitals label="vital figures" of={[measured(leading, inUse), progressOf(view), end, cost(view, now)]} />
-  );
+  const end = isFinished(view.run) ? ended(view) : doneBy(view, now);
+  return [measured(leading, inUse), progressOf(view), end, cost(view, now)];
 }
 
 function measured({ name, value, note, series }: Leading, inUse: ModelView | undefined) {
@@ -187,6 +182,47 @@ export function Advice({ verdicts }: Readonly<{ verdicts: AnswerOf<'getUtilisati
         </DialogButton>
       </EventRow>
     </ul>
+  );
+}
+
+/** By the words of a kind: colour, and the tab that proves it. */
+const KINDS: readonly (readonly [RegExp, state: string, tab?: string])[] = [
+  [/fail|stalled|hangs/i, 'failed', 'log'],
+  [/interrupt|rebalance|replaced|recall|newer|incomplete|nothing|delayed/i, 'warn', 'log'],
+  [/doctor|disk/i, 'warn'],
+  [/started|placed|waitingForCapacity/i, 'spot', 'why'],
+  [/finished|succeeded|completed/i, 'succeeded'],
+  [/sealed|settled|quality|packed/i, 'settling', 'data'],
+  [/requested|changed/i, 'training'],
+];
+
+/** What happened: a row an event, newest first; equal ones fold, and so do tracebacks. */
+export function Events({ view: { run, timeline, timelineCount } }: ViewProps) {
+  if (timeline.length === 0) return <Empty>Nothing has happened yet.</Empty>;
+  const before = timelineCount - timeline.length;
+  // Consecutive entries that say the same are one.
+  const rows = timeline
+    .toReversed()
+    .filter(({ kind, text }, place, all) => all[place - 1]?.kind !== kind || all[place - 1]?.text !== text);
+  return (
+    <Section title="What happened" note={before > 0 ? `${before} older ones are not shown` : 'newest first'}>
+      <ul class="card events" aria-label="timeline">
+        {rows.map(({ id, at, kind, text }) => {
+          const [, state, tab] = KINDS.find(([pattern]) => pattern.test(kind)) ?? [];
+          const { cause, more } = format.causeOf(text);
+          const path = tab === 'data' ? ['pipelines', run.pipeline, tab] : ['runs', run.runId, tab ?? ''];
+          return (
+            <EventRow key={id} at={at} state={state} bold={format.wordsOf(kind)} text={cause} more={more}>
+              {tab && (
+                <a class="quiet" href={hrefOf(path)}>
+                  {tab === 'why' ? 'why here' : tab}
+                </a>
+              )}
+            </EventRow>
+          );
+        })}
+      </ul>
+    </Section>
   );
 }
 

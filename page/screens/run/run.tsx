@@ -2,21 +2,19 @@
 import type { ComponentChildren } from 'preact';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
-import { lifeLineOf } from '../../model/life-line.ts';
+import { lifeLineOf, verdictMarks } from '../../model/life-line.ts';
 import type { ModelView } from '../../model/lineage.ts';
-import { verdictMarks } from '../../model/utilisation-rows.ts';
-import { Empty, Frame, Read, Section } from '../../parts/card.tsx';
+import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../../parts/controls.tsx';
 import { Pill, Tabs } from '../../parts/text.tsx';
-import { address, hrefOf } from '../../state/address.ts';
+import { address } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview as App } from '../../state/overview.ts';
 import { useReading } from '../../state/readings.ts';
 import { Curves, shownAxis } from './curves.tsx';
 import { DecisionTable, Question } from './decision.tsx';
-import { Events } from './events.tsx';
 import { Log } from './log.tsx';
-import { Advice, Details, Failure, Model, RunVitals } from './overview.tsx';
+import { Advice, Details, Events, Failure, Model, runVitals } from './overview.tsx';
 import { Steering } from './steering.tsx';
 
 /** An event is seen within two seconds of its time. */
@@ -39,20 +37,14 @@ export function RunScreen({ runId, tab, overview }: RunScreenProps) {
     (view) => `${view.run.status} ${view.timelineCount}`,
   );
   const { body, again: onChange } = run;
-  const [, pipeline = runId, number = ''] = /^(.*?)-((?:probe-)?\d+)$/.exec(runId) ?? [];
+  const [, pipeline = runId] = /^(.*?)-(?:probe-)?\d+$/.exec(runId) ?? [];
   const inUse = overview.models.body?.models.find((each) => each.pipeline === pipeline)?.current;
-  const where = (
-    <nav class="quiet" aria-label="where">
-      <a href={hrefOf(['pipelines', pipeline])}>{pipeline}</a>
-      {` / run ${number.replace(/^0+(?=\d)/, '')}`}
-    </nav>
-  );
   const beside = body && <Pill status={body.run.status} />;
   const tools = body && <Steering view={body} onChange={onChange} />;
   const tabs = <RunTabs runId={runId} pipeline={pipeline} />;
   const command = (COMMANDS.get(tab) ?? 'watch RUN').replace('RUN', runId);
   return (
-    <Frame title={runId} {...{ where, beside, tools, command }} of={run}>
+    <Frame title={runId} {...{ beside, tools, command }} of={run}>
       {(view) => (
         <>
           {COMMANDS.has(tab) ? tabs : <Overview {...{ view, tabs, inUse, onChange }} />}
@@ -75,6 +67,7 @@ const RunTabs = ({ runId, pipeline }: Readonly<Record<'runId' | 'pipeline', stri
       ['Declaration', ['runs', runId, 'declaration']],
       ['Data', ['pipelines', pipeline, 'data']],
       ['Compare', ['compare'], { runs: runId }],
+      [`All of ${pipeline}`, ['pipelines', pipeline]],
     ]}
   />
 );
@@ -107,7 +100,7 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   return (
     <>
       <Failure view={view} onChange={onChange} />
-      <RunVitals view={view} series={curves.body?.series} now={now} inUse={inUse} />
+      <Vitals label="vital figures" of={runVitals(view, curves.body?.series, inUse)} />
       <Model view={view} />
       <Advice verdicts={verdicts} />
       <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />

@@ -1,11 +1,7 @@
 /** Utilisation on the page's axis of time, and the marks of the doctor. */
 import { expect, it } from 'vitest';
-import {
-  columnsOfUtilisation,
-  meanOf,
-  type UtilisationView,
-  verdictMarks,
-} from '../../../page/model/utilisation-rows.ts';
+import { columnsOfUtilisation, meanOf, type UtilisationView } from '../../../page/model/curve.ts';
+import { verdictMarks } from '../../../page/model/life-line.ts';
 import { AT, secondsAfter } from '../../support/builders/records.ts';
 
 type Point = UtilisationView['points'][number];
