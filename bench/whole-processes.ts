@@ -13,7 +13,8 @@ commands = json.load(sys.stdin)
 quiet = os.open(os.devnull, os.O_RDWR)
 seen = {name: [] for name in commands}
 for _ in range(int(sys.argv[1])):
-    for name, command in commands.items():
+    for name in (each for command in commands for each in dict.fromkeys(("bare Node", command))):
+        command = commands[name]
         child = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, quiet, at) for at in (0, 1, 2)])
         _, status, usage = os.wait4(child, 0)
         seen[name].append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss, os.waitstatus_to_exitcode(status)))
@@ -42,7 +43,7 @@ export interface ProcessCost {
   readonly residentMegabytes: number;
 }
 
-/** Medians of rounds in which each command runs once, so that a busy machine slows all alike. */
+/** Medians of rounds in which each command runs once, after a bare Node, so that a busy machine slows both alike. */
 export async function costsBesideNode(
   commands: Commands,
   rounds: number,

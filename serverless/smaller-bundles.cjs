@@ -232,8 +232,8 @@ export const NODE_ENDPOINT_DISCOVERY_CONFIG_OPTIONS = { environmentVariableSelec
 };
 
 /**
- * Most calls of a function that can read YAML, or write Parquet, do neither: what does is loaded when it is asked. Node.js gets
- * the CommonJS build of `yaml`, of which esbuild drops nothing; the same code as ES modules is for pages.
+ * Most calls of a function that can read YAML, or write Parquet, do neither, so what does is loaded at the first such call. Node.js
+ * gets the CommonJS build of `yaml`, of which esbuild drops nothing; the same code as ES modules is for pages.
  */
 const whenRead = {
   name: 'when-read',

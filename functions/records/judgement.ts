@@ -41,7 +41,6 @@ export const judgementSchema = z.object({
     .optional()
     .describe('Samples on which it lost most.'),
 });
-const kind = kindOf(judgementSchema);
 
 /**
  * @returns undefined where none was written
@@ -52,5 +51,7 @@ export async function readJudgement(
   { pipeline, runId }: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<Readonly<z.output<typeof judgementSchema>> | undefined> {
   const stored = await store.readText(bucketKeys.judgement(pipeline, runId));
-  return stored && storedOrThrow(`the judgement of ${runId}`, kind, parseJson(stored.text));
+  return (
+    stored && storedOrThrow(`the judgement of ${runId}`, kindOf(judgementSchema), parseJson(stored.text))
+  );
 }

@@ -3,6 +3,7 @@
  * GB/s).
  */
 import nodeModule from 'node:module';
+import { once } from '@tidewheel/kit/once.ts';
 
 /** Bit-reflected. */
 export const CRC32C_POLYNOMIAL = 0x82f63b78;
@@ -68,12 +69,12 @@ function native(): Crc | undefined {
   }
 }
 
-const fast = native() ?? crc32cPlain;
+const fast = once(() => native() ?? crc32cPlain);
 const WORTH_A_CALL = 64;
 
 /** Goes on from the CRC of what came before. */
 export const crc32c: Crc = (bytes, before = 0) =>
-  bytes.length < WORTH_A_CALL ? crc32cPlain(bytes, before) : fast(bytes, before);
+  bytes.length < WORTH_A_CALL ? crc32cPlain(bytes, before) : fast()(bytes, before);
 
 /** TFRecord stores CRCs masked, since CRCs of data that holds CRCs are weak. */
 export const maskedCrc32c = (crc: number): number => (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -3,6 +3,7 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/checking-object-integrity.html
  * It takes 14 us of CPU for 10 KB, and AWS's package @aws-sdk/checksums takes 28 (docs/research/log.md, 2026-11-22).
  */
+import { once } from '@tidewheel/kit/once.ts';
 
 /** 0xad93d23594c93659, bit-reflected. */
 export const CRC64_NVME_POLYNOMIAL = 0x9a6c9329ac4bc9b5n;
@@ -29,10 +30,8 @@ function makeTables(): Tables {
   return { high: halves(32n), low: halves(0n) };
 }
 
-const { high, low } = makeTables();
 type Eight = [Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array];
-const [H0, H1, H2, H3, H4, H5, H6, H7] = high as Eight;
-const [L0, L1, L2, L3, L4, L5, L6, L7] = low as Eight;
+const slices = once(makeTables);
 
 /** Bit-reflected: the upper bit of `high` is the coefficient of x^0. */
 interface Crc {
@@ -43,6 +42,9 @@ interface Crc {
 /* oxlint-disable typescript/no-non-null-assertion -- indexes are masked to a byte or bounded by the loop; checks would halve the speed */
 /** Slicing-by-8 in two halves of 32 bits. Inside the loop over the chunks it takes 22 us instead of 14. */
 function advance(crc: Crc, bytes: Uint8Array): void {
+  const { high, low } = slices();
+  const [H0, H1, H2, H3, H4, H5, H6, H7] = high as Eight;
+  const [L0, L1, L2, L3, L4, L5, L6, L7] = low as Eight;
   let { high: h, low: l } = crc;
   let at = 0;
   for (const end = bytes.length - 7; at < end; at += 8) {
