@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../belief/attempt-observations.ts';
 import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
-import { beginWalk, fittedRegimes } from '../../belief/regimes.ts';
+import { beginWalk, fittedRegimes, withRates } from '../../belief/regimes.ts';
 
 const model = beliefModel(fittedRegimes);
 const NOW = 1e12;
@@ -28,6 +28,25 @@ describe('the belief in a pool', () => {
 
   it('is left as it was in another zone', () => {
     expect(chance([neighbourLost], undefined, 'use1-az2')).toBeCloseTo(chance([], undefined, 'use1-az2'));
+  });
+});
+
+describe('an attempt that held its hosts', () => {
+  const first = seen(20 * 3_600, 'up', 'c6i.xlarge');
+  const last = seen(0, 'up', 'c6i.xlarge');
+  const held = { ...last, heldSinceMilliseconds: first.atMilliseconds };
+  const of = (end: Observation, chain = model) =>
+    outlookOf(chain, pool('c6i.xlarge'), { observations: [first, end], nowMilliseconds: NOW });
+
+  it('shows capacity from its start to its end', () => {
+    expect(of(held).upSeconds).toBeGreaterThan(1.05 * of(last).upSeconds);
+  });
+
+  it('is explained best by a chain of long spells', () => {
+    const evidence = (abundance: number) =>
+      of(held, beliefModel(withRates(fittedRegimes, abundance, 1))).evidence;
+    expect(evidence(1.8)).toBeGreaterThan(1.2 * evidence(1));
+    expect(evidence(1)).toBeGreaterThan(1.2 * evidence(0.55));
   });
 });
 
