@@ -12,7 +12,7 @@ import type { LimitProfile } from '../limits/profiles.ts';
 import { canShowOptMl, NOT_SHOWN } from '../sagemaker/hosts/opt-ml.ts';
 import { INJECTED_FAULTS, type LocalSageMaker, startLocalSageMaker } from '../sagemaker/server.ts';
 import { lockFolder } from '../shared/folder-lock.ts';
-import type { LocalOffer, LocalReservation } from '../spot-market/model/reservations.ts';
+import type { LocalReservation } from '../spot-market/model/reservations.ts';
 import { type LocalMarket, type MarketScript, startLocalMarket } from '../spot-market/spot-market.ts';
 import { emulatorLimits, hostLimits, marketLimits, sageMakerLimits } from './account-limits.ts';
 import { accountQuotas } from './account-quotas.ts';
@@ -55,9 +55,7 @@ export interface RegionOptions {
   /** Spot always costs what the catalog says. */
   readonly steadyPrices?: boolean;
   /** What its account has reserved. Default: nothing. */
-  readonly reservations?: readonly LocalReservation[] | undefined;
-  /** What it could reserve. Default: nothing. */
-  readonly offers?: readonly LocalOffer[] | undefined;
+  readonly reservations?: readonly LocalReservation[];
   /** A region that is still starting when it comes is closed again. */
   readonly signal?: AbortSignal | undefined;
   readonly log: (line: string) => void;
@@ -192,7 +190,6 @@ const startMarket = (options: RegionOptions, at: Place): Promise<LocalMarket> =>
     steadyPrices: options.steadyPrices ?? false,
     ...marketLimits(options.limits),
     reservations: options.reservations,
-    offers: options.offers,
     clock: at.time.clock,
     log: options.log,
     ...(options.notice && { notice: options.notice }),

@@ -61,8 +61,8 @@ it('score and Spot price requests are valid', async () => {
 
 it('requests for offers are valid', async () => {
   const ask = offerSource({ ec2: () => new EC2Client({}), sageMaker: () => new SageMakerClient({}) });
-  const [startsAfter, endsBefore] = [new Date('2026-11-20'), new Date('2026-12-20')];
-  const question = { instanceType: 'p5.48xlarge', instances: 64, hours: 4_368, startsAfter, endsBefore };
+  const endsBefore = new Date('2026-12-20');
+  const question = { instanceType: 'p5.48xlarge', instances: 64, hours: 4_368, endsBefore };
   await ask({ ...question, kind: 'capacity-block' });
   await ask({ ...question, kind: 'training-plan' });
   const [blocks] = inputs(ec2Client.commandCalls(DescribeCapacityBlockOfferingsCommand));

@@ -172,13 +172,12 @@ interface OfferingSearch {
   readonly InstanceCount?: number;
   readonly DurationHours?: number;
   /** Seconds since 1970. */
-  readonly StartTimeAfter?: number;
   readonly EndTimeBefore?: number;
 }
 
 /** All are for training jobs; extensions of plans are not modelled. */
 function searchTrainingPlanOfferings(
-  { InstanceType = '', InstanceCount = 1, DurationHours = 24, StartTimeAfter, EndTimeBefore }: OfferingSearch,
+  { InstanceType = '', InstanceCount = 1, DurationHours = 24, EndTimeBefore }: OfferingSearch,
   { reservations }: OperationContext,
 ): OperationAnswer {
   const offers = reservations?.offers({
@@ -186,7 +185,6 @@ function searchTrainingPlanOfferings(
     instanceType: InstanceType.replace(/^ml\./, ''),
     instances: InstanceCount,
     hours: DurationHours,
-    startsAfter: new Date((StartTimeAfter ?? 0) * 1_000),
     ...(EndTimeBefore !== undefined && { endsBefore: new Date(EndTimeBefore * 1_000) }),
   });
   const TrainingPlanOfferings = (offers ?? []).map(({ id, zoneId, upfrontUsd, startsAt, endsAt }) => {

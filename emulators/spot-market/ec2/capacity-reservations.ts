@@ -1,6 +1,6 @@
 /** DescribeCapacityReservations and DescribeCapacityBlockOfferings, and what a launch into one is refused with. */
 
-import { zonesOf } from '../model/offers.ts';
+import { zoneOf } from '../model/offers.ts';
 import type { LocalReservation } from '../model/reservations.ts';
 import { Ec2Error } from './ec2-error.ts';
 import type { Ec2Query } from './query.ts';
@@ -31,14 +31,13 @@ export function describeCapacityBlockOfferings({ query, region, market }: Servic
     instanceType: query.text('InstanceType') ?? '',
     instances: query.integer('InstanceCount', { minimum: 1, maximum: 64 }) ?? 1,
     hours,
-    startsAfter: query.time('StartDateRange'),
     endsBefore: query.time('EndDateRange'),
   });
   return {
     capacityBlockOfferingSet: offers.map((each) => ({
       capacityBlockOfferingId: each.id,
       instanceType: each.instanceType,
-      availabilityZone: zoneNameOf(each, region),
+      availabilityZone: zoneOf(each.zoneId)?.zoneName,
       instanceCount: each.instances,
       startDate: each.startsAt,
       endDate: each.endsAt,
@@ -50,9 +49,6 @@ export function describeCapacityBlockOfferings({ query, region, market }: Servic
   };
 }
 
-const zoneNameOf = (each: LocalReservation, region: string): string | undefined =>
-  zonesOf(region).find(({ zoneId }) => zoneId === each.zoneId)?.zoneName;
-
 const OWN_ACCOUNT = '000000000000';
 
 const itemOf = (each: LocalReservation, region: string, { reservations }: ServiceRequest['market']) => ({
@@ -60,7 +56,7 @@ const itemOf = (each: LocalReservation, region: string, { reservations }: Servic
   instanceType: each.instanceType,
   instancePlatform: 'Linux/UNIX',
   availabilityZoneId: each.zoneId,
-  availabilityZone: zoneNameOf(each, region),
+  availabilityZone: zoneOf(each.zoneId)?.zoneName,
   ownerId: each.ownerId ?? OWN_ACCOUNT,
   placementGroupArn:
     each.placementGroup &&

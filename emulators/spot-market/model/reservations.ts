@@ -29,7 +29,6 @@ export interface LocalOffer extends LocalReservation {
 interface OfferFilter extends Pick<LocalReservation, 'kind' | 'instanceType'> {
   readonly instances: number;
   readonly hours: number;
-  readonly startsAfter?: Date | undefined;
   readonly endsBefore?: Date | undefined;
 }
 
@@ -137,7 +136,7 @@ const isOffered = (
   instanceType === wanted.instanceType &&
   instances === wanted.instances &&
   endsAt.getTime() - startsAt.getTime() === wanted.hours * HOUR_MILLISECONDS &&
-  startsAt.getTime() >= Math.max(clock.now(), wanted.startsAfter?.getTime() ?? 0) &&
+  startsAt.getTime() >= clock.now() &&
   endsAt.getTime() <= (wanted.endsBefore?.getTime() ?? Number.POSITIVE_INFINITY);
 
 const endOfHosts = ({ kind, endsAt }: LocalReservation): number | undefined =>

@@ -1,6 +1,6 @@
 /**
- * OfferSource on EC2's DescribeCapacityBlockOfferings and SageMaker's SearchTrainingPlanOfferings. It reads one page of
- * the best matches, and buys nothing.
+ * OfferSource on EC2's DescribeCapacityBlockOfferings and SageMaker's SearchTrainingPlanOfferings. It reads one
+ * page, and buys nothing.
  */
 import {
   type CapacityBlockOffering,
@@ -45,12 +45,12 @@ async function blocks(ec2: EC2Client, question: OfferQuestion): Promise<readonly
     InstanceType: question.instanceType,
     InstanceCount: question.instances,
     CapacityDurationHours: question.hours,
-    StartDateRange: question.startsAfter,
     EndDateRange: question.endsBefore,
+    MaxResults: 1_000,
   });
   const { CapacityBlockOfferings = [] } = await ec2.send(command, soon());
   return CapacityBlockOfferings.filter(({ Tenancy }) => Tenancy !== 'dedicated').flatMap((each) =>
-    foundOf(each.CapacityBlockOfferingId, each, [
+    foundOf(question, { ...each, id: each.CapacityBlockOfferingId }, [
       { ...each, StartTime: each.StartDate, EndTime: each.EndDate },
     ]),
   );
@@ -63,27 +63,35 @@ async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promi
     InstanceType,
     InstanceCount: question.instances,
     DurationHours: question.hours,
-    StartTimeAfter: question.startsAfter,
     EndTimeBefore: question.endsBefore,
     TargetResources: ['training-job'],
   });
   const { TrainingPlanOfferings = [] } = await sageMaker.send(command, soon());
   return TrainingPlanOfferings.flatMap((each) =>
-    foundOf(each.TrainingPlanOfferingId, each, each.ReservedCapacityOfferings ?? []),
+    foundOf(question, { ...each, id: each.TrainingPlanOfferingId }, each.ReservedCapacityOfferings ?? []),
   );
 }
 
 /** The families of training plans; which of their types, the service says. */
 const isOfPlans = (type: string): type is ReservedCapacityInstanceType => /^ml\.(p\d|trn)/.test(type);
 
-/** Prices of other currencies are not compared. */
+type Priced = Pick<CapacityBlockOffering, 'UpfrontFee' | 'CurrencyCode'> & {
+  readonly id: string | undefined;
+};
+type Part = Pick<ReservedCapacityOffering, 'AvailabilityZone' | 'StartTime' | 'EndTime'> & {
+  readonly InstanceCount?: number | undefined;
+};
+
+/** Prices of other currencies are not compared, nor parts of another size or in several zones. */
 function foundOf(
-  id: string | undefined,
-  { UpfrontFee = '', CurrencyCode }: Pick<CapacityBlockOffering, 'UpfrontFee' | 'CurrencyCode'>,
-  parts: readonly Pick<ReservedCapacityOffering, 'AvailabilityZone' | 'StartTime' | 'EndTime'>[],
+  { instances }: OfferQuestion,
+  { id, UpfrontFee, CurrencyCode }: Priced,
+  parts: readonly Part[],
 ): readonly Found[] {
-  const upfrontUsd = Number.parseFloat(UpfrontFee);
-  if (id === undefined || CurrencyCode !== 'USD' || Number.isNaN(upfrontUsd)) return [];
+  const upfrontUsd = Number(UpfrontFee ?? Number.NaN);
+  const isOther = (part: Part) =>
+    part.InstanceCount !== instances || part.AvailabilityZone !== parts[0]?.AvailabilityZone;
+  if (id === undefined || CurrencyCode !== 'USD' || !(upfrontUsd > 0) || parts.some(isOther)) return [];
   const windows = parts.flatMap(({ StartTime: start, EndTime: end }) =>
     start && end ? [{ startsAt: start.toISOString(), endsAt: end.toISOString() }] : [],
   );

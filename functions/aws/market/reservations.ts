@@ -96,7 +96,9 @@ function reservationOf(each: CapacityReservation, accountId: string): readonly D
         availableInstances: each.AvailableInstanceCount ?? 0,
         state,
         windows: windowOf(StartDate, EndDate),
-        ...(group !== undefined && { placementGroup: group.at(-1)?.replace('placement-group/', '') }),
+        ...(group !== undefined && {
+          placementGroup: group.slice(5).join(':').replace('placement-group/', ''),
+        }),
       },
     },
   ];

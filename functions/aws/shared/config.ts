@@ -25,6 +25,8 @@ const claims = list.transform((pairs) =>
   }),
 );
 
+const account = z.object({ TIDEWHEEL_ACCOUNT: z.string().regex(/^\d{12}$/) });
+
 const schemas = {
   bucket: z.object({ TIDEWHEEL_BUCKET: z.string().min(3).max(63) }),
   table: z.object({ TIDEWHEEL_TABLE: z.string().min(1) }),
@@ -50,8 +52,8 @@ const schemas = {
   }),
   /** Empty where S3 notifies of every object. */
   notifiedMarker: z.object({ TIDEWHEEL_NOTIFIED_MARKER: z.string().max(100) }),
-  account: z.object({ TIDEWHEEL_ACCOUNT: z.string().regex(/^\d{12}$/) }),
-  allowed: z.object({
+  account,
+  allowed: account.extend({
     TIDEWHEEL_SUBNETS: list,
     TIDEWHEEL_SECURITY_GROUPS: list,
     TIDEWHEEL_IMAGE_ACCOUNTS: list,
@@ -117,7 +119,7 @@ export const config = {
   allowed: (): Allowed => {
     const values = read(schemas.allowed);
     return {
-      account: config.account(),
+      account: values.TIDEWHEEL_ACCOUNT,
       subnets: values.TIDEWHEEL_SUBNETS,
       securityGroups: values.TIDEWHEEL_SECURITY_GROUPS,
       imageAccounts: values.TIDEWHEEL_IMAGE_ACCOUNTS,

@@ -80,8 +80,7 @@ function questionOf(
   const hours = offeredHours(trains + LEAVES_SECONDS + ENDING_SECONDS);
   if (kind === undefined || instances === undefined || hours === undefined || mayWaitSeconds < 0) return [];
   const endsBefore = new Date(nowMilliseconds + 1_000 * mayWaitSeconds + hours * HOUR_MILLISECONDS);
-  const startsAfter = new Date(nowMilliseconds);
-  return [{ kind, instanceType: pool.instanceType, instances, hours, startsAfter, endsBefore }];
+  return [{ kind, instanceType: pool.instanceType, instances, hours, endsBefore }];
 }
 
 /** https://docs.aws.amazon.com/sagemaker/latest/dg/search-training-plan-offerings-api-cli-sdk.html */

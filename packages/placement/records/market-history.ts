@@ -178,7 +178,6 @@ export interface OfferQuestion {
   readonly instanceType: string;
   readonly instances: number;
   readonly hours: number;
-  readonly startsAfter: Date;
   readonly endsBefore: Date;
 }
 

@@ -108,12 +108,12 @@ const makeFleet: Call[] = [
   ...['security-group/sg-1', 'spot-instances-request/sir-1', 'capacity-reservation/cr-1'].map((each) =>
     onEc2('RunInstances', each),
   ),
-  // A reservation that another account shares, and one that was made inside a placement group.
+  // A reservation that another account shares.
   { action: 'ec2:RunInstances', resource: 'arn:aws:ec2:us-east-1:111122223333:capacity-reservation/cr-1' },
-  onEc2('RunInstances', 'placement-group/team-a'),
   ...['CreateFleet', 'RunInstances'].flatMap((action) => [
     onEc2(action, 'launch-template/lt-1', ours),
-    onEc2(action, 'placement-group/pg-1', ours),
+    // One that a reservation was made inside.
+    onEc2(action, 'placement-group/team-a'),
     onEc2(action, 'subnet/subnet-1'),
     { ...machineImage(action), context: { 'ec2:Owner': 'amazon' } },
     { ...machineImage(action), context: { 'ec2:Owner': ACCOUNT } },

@@ -78,8 +78,11 @@ export const FORBIDDEN: readonly Call[] = [
   { action: 'logs:PutLogEvents', resource: regional('logs', 'log-group:others:log-stream:x') },
   { action: 'ssm:GetParameter', resource: regional('ssm', 'parameter/password') },
   // Nothing is ever bought.
-  ec2('PurchaseCapacityBlock'),
-  { action: 'sagemaker:CreateTrainingPlan', resource: regional('sagemaker', 'training-plan/team-a') },
+  ...['PurchaseCapacityBlock', 'PurchaseCapacityBlockExtension', 'CreateCapacityReservation'].map(ec2),
+  ...['CreateTrainingPlan', 'ExtendTrainingPlan'].map((action) => ({
+    action: `sagemaker:${action}`,
+    resource: regional('sagemaker', 'training-plan/team-a'),
+  })),
   onEc2('CreateTags', 'instance/i-foreign', made),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
   passRole(roleOfKind('hosts'), 'lambda.amazonaws.com'),

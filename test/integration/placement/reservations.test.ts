@@ -177,7 +177,6 @@ describe('what AWS offers', () => {
     instanceType: 'p5.48xlarge',
     instances: 2,
     hours: 24,
-    startsAfter: at(1),
     endsBefore: at(40),
   };
   const offered = {

@@ -58,7 +58,6 @@ describe('a question', () => {
     const { questions } = await asked([]);
     expect(questions.map(({ instanceType }) => instanceType)).toEqual(['g5.xlarge', 'g6.xlarge']);
     expect(questions[0]).toMatchObject({ kind: 'training-plan', instances: 2, hours: 24 });
-    expect(questions[0]?.startsAfter.toISOString()).toBe(hoursLater(1));
     const latest = Date.parse(hoursLater(24)) + 24 * 3_600_000;
     expect(questions[0]?.endsBefore.getTime()).toBeLessThan(latest - 6 * 3_600_000);
     expect(questions[0]?.endsBefore.getTime()).toBeGreaterThan(latest - 8 * 3_600_000);

@@ -148,8 +148,8 @@ it('names an offer that would pay', async () => {
   const asked: OfferQuestion[] = [];
   const offers: OfferSource = (question) => {
     asked.push(question);
-    const { instanceType, instances, startsAfter } = question;
-    const hour = (hours: number) => new Date(startsAfter.getTime() + hours * 3_600_000).toISOString();
+    const { instanceType, instances } = question;
+    const hour = (hours: number) => new Date(Date.parse(asOf) + hours * 3_600_000).toISOString();
     const windows = [{ startsAt: hour(1), endsAt: hour(25) }];
     const value = [
       { id: 'tpo-1', kind: 'training-plan' as const, instanceType, instances, windows, upfrontUsd: 1 },
