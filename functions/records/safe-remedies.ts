@@ -19,7 +19,7 @@ const WORSE = 1.05;
 
 type History = readonly Pick<AttemptRecord, 'placement' | 'applied' | 'diagnosis' | 'outcome'>[];
 
-/** Of the pipeline's run before it, oldest first. */
+/** Lists the attempts of the pipeline's run before it, oldest first. */
 export const formerAttempts = async (
   { attempts }: Pick<Stores, 'attempts'>,
   { pipeline, batch }: Pick<RunRecord, 'pipeline' | 'batch'>,

@@ -22,7 +22,7 @@ export function describeCapacityReservations({ query, region, market }: ServiceR
 }
 
 /** UltraServers are not modelled. */
-export function describeCapacityBlockOfferings({ query, region, market }: ServiceRequest): Ec2Answer {
+export function describeCapacityBlockOfferings({ query, market }: ServiceRequest): Ec2Answer {
   const hours = query.integer('CapacityDurationHours', { minimum: 24, maximum: 182 * 24 });
   if (hours === undefined)
     throw new Ec2Error('MissingParameter', 'The request must contain the parameter CapacityDurationHours');

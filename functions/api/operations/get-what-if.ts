@@ -56,12 +56,11 @@ export const getWhatIf = defineRunOperation(
     const damage = whyUnreadable(decision);
     if (damage !== undefined) return problem(409, damage);
     const { dataGigabytes, ...change } = query;
-    const [question, asked] = await Promise.all(
-      [[], change.instanceTypes].map((types) =>
-        questionBesideOthers(deps.poolOutcomes, { run, attempts, ...stored }, types),
-      ),
-    );
-    if (question === undefined || asked === undefined) return noPlacement(runId, parameters.attempt);
+    const replay = { run, attempts, ...stored };
+    const question = await questionBesideOthers(deps.poolOutcomes, replay);
+    if (question === undefined) return noPlacement(runId, parameters.attempt);
+    const more = change.instanceTypes;
+    const asked = (more && (await questionBesideOthers(deps.poolOutcomes, replay, more))) ?? question;
     const { input, notes } = await completeMarket(asked, change, {
       ...deps,
       datasetBytes: dataGigabytes === undefined ? undefined : dataGigabytes * 1e9,

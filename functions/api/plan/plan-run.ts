@@ -106,7 +106,10 @@ export async function planRun(
   const input = await placementQuestion(deps, { ...known, dataset: () => Promise.resolve(dataset) });
   const decision = choosePlacement(input);
   const end = plannedEnd(input, decision, { seed: run.runId, packingSeconds: start.packingSeconds });
-  const offers = await offersThatPay(deps.offers, input, end.forecast);
+  // What begins on a date is of use only from when there is something to train on.
+  const ready = later(start.closeAt, Math.max(0, ...start.packingSeconds));
+  const begun = { ...input, closedAt: start.closeAt.toISOString(), sealedAt: ready, now: ready };
+  const offers = await offersThatPay(deps.offers, begun, end.forecast);
   const hours = deadlineHoursOf(pipeline.limits);
   return {
     ...common,

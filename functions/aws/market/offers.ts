@@ -26,8 +26,9 @@ export const offerSource =
   (question) =>
     answered(async () => {
       const { kind, instanceType, instances } = question;
+      if (!isOffered(instanceType)) return [];
       const asked = kind === 'capacity-block' ? blocks(ec2(), question) : plans(sageMaker(), question);
-      return (await asked.catch(noneIfNotOffered)).map((each) => ({
+      return (await asked).map((each) => ({
         ...each,
         kind,
         instanceType,
@@ -57,10 +58,8 @@ async function blocks(ec2: EC2Client, question: OfferQuestion): Promise<readonly
 }
 
 async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promise<readonly Found[]> {
-  const InstanceType = `ml.${question.instanceType}`;
-  if (!isOfPlans(InstanceType)) return [];
   const command = new SearchTrainingPlanOfferingsCommand({
-    InstanceType,
+    InstanceType: `ml.${question.instanceType}` as ReservedCapacityInstanceType,
     InstanceCount: question.instances,
     DurationHours: question.hours,
     EndTimeBefore: question.endsBefore,
@@ -72,8 +71,8 @@ async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promi
   );
 }
 
-/** The families of training plans; which of their types, the service says. */
-const isOfPlans = (type: string): type is ReservedCapacityInstanceType => /^ml\.(p\d|trn)/.test(type);
+/** The families of both kinds; which of their types, the service says. */
+const isOffered = (type: string): boolean => /^(p[4-9]|trn)/.test(type);
 
 type Priced = Pick<CapacityBlockOffering, 'UpfrontFee' | 'CurrencyCode'> & {
   readonly id: string | undefined;
@@ -96,11 +95,4 @@ function foundOf(
     start && end ? [{ startsAt: start.toISOString(), endsAt: end.toISOString() }] : [],
   );
   return [{ id, zone: parts[0]?.AvailabilityZone, windows, upfrontUsd }];
-}
-
-/** Either service refuses a type or a size so that it does not offer; other refusals are failures. */
-function noneIfNotOffered(error: unknown): readonly Found[] {
-  if (error instanceof Error && /^(ValidationException|InvalidParameter|Unsupported)/.test(error.name))
-    return [];
-  throw error;
 }

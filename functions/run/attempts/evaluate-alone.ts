@@ -25,7 +25,7 @@ interface AloneQuestion extends Pick<ProbeQuestion, 'declaration' | 'batch' | 'r
   readonly source?: string | undefined;
 }
 
-/** One of the same, or of a run, is among so many. */
+/** An equal probe, or that of a run, is looked for among so many of the newest. */
 export const MOST_PROBES = 20;
 
 const sameIn = (probes: readonly RunRecord[], { evaluation }: Pipeline, of: Evaluates) =>

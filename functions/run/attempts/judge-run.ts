@@ -60,14 +60,15 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
   const last = attempts.slice(since).at(-1);
   if (last === undefined) return firstPlacement(deps, run);
   await observeEarlier(deps, attempts);
+  let ended = last;
   if (last.outcome === undefined) {
     const seen = await observeAttempt(deps, last);
     if (seen.kind !== 'ended') return openAttempt(deps, last, { ...input, stop: run.stop, seen });
-    attempts[attempts.length - 1] = seen.attempt;
+    ended = seen.attempt;
   }
-  const ended = await withProgress(deps, await withModel(deps, run, attempts.at(-1) ?? last));
+  ended = await withProgress(deps, await withModel(deps, run, ended));
   const judged = judge([...attempts.slice(since, -1), ended]);
-  if (run.stop !== undefined && isStoppable(judged, attempts.at(-1))) return stopped(run.stop);
+  if (run.stop !== undefined && isStoppable(judged, ended)) return stopped(run.stop);
   if (judged.kind !== 'again') return { kind: judged.kind, reason: judged.reason };
   if (attempts.length >= ATTEMPTS_PER_EXECUTION * run.execution) {
     const reason = `${attempts.length} attempts: the run continues in its next execution`;
@@ -78,8 +79,8 @@ export async function judgeRun(deps: JudgeDeps, input: JudgeInput): Promise<Next
 }
 
 /** A run whose training completed, or whose script failed, ends with that. */
-const isStoppable = ({ kind }: Judgement, last: AttemptRecord | undefined): boolean =>
-  kind !== 'done' && last?.outcome?.kind !== 'userError';
+const isStoppable = ({ kind }: Judgement, last: AttemptRecord): boolean =>
+  kind !== 'done' && last.outcome?.kind !== 'userError';
 
 const stopped = ({ requestedBy }: StopRequest): NextStep => ({
   kind: 'stopped',

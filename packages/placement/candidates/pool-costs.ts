@@ -1,4 +1,4 @@
-/** What an hour and a start in a pool cost, as its launcher bills them, and how well that is known. */
+/** What pools, file systems and moves between regions cost, as launchers bill them and the AWS Price List says. */
 
 import { ec2OnDemandUsd, trainingRatio } from '@tidewheel/catalog/catalog.ts';
 import {

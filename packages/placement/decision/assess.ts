@@ -45,7 +45,7 @@ export const isOpen = ({ candidate }: Known): boolean => candidate.closed === un
 
 export const unitOf = ({ candidate }: Known): number => unitUsd(candidate);
 
-/** Of the fitted chain. */
+/** Believes by the fitted chain. */
 export const fitted = once(() => beliefModel(fittedRegimes));
 
 /** What is believed of a pool's capacity. */

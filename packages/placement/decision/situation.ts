@@ -87,7 +87,8 @@ export type StoredQuestion = Omit<
 
 export function storedPart(input: PlacementInput): StoredQuestion {
   const { compute: _compute, limits: _limits, training: _training, ...undeclared } = input;
-  const { attempts: _attempts, progress: _progress, observations: _observations, ...question } = undeclared;
+  const { attempts: _attempts, progress: _progress, observations: _observations, ...own } = undeclared;
+  const { runningSeconds: _runningSeconds, ...question } = own;
   return { version: QUESTION_VERSION, ...question };
 }
 

@@ -20,8 +20,8 @@ import type { Interval } from '../records/placement-records.ts';
 
 /**
  * @param expected the cost of the rest of the run; undefined while nothing is known of its pace
- * @returns a line for the cheapest offer that holds all of the work before the deadline, and one for each question that
- * AWS did not answer
+ * @returns a line for the cheapest offer that holds all of the work before the deadline, and each reason why AWS did
+ * not answer, once
  */
 export async function offersThatPay(
   ask: OfferSource | undefined,
@@ -77,7 +77,7 @@ function questionOf(
   const trains = restartSecondsIn(candidate, work) + safeWorkOf(candidate, work);
   const mayWaitSeconds = secondsLeft - marginSeconds - trains;
   const instances = SIZES.find((size) => size >= topology.nodes);
-  const hours = offeredHours(trains + LEAVES_SECONDS + ENDING_SECONDS);
+  const hours = kind && offeredHours(kind, trains + LEAVES_SECONDS + ENDING_SECONDS);
   if (kind === undefined || instances === undefined || hours === undefined || mayWaitSeconds < 0) return [];
   const endsBefore = new Date(nowMilliseconds + 1_000 * mayWaitSeconds + hours * HOUR_MILLISECONDS);
   return [{ kind, instanceType: pool.instanceType, instances, hours, endsBefore }];
@@ -87,12 +87,13 @@ function questionOf(
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 
 /**
- * Both services offer whole days up to 14 days, and EC2 weeks up to 182.
+ * Both services offer whole days up to 182, but EC2 only weeks beyond 14.
+ * https://docs.aws.amazon.com/sagemaker/latest/dg/search-training-plan-offerings-api-cli-sdk.html
  * https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeCapacityBlockOfferings.html
  */
-function offeredHours(seconds: number): number | undefined {
+function offeredHours(kind: OfferQuestion['kind'], seconds: number): number | undefined {
   const days = Math.ceil(seconds / 86_400);
-  const offered = days <= 14 ? days : 7 * Math.ceil(days / 7);
+  const offered = kind === 'training-plan' || days <= 14 ? days : 7 * Math.ceil(days / 7);
   return offered <= 182 ? 24 * offered : undefined;
 }
 
@@ -113,5 +114,5 @@ function lineOf(
   );
   const hours = milliseconds.reduce((sum, each) => sum + each, 0) / HOUR_MILLISECONDS;
   const begin = windows[0]?.startsAt.slice(0, 16).replace('T', ' ');
-  return `AWS offers ${instances} x ${instanceType} for ${hours.toFixed(1)} h from ${begin} UTC at ${dollars(upfrontUsd)} paid at once; without it the run is expected to cost ${dollars(expectedUsd)}. To buy it: ${BUY[kind](region, id)}`;
+  return `AWS offers ${instances} x ${instanceType} for ${hours.toFixed(1)} h from ${begin} UTC at ${dollars(upfrontUsd)} paid at once; without it the run is expected to cost ${dollars(expectedUsd)}. To buy it: ${BUY[kind](region, id)}. A run that has begun reads that when it is stopped and retried`;
 }

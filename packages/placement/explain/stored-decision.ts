@@ -53,7 +53,8 @@ export function questionOf(replay: DecisionToReplay): PlacementInput | undefined
 }
 
 /**
- * The same with what other runs had met by then in pools of its types, and of these.
+ * Adds to the question what other runs had met by then in pools of its types and of `types`.
+ * @returns undefined without a stored question
  * @throws UnreadableRecordError
  */
 export async function questionBesideOthers(

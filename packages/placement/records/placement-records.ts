@@ -164,7 +164,9 @@ const expected = z
 
 const offers = list(z.string())
   .optional()
-  .describe('What AWS offered for less than the run was expected to cost, and how it is bought.');
+  .describe(
+    'What AWS offered for less than the run was expected to cost, and how it is bought; or why it did not answer.',
+  );
 
 export const placementDecisionSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('launch'), placement: placementSchema, expected, offers }),

@@ -46,7 +46,7 @@ const OPEN = {
 } as const;
 
 /** Made inside placement groups: of this account, and of another one that shares it. */
-const GROUPED = { ...OPEN, id: 'cr-00000000000000002', placementGroup: 'ours', tags: {} } as const;
+const GROUPED = { ...OPEN, id: 'cr-00000000000000002', placementGroup: 'team:ours', tags: {} } as const;
 const THEIRS = {
   ...GROUPED,
   id: 'cr-00000000000000003',
@@ -152,7 +152,7 @@ describe('what a pipeline declares', () => {
 describe('a reservation of EC2', () => {
   it('inside a placement group names it', async () => {
     const { reservations, notes } = await source([GROUPED.id]);
-    expect(reservations).toEqual([expect.objectContaining({ id: GROUPED.id, placementGroup: 'ours' })]);
+    expect(reservations).toEqual([expect.objectContaining({ id: GROUPED.id, placementGroup: 'team:ours' })]);
     expect(notes).toEqual([]);
   });
 
@@ -203,13 +203,18 @@ describe('what AWS offers', () => {
     ['another size', { instances: 1 }],
     ['a size that EC2 refuses', { instances: 65 }],
     ['an earlier end', { endsBefore: at(28) }],
-    ['a type that SageMaker does not know', { instanceType: 'c5.xlarge', kind: 'training-plan' }],
+    ['a family without offers', { instanceType: 'c5.xlarge', kind: 'training-plan' }],
   ] as const)('is nothing for %s', async (_, change) => {
     expect(await ask({ ...wanted, kind: 'capacity-block', ...change })).toEqual({
       kind: 'known',
       notes: [],
       value: [],
     });
+  });
+
+  it('is unknown where SageMaker refuses the type', async () => {
+    const answer = await ask({ ...wanted, kind: 'training-plan', instanceType: 'p9.large' });
+    expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/^ValidationException/) });
   });
 });
 

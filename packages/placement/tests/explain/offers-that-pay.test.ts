@@ -71,7 +71,7 @@ describe('a question', () => {
       limits,
       expectedSeconds: 15 * 86_400,
     });
-    expect(questions[0]).toMatchObject({ instances: 4, hours: 21 * 24 });
+    expect(questions[0]).toMatchObject({ instances: 4, hours: 16 * 24 });
   });
 
   it.each([
@@ -89,7 +89,7 @@ describe('an offer', () => {
     const usd = expected.kind === 'launch' ? (expected.expected?.usd.expected ?? 0) : 0;
     expect(usd).toBeGreaterThan(4);
     expect(await linesOf([offer()], { usd })).toEqual([
-      `AWS offers 2 x g5.xlarge for 24.0 h from 2026-11-20 03:00 UTC at $2.00 paid at once; without it the run is expected to cost $${usd.toFixed(2)}. To buy it: aws sagemaker create-training-plan --region us-east-1 --training-plan-name NAME --training-plan-offering-id tpo-1, then add its ARN to compute.reserved`,
+      `AWS offers 2 x g5.xlarge for 24.0 h from 2026-11-20 03:00 UTC at $2.00 paid at once; without it the run is expected to cost $${usd.toFixed(2)}. To buy it: aws sagemaker create-training-plan --region us-east-1 --training-plan-name NAME --training-plan-offering-id tpo-1, then add its ARN to compute.reserved. A run that has begun reads that when it is stopped and retried`,
     ]);
   });
 

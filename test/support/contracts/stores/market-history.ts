@@ -10,7 +10,7 @@ export function marketHistoryContract(
     Pick<Stores, 'marketSamples' | 'poolOutcomes' | 'scoreQuestions' | 'listPrices' | 'hardware'>
   >,
 ): void {
-  const sample = { family: 'g5', zoneId: 'use1-az4', zoneName: 'us-east-1d', spotUsd: { 'g5.xlarge': 0.4 } };
+  const sample = { family: 'g5', zoneId: 'use1-az4', spotUsd: { 'g5.xlarge': 0.4 } };
   const look = (at: string, scores: Record<string, number>) => ({
     ...sample,
     at,

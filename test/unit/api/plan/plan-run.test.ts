@@ -148,9 +148,9 @@ it('names an offer that would pay', async () => {
   const asked: OfferQuestion[] = [];
   const offers: OfferSource = (question) => {
     asked.push(question);
-    const { instanceType, instances } = question;
-    const hour = (hours: number) => new Date(Date.parse(asOf) + hours * 3_600_000).toISOString();
-    const windows = [{ startsAt: hour(1), endsAt: hour(25) }];
+    const { instanceType, instances, endsBefore } = question;
+    const startsAt = new Date(endsBefore.getTime() - 25 * 3_600_000).toISOString();
+    const windows = [{ startsAt, endsAt: new Date(endsBefore.getTime() - 3_600_000).toISOString() }];
     const value = [
       { id: 'tpo-1', kind: 'training-plan' as const, instanceType, instances, windows, upfrontUsd: 1 },
     ];
