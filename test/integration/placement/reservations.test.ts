@@ -201,7 +201,6 @@ describe('what AWS offers', () => {
   it.each([
     ['another length', { hours: 48 }],
     ['another size', { instances: 1 }],
-    ['a size that EC2 refuses', { instances: 65 }],
     ['an earlier end', { endsBefore: at(28) }],
     ['a family without offers', { instanceType: 'c5.xlarge', kind: 'training-plan' }],
   ] as const)('is nothing for %s', async (_, change) => {
@@ -212,9 +211,12 @@ describe('what AWS offers', () => {
     });
   });
 
-  it('is unknown where SageMaker refuses the type', async () => {
-    const answer = await ask({ ...wanted, kind: 'training-plan', instanceType: 'p9.large' });
-    expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/^ValidationException/) });
+  it.each([
+    ['the type', { kind: 'training-plan', instanceType: 'p9.large' }, /^ValidationException/],
+    ['the size', { kind: 'capacity-block', instances: 65 }, /^InvalidParameterValue/],
+  ] as const)('is unknown where AWS refuses %s', async (_, change, message) => {
+    const answer = await ask({ ...wanted, ...change });
+    expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(message) });
   });
 });
 
