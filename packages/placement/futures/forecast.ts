@@ -294,7 +294,7 @@ interface Paces {
   readonly own?: number | undefined;
   /** Standard deviation of the logarithms of attempts' paces, and that of its own: few attempts show little of it. */
   readonly spread: number;
-  readonly doubt: number;
+  readonly ofSpread: number;
   /** The mean spreads by this share of it. */
   readonly ofMean: number;
 }
@@ -307,15 +307,15 @@ function pacesOf({ input, work }: Situation, begins: Begins, here: Placement | u
     measured.map(({ stepSeconds }) => Math.log(stepSeconds)),
     assumed.paceSpread,
   );
-  const doubt = 1 / Math.sqrt(2 * Math.max(1, measured.length));
-  if (work.basis !== 'measured') return { spread, doubt, ofMean: 0 };
+  const ofSpread = 1 / Math.sqrt(2 * Math.max(1, measured.length));
+  if (work.basis !== 'measured') return { spread, ofSpread, ofMean: 0 };
   const [last] = begins.kind === 'holds' ? measuredThroughputs(input.attempts.slice(-1)) : [];
   const steps = measured.reduce((sum, each) => sum + each.steps, 0);
   const seconds = measured.reduce((sum, each) => sum + each.steps * each.stepSeconds, 0);
   return {
     own: last && (last.stepSeconds * steps) / seconds,
     spread,
-    doubt,
+    ofSpread,
     ofMean: steps > 0 ? Math.hypot(...measured.map((each) => each.steps)) / steps : 1,
   };
 }
@@ -361,7 +361,7 @@ function drawnBy(
 ): Drawn {
   const unmeasured = draw();
   const common = { start: about(assumed.startSpread, draw()), price: about(assumed.priceSpread, draw()) };
-  const spread = paces.spread * about(paces.doubt, draw());
+  const spread = paces.spread * about(paces.ofSpread, draw());
   const mean = about(paces.ofMean * spread, quantile);
   const nextPace = (): number => mean * about(spread, draw());
   return {
