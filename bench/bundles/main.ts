@@ -64,7 +64,9 @@ await runCommand(USAGE, async (args) => {
       [name, loading(file)],
       [`${name}, source maps`, loading(file, '--enable-source-maps')],
     ]);
-    const costs = await costsBesideNode(Object.fromEntries(commands), rounds, process.env);
+    // Lambda has none (docs/decisions/0074), and `npm run` sets it.
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+    const costs = await costsBesideNode(Object.fromEntries(commands), rounds, env);
     const rows = Array.from(files, ([name, file]) => ({
       name,
       kilobytes: Math.ceil(statSync(file).size / 1_000),

@@ -155,9 +155,6 @@ async function deleteSome(
   return failures;
 }
 
-/** Of a run that failed before its declaration was pinned. */
-const DEFAULTS = retentionSchema.parse({});
-
 const DAY_MILLISECONDS = 86_400_000;
 
 interface Expiry {
@@ -171,7 +168,8 @@ interface Expiry {
 
 /** A run's report, models and generation never expire. @param run a finished run */
 function expiryOf(run: RunRecord, now: Date): Expiry {
-  const retention = run.declaration?.retention ?? DEFAULTS;
+  // A run may fail before its declaration is pinned.
+  const retention = run.declaration?.retention ?? retentionSchema.parse({});
   const before = (part: Expiring): Date =>
     part === 'checkpoints' && isDeletionAsked(run)
       ? now

@@ -70,9 +70,9 @@ export type DatasetSettings = z.output<typeof datasetSchema>;
 export type OnChange = DatasetSettings['onChange'];
 export type OnDelete = DatasetSettings['onDelete'];
 
-const DEFAULTS = datasetSchema.parse({});
 /** The settings of a declaration; the defaults where it has none. */
-export const datasetSettings = (dataset: DatasetSettings | undefined): DatasetSettings => dataset ?? DEFAULTS;
+export const datasetSettings = (dataset: DatasetSettings | undefined): DatasetSettings =>
+  dataset ?? datasetSchema.parse({});
 
 /** @returns the share of earlier samples that a run draws; undefined where it trains on all of them */
 export function replayOf({ read = 'all' }: Pick<DatasetSettings, 'read'> = {}): number | undefined {

@@ -1,5 +1,6 @@
 /** Small pictures of rejected images, as data for a page. */
 import { packingSchema } from '@tidewheel/declaration/packing-settings.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { readMember } from '../arrivals/read-arrival.ts';
 import { type BlobStore, joinChunks } from '../documents/blob-store.ts';
 import type { ImageEngine } from '../documents/image-preparation.ts';
@@ -18,7 +19,9 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 };
 
-const SMALL = packingSchema.parse({ prepare: { image: { maxSide: 96, quality: 75 } } }).prepare?.image;
+const smallImage = once(
+  () => packingSchema.parse({ prepare: { image: { maxSide: 96, quality: 75 } } }).prepare?.image,
+);
 
 /** A data URL of an image's bytes; undefined if they are no image that browsers know. */
 export async function pictureOf(
@@ -26,7 +29,8 @@ export async function pictureOf(
   images: ImageEngine | undefined,
 ): Promise<string | undefined> {
   const format = Object.keys(MEDIA_TYPES).find((one) => isImage(one, bytes));
-  const small = images && SMALL && (await images.prepare(bytes, SMALL));
+  const form = smallImage();
+  const small = images && form && (await images.prepare(bytes, form));
   if (small?.kind === 'prepared') return dataUrl('image/jpeg', small.bytes);
   if (format === undefined || bytes.length > MOST_SHOWN_BYTES) return undefined;
   return dataUrl(MEDIA_TYPES[format] ?? '', bytes);
