@@ -26,8 +26,9 @@ export const offerSource =
   (question) =>
     answered(async () => {
       const { kind, instanceType, instances } = question;
-      if (!isOffered(instanceType)) return [];
-      const asked = kind === 'capacity-block' ? blocks(ec2(), question) : plans(sageMaker(), question);
+      const type = `ml.${instanceType}`;
+      if (!isOffered(type)) return [];
+      const asked = kind === 'capacity-block' ? blocks(ec2(), question) : plans(sageMaker(), type, question);
       return (await asked).map((each) => ({
         ...each,
         kind,
@@ -57,9 +58,13 @@ async function blocks(ec2: EC2Client, question: OfferQuestion): Promise<readonly
   );
 }
 
-async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promise<readonly Found[]> {
+async function plans(
+  sageMaker: SageMakerClient,
+  type: ReservedCapacityInstanceType,
+  question: OfferQuestion,
+): Promise<readonly Found[]> {
   const command = new SearchTrainingPlanOfferingsCommand({
-    InstanceType: `ml.${question.instanceType}` as ReservedCapacityInstanceType,
+    InstanceType: type,
     InstanceCount: question.instances,
     DurationHours: question.hours,
     EndTimeBefore: question.endsBefore,
@@ -72,7 +77,7 @@ async function plans(sageMaker: SageMakerClient, question: OfferQuestion): Promi
 }
 
 /** The families of both kinds; which of their types, the service says. */
-const isOffered = (type: string): boolean => /^(p[4-9]|trn)/.test(type);
+const isOffered = (type: string): type is ReservedCapacityInstanceType => /^ml\.(p[4-9]|trn)/.test(type);
 
 type Priced = Pick<CapacityBlockOffering, 'UpfrontFee' | 'CurrencyCode'> & {
   readonly id: string | undefined;
