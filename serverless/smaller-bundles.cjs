@@ -1,6 +1,6 @@
 /**
- * Plugins of esbuild that keep unused parts of the AWS SDK out of the bundles. A cold start reads, compiles and runs
- * all of a bundle, on a third of a CPU where a function has 512 MB.
+ * Plugins of esbuild that leave out of the bundles, or put off, what few calls need (docs/decisions/0083). A cold start
+ * reads, compiles and runs all of a bundle, on a third of a CPU where a function has 512 MB.
  */
 const fs = require('node:fs/promises');
 const { readdirSync, readFileSync } = require('node:fs');
@@ -128,7 +128,7 @@ const filesBeside = {
 const tablesBeside = {
   name: 'tables-beside',
   setup(build) {
-    build.onLoad({ filter: /packages[/\\].*\.json$/ }, async ({ path: file }) => {
+    build.onLoad({ filter: /(functions|packages)[/\\].*\.json$/ }, async ({ path: file }) => {
       // Where its figures come from is for readers of the file.
       const { source: _source, note: _note, ...table } = JSON.parse(await fs.readFile(file, 'utf8'));
       const text = JSON.stringify(table);
@@ -158,11 +158,17 @@ const MADE = /^((?:export )?const \w+(?:: .+?)? =)(\s+(?:[\w.]+\n(?: .*\n)*? {2}
 const LATER = `export const $later = (make) => {
   let made;
   const it = () => (made ??= make());
+  // A contract test makes all of them.
+  globalThis.$schemas?.push(it);
   return new Proxy({}, {
     get: (_, name) => it()[name],
     has: (_, name) => name in it(),
     ownKeys: () => Reflect.ownKeys(it()),
-    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(it(), name),
+    getOwnPropertyDescriptor: (_, name) => {
+      const own = Reflect.getOwnPropertyDescriptor(it(), name);
+      return own && { ...own, configurable: true };
+    },
+    set: () => false,
   });
 };`;
 /** What a schema's method makes, or an object of schemas: never a function, a list or a plain value. */
@@ -196,8 +202,9 @@ const onlyWhatIsUsed = {
 };
 
 /**
- * Of the clients, what no function uses: streams of events, extensions, DynamoDB's discovery of endpoints, which is off, adaptive
- * retries, hashes without Node's, and the signature for several regions at once, whose class signs for one as the class here.
+ * Leaves out of the clients what no function uses: streams of events, extensions, DynamoDB's discovery of endpoints, which is
+ * off, adaptive retries, hashes without Node's, and the signature for several regions at once, whose class signs for one as the
+ * class here.
  */
 const noUnusedParts = {
   name: 'no-unused-parts',
@@ -216,8 +223,10 @@ const noUnusedParts = {
     build.onLoad({ filter: /@aws-sdk[/\\]client-[^/\\]+[/\\]dist-es[/\\]runtimeExtensions\.js$/ }, () => ({
       contents: 'export const resolveRuntimeExtensions = (config) => config;',
     }));
-    build.onLoad({ filter: /@smithy[/\\].*[/\\](HeaderFormatter|DefaultRateLimiter)\.js$/ }, ({ path: file }) => ({
-      contents: `export class ${path.basename(file, '.js')} {}`,
+    build.onLoad({ filter: /@smithy[/\\].*[/\\]HeaderFormatter\.js$/ }, () => ({ contents: 'export class HeaderFormatter {}' }));
+    const noRates = `throw new Error('this bundle holds no adaptive retries: unset AWS_RETRY_MODE');`;
+    build.onLoad({ filter: /@smithy[/\\].*[/\\]DefaultRateLimiter\.js$/ }, () => ({
+      contents: `export class DefaultRateLimiter { constructor() { ${noRates} } }`,
     }));
     build.onLoad({ filter: /[/\\]SignatureV4MultiRegion\.js$/ }, () => ({
       contents: `import { SignatureV4 } from '@smithy/signature-v4';
@@ -299,7 +308,7 @@ const versionsOfClients = {
 const nodeItself = {
   name: 'node-itself',
   setup(build) {
-    build.onResolve({ filter: /^(node:)?[a-z_]+([/][a-z]+)?$/ }, ({ path: name }) =>
+    build.onResolve({ filter: /^(node:)?[a-z0-9_]+([/][a-z]+)?$/ }, ({ path: name }) =>
       isBuiltin(name) ? { path: name, namespace: 'node', sideEffects: false } : undefined,
     );
     build.onLoad({ filter: /$/, namespace: 'node' }, ({ path: name }) => ({

@@ -130,19 +130,27 @@ export const withinLimit = <T>(work: Promise<T>, seconds: number): Promise<T> =>
 const PLACE = /(file:[^\s:]+):(\d+):(\d+)/g;
 
 /**
- * Node's `--enable-source-maps` looks at each character of a bundle when it loads, a tenth of a cold start. This reads the
- * map for the first stack that is read.
+ * Maps stacks to the sources, and reads the map at the first stack: Node's `--enable-source-maps` looks at each character of a
+ * bundle when it loads, a tenth of a cold start.
  * @param bundle its URL; of a file without a map, stacks stay as they are
  */
 function readStacksBySources(bundle: string): void {
   const file = `${fileURLToPath(bundle)}.map`;
   if (!existsSync(file)) return;
-  // oxlint-disable-next-line typescript/no-unsafe-argument -- esbuild wrote it
-  const map = once(() => new SourceMap(JSON.parse(readFileSync(file, 'utf8'))));
+  const map = once(() => {
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-argument -- esbuild wrote it
+      return new SourceMap(JSON.parse(readFileSync(file, 'utf8')));
+    } catch {
+      return undefined;
+    }
+  });
   Error.prepareStackTrace = (error, calls) =>
-    [String(error), ...calls.map(String)].join('\n    at ').replaceAll(PLACE, (place, url, line, column) => {
-      const origin = url === bundle && map().findOrigin(Number(line), Number(column));
-      if (!origin || !('fileName' in origin)) return place;
-      return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`;
-    });
+    [Error.prototype.toString.call(error), ...calls.map(String)]
+      .join('\n    at ')
+      .replaceAll(PLACE, (place, url, line, column) => {
+        const origin = url === bundle && map()?.findOrigin(Number(line), Number(column));
+        if (!origin || !('fileName' in origin)) return place;
+        return `${origin.fileName.replace(/^(\.\.\/)+/, '')}:${origin.lineNumber}:${origin.columnNumber}`;
+      });
 }

@@ -4,6 +4,7 @@
  */
 
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
+import { once } from '@tidewheel/kit/once.ts';
 import { assumed } from '../model/assumed.ts';
 import type { Pool } from '../records/placement-records.ts';
 import {
@@ -39,8 +40,6 @@ export interface Outlook {
   readonly waitSeconds: number;
   /** Mean seconds from there until an interruption. */
   readonly upSeconds: number;
-  /** How likely the chain made what was seen of the pool; only a ratio to another chain's says anything. */
-  readonly evidence: number;
 }
 
 /** How far scores can be trusted, given the observations. */
@@ -73,11 +72,13 @@ function kinship(observation: Observation, pool: Pool): number {
 }
 
 /** Times are rounded to this step. */
-const STEP_SECONDS = 600;
+export const STEP_SECONDS = 600;
 /** 2^13 steps are 57 days. Nothing of an observation is left after them, so longer gaps are cut. */
 const DOUBLINGS = 13;
 
 const MAXIMUM_OBSERVATIONS = 40;
+/** Of them, with what attempts that held their hosts showed meanwhile. */
+const MAXIMUM_NEWS = 240;
 
 /** The observations that still matter, oldest first. */
 export const recentObservations = (
@@ -89,7 +90,7 @@ export const recentObservations = (
     .toSorted((a, b) => a.atMilliseconds - b.atMilliseconds);
 
 interface BeliefModel extends Chain {
-  readonly passage: ReturnType<typeof meanPassageHours>;
+  readonly passage: () => ReturnType<typeof meanPassageHours>;
 }
 
 export function beliefModel(table: RegimeTable): BeliefModel {
@@ -105,7 +106,7 @@ export function beliefModel(table: RegimeTable): BeliefModel {
       table.ratesPerHour.map((_, __, { length }) => 1 / length),
       doublings.at(-1) ?? [],
     ),
-    passage: meanPassageHours(table),
+    passage: once(() => meanPassageHours(table)),
   };
 }
 
@@ -153,6 +154,7 @@ function newsAbout(pool: Pool, observations: readonly Observation[]): readonly N
   const found: News[] = [];
   // From the newest backwards: only the last few of a month's observations are used.
   for (let k = observations.length - 1, left = MAXIMUM_OBSERVATIONS; k >= 0 && left > 0; k -= 1) {
+    if (found.length >= MAXIMUM_NEWS) break;
     const observation = observations[k];
     const news = observation ? newsOf(observation, pool) : [];
     found.push(...news);
@@ -161,50 +163,60 @@ function newsAbout(pool: Pool, observations: readonly Observation[]): readonly N
   return found.reverse();
 }
 
-export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
-  const record = recordFor(seen.records, pool);
+/** Believes what a chain says of a pool after all that was seen of it. */
+export function believed(
+  model: Chain,
+  pool: Pool,
+  seen: Seen,
+): { readonly belief: Belief; readonly logLikelihood: number } {
   const scoredAt = seen.nowMilliseconds - (seen.scoreAgeSeconds ?? 0) * 1_000;
   const score = seen.score === undefined ? [] : [{ at: scoredAt, ...(seen.trust ?? UNTRIED)(seen.score) }];
   const walk = beginWalk(model);
-  const own = ownShare(model, record);
+  const own = ownShare(model, recordFor(seen.records, pool));
   walk.tilt(own, 1);
   let clock: number | undefined;
-  const pass = (milliseconds: number): void => {
-    walk.pass(Math.min(2 ** DOUBLINGS - 1, Math.round(milliseconds / (STEP_SECONDS * 1_000))));
-    walk.tilt(own, 1 - Math.exp(-milliseconds / 3_600_000 / assumed.forgettingHours));
+  const stepAt = (at: number): number => Math.round(at / (STEP_SECONDS * 1_000));
+  // Steps of absolute times: gaps below half a step add up.
+  const pass = (from: number, to: number): void => {
+    walk.pass(Math.min(2 ** DOUBLINGS - 1, stepAt(to) - stepAt(from)));
+    walk.tilt(own, 1 - Math.exp((from - to) / 3_600_000 / assumed.forgettingHours));
   };
   for (const news of [...newsAbout(pool, seen.observations), ...score].toSorted((a, b) => a.at - b.at)) {
-    if (clock !== undefined) pass(news.at - clock);
+    if (clock !== undefined) pass(clock, news.at);
     clock = news.at;
     walk.learn(news);
   }
-  if (clock !== undefined) pass(seen.nowMilliseconds - clock);
-  const belief = walk.belief();
-  const outlook = describe(model, belief);
-  return { ...outlook, evidence: walk.evidence(), upSeconds: meanUpSeconds(outlook.upSeconds, record) };
+  if (clock !== undefined) pass(clock, seen.nowMilliseconds);
+  return { belief: walk.belief(), logLikelihood: walk.logLikelihood() };
+}
+
+export function outlookOf(model: BeliefModel, pool: Pool, seen: Seen): Outlook {
+  const outlook = describe(model, believed(model, pool, seen).belief);
+  return { ...outlook, upSeconds: meanUpSeconds(outlook.upSeconds, recordFor(seen.records, pool)) };
 }
 
 /** The pool's own long-run share of time with capacity relative to the chain's, and the same without capacity. */
-function ownShare(model: BeliefModel, record: PoolRecord): OwnShare | undefined {
+function ownShare(model: Chain, record: PoolRecord): OwnShare | undefined {
   if (record.had + record.capacityErrors === 0) return undefined;
   const chain = chanceUp(model.start);
   const own = longRunShare(chain, record);
   return { up: own / chain, down: (1 - own) / (1 - chain) };
 }
 
-function describe(model: BeliefModel, belief: Belief): Omit<Outlook, 'evidence'> {
+function describe(model: BeliefModel, belief: Belief): Outlook {
   const half = belief.length / 2;
+  const { toUp, toDown } = model.passage();
   // Capacity a moment from now: in the regimes that lasted, or in those in which capacity returns.
-  const once = observe(advance(belief, model.doublings[0] ?? []), 1, 0);
+  const momentLater = observe(advance(belief, model.doublings[0] ?? []), 1, 0);
   return {
     belief,
     chanceUp: chanceUp(belief),
     waitSeconds:
       weigh(
-        model.passage.toUp,
+        toUp,
         belief.map((share, j) => (j < half ? 0 : share)),
       ) * 3_600,
-    upSeconds: weigh(model.passage.toDown, once) * 3_600,
+    upSeconds: weigh(toDown, momentLater) * 3_600,
   };
 }
 

@@ -181,7 +181,7 @@ const LEAST_LIKELIHOOD = 1e-6;
 export function beginWalk({ start, doublings, power }: Chain) {
   let now = start.slice();
   let other = start.slice();
-  let evidence = 1;
+  let logLikelihood = 0;
   const step = (matrix: Matrix): void => {
     advanceInto(other, now, matrix);
     [now, other] = [other, now];
@@ -199,7 +199,8 @@ export function beginWalk({ start, doublings, power }: Chain) {
     learn({ up, down, struck = 0 }: Lesson): void {
       const [single] = doublings;
       const there = chanceUp(now);
-      if (struck === 0) evidence *= Math.max(LEAST_LIKELIHOOD, up * there + down * (1 - there));
+      if (struck === 0)
+        logLikelihood += Math.log(Math.max(LEAST_LIKELIHOOD, up * there + down * (1 - there)));
       if (struck === 0 || single === undefined) {
         observeInPlace(now, up, down);
         return;
@@ -215,7 +216,7 @@ export function beginWalk({ start, doublings, power }: Chain) {
       if (own !== undefined && weight > 0) observeInPlace(now, own.up ** weight, own.down ** weight);
     },
     belief: (): Belief => now.slice(),
-    /** The likelihood of what was learnt. */
-    evidence: (): number => evidence,
+    /** How likely the chain made what was learnt; only the difference to another chain's says anything. */
+    logLikelihood: (): number => logLikelihood,
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { once } from '@tidewheel/kit/once.ts';
-import { beliefModel, type Outlook, outlookOf, trustOf } from '../belief/beliefs.ts';
+import { beliefModel, type Outlook, outlookOf, type Seen, trustOf } from '../belief/beliefs.ts';
 import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
@@ -45,15 +45,21 @@ export const isOpen = ({ candidate }: Known): boolean => candidate.closed === un
 
 export const unitOf = ({ candidate }: Known): number => unitUsd(candidate);
 
-/** Believes by the fitted chain. */
+/** The fitted chain with its powers, made once. */
 export const fitted = once(() => beliefModel(fittedRegimes));
 
-/** What is believed of a pool's capacity. */
-export function outlooksIn(situation: Situation, model = fitted()): (candidate: Candidate) => Outlook {
+/** What was seen that says something of a pool. */
+export function seenIn(situation: Situation): (candidate: Candidate) => Seen {
   const { observations, records, nowMilliseconds } = situation;
   const trust = trustOf(observations);
-  return ({ pool, score, scoreAgeSeconds }) =>
-    outlookOf(model, pool, { observations, score, scoreAgeSeconds, trust, records, nowMilliseconds });
+  return ({ score, scoreAgeSeconds }) => ({
+    observations,
+    score,
+    scoreAgeSeconds,
+    trust,
+    records,
+    nowMilliseconds,
+  });
 }
 
 /** No run returns to a pool in which nothing can be launched, or that a limit of the account forbids. */
@@ -65,12 +71,11 @@ const onDemandOutlook = (coolsSeconds: number): Outlook => ({
   chanceUp: coolsSeconds > 0 ? 0.5 : 1,
   waitSeconds: coolsSeconds,
   upSeconds: Number.POSITIVE_INFINITY,
-  evidence: 1,
 });
 
 export function assessPools(situation: Situation): readonly Assessed[] {
   const { candidates, work, met, fallbacks } = situation;
-  const outlookOf = outlooksIn(situation);
+  const seen = seenIn(situation);
   const known = candidates.map((candidate): Known => {
     const lately = met(candidate);
     const coolsSeconds = Math.max(lately.coolsSeconds, secondsUntilRoom(candidate, situation));
@@ -80,7 +85,7 @@ export function assessPools(situation: Situation): readonly Assessed[] {
       candidate,
       ...lately,
       coolsSeconds,
-      outlook: isSure ? onDemandOutlook(coolsSeconds) : outlookOf(candidate),
+      outlook: isSure ? onDemandOutlook(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen(candidate)),
       workSeconds,
       safeWorkSeconds: safeWorkOf(candidate, work),
       expectedSeconds:

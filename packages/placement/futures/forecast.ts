@@ -292,8 +292,9 @@ const scaledTo = (
 interface Paces {
   /** That of the attempt at hand over the mean of all, where its steps showed it. */
   readonly own?: number | undefined;
-  /** Standard deviation of the logarithms of attempts' paces, and that of its own: few attempts show little of it. */
+  /** Standard deviation of the logarithms of attempts' paces. */
   readonly spread: number;
+  /** Standard deviation of the logarithm of `spread` itself: few attempts show little of it. */
   readonly ofSpread: number;
   /** The mean spreads by this share of it. */
   readonly ofMean: number;

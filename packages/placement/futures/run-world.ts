@@ -2,11 +2,11 @@
 
 import { once } from '@tidewheel/kit/once.ts';
 import { pick } from '@tidewheel/kit/seeded-random.ts';
-import { beliefModel } from '../belief/beliefs.ts';
+import { beliefModel, believed, type Seen } from '../belief/beliefs.ts';
 import { type Belief, fittedRegimes, type RegimeTable, withRates } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
-import { outlooksIn } from '../decision/assess.ts';
+import { fitted, seenIn } from '../decision/assess.ts';
 import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
 import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
@@ -101,15 +101,14 @@ export function worldOf(
     ...placeOf(each, situation),
     safeFactor: safeWorkOf(each, { ...work, workSeconds: 1 }),
   }));
-  const outlookOf = outlooksIn(situation);
-  const believed = kinds().map(({ model, exits }) => ({ exits, outlookOf: outlooksIn(situation, model) }));
+  const seen = seenIn(situation);
   const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
   return {
     spot: spot.map((each) => ({
       ...placeOf(each, situation),
       pool: each.pool,
-      belief: outlookOf(each).belief,
-      kinds: believed.map(({ exits, outlookOf }) => ({ exits, ...outlookOf(each) })),
+      belief: believed(fitted(), each.pool, seen(each)).belief,
+      kinds: kindsOf(each.pool, seen(each)),
       isScored: each.score !== undefined,
       capacityErrors: met(each).capacityErrors,
       coolSeconds: met(each).coolsSeconds,
@@ -198,11 +197,19 @@ const kinds = once(() =>
   ),
 );
 
-/** How likely a pool changes as this chain does, by what was seen of it, up to a common factor. */
 interface PoolKind {
-  readonly evidence: number;
+  /** How likely a pool changes as this chain does, by what was seen of it. */
+  readonly chance: number;
   readonly belief: Belief;
   readonly exits: ReturnType<typeof exitsOf>;
+}
+
+function kindsOf(pool: Pool, seen: Seen): readonly PoolKind[] {
+  const found = kinds().map(({ model, exits }) => ({ exits, ...believed(model, pool, seen) }));
+  const most = Math.max(...found.map(({ logLikelihood }) => logLikelihood));
+  const likely = found.map(({ logLikelihood }) => Math.exp(logLikelihood - most));
+  const all = likely.reduce((sum, each) => sum + each, 0);
+  return found.map(({ exits, belief }, k) => ({ exits, belief, chance: (likely[k] ?? 0) / all }));
 }
 
 const HALF = fittedRegimes.ratesPerHour.length / 2;
@@ -220,9 +227,8 @@ const exitsOf = ({ ratesPerHour }: RegimeTable) =>
   });
 
 export function drawByChain({ kinds }: SpotPlace, draw: () => number): PoolFuture {
-  const likely = kinds.map(({ evidence }) => evidence);
-  const all = likely.reduce((sum, each) => sum + each, 0);
-  const kind = kinds[pick(likely, all * draw())];
+  const shares = kinds.map(({ chance }) => chance);
+  const kind = kinds[pick(shares, draw())];
   let regime = pick(kind?.belief ?? [], draw());
   let clock = 0;
   const nextChange = (): number => {

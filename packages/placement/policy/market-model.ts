@@ -6,6 +6,7 @@
  */
 
 import { once } from '@tidewheel/kit/once.ts';
+import { STEP_SECONDS } from '../belief/beliefs.ts';
 import {
   advance,
   type Belief,
@@ -155,7 +156,7 @@ export function nearestCentre(centres: readonly Point[], point: Point): number {
 // Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.
 
 /** Seconds of a tick of the policy. */
-export const TICK_SECONDS = 600;
+export const TICK_SECONDS = STEP_SECONDS;
 
 /** Computed at its first use: it takes 90 ms, and most functions import a rule that may need it. */
 export const market = /* @__PURE__ */ once(() => marketModel(fittedRegimes, drawn));

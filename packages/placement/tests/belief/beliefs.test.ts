@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Observation } from '../../belief/attempt-observations.ts';
-import { beliefModel, outlookOf } from '../../belief/beliefs.ts';
+import { beliefModel, believed, outlookOf } from '../../belief/beliefs.ts';
 import { beginWalk, fittedRegimes, withRates } from '../../belief/regimes.ts';
 
 const model = beliefModel(fittedRegimes);
@@ -37,17 +37,41 @@ describe('an attempt that held its hosts', () => {
   const held = { ...last, heldSinceMilliseconds: first.atMilliseconds };
   const of = (end: Observation, chain = model) =>
     outlookOf(chain, pool('c6i.xlarge'), { observations: [first, end], nowMilliseconds: NOW });
+  const likelihoodsOf = (observations: readonly Observation[]) => (abundance: number) =>
+    believed(beliefModel(withRates(fittedRegimes, abundance, 1)), pool('c6i.xlarge'), {
+      observations,
+      nowMilliseconds: NOW,
+    }).logLikelihood;
+  const HELD = 1_800_000;
 
   it('shows capacity from its start to its end', () => {
     expect(of(held).upSeconds).toBeGreaterThan(1.05 * of(last).upSeconds);
   });
 
   it('is explained best by a chain of long spells', () => {
-    const evidence = (abundance: number) =>
-      of(held, beliefModel(withRates(fittedRegimes, abundance, 1))).evidence;
-    expect(evidence(1.8)).toBeGreaterThan(1.2 * evidence(1));
-    expect(evidence(1)).toBeGreaterThan(1.2 * evidence(0.55));
+    const likelihood = likelihoodsOf([first, held]);
+    expect(likelihood(1.8)).toBeGreaterThan(Math.log(1.2) + likelihood(1));
+    expect(likelihood(1)).toBeGreaterThan(Math.log(1.2) + likelihood(0.55));
   });
+
+  it('is worth no less beside others', () => {
+    const besides = (count: number) =>
+      Array.from({ length: count }, (_, k) => {
+        const atMilliseconds = NOW - ((k + 1) / count) * HELD;
+        return { ...held, atMilliseconds, heldSinceMilliseconds: atMilliseconds - 40 * HELD };
+      });
+    const upSeconds = (count: number) =>
+      outlookOf(model, pool('c6i.xlarge'), { observations: besides(count).reverse(), nowMilliseconds: NOW })
+        .upSeconds;
+    expect(upSeconds(8)).toBeGreaterThan(0.9 * upSeconds(1));
+  });
+});
+
+it('has a finite likelihood whatever it learns', () => {
+  const walk = beginWalk(model);
+  for (let k = 0; k < 400; k += 1) walk.learn(k % 2 === 0 ? { up: 1, down: 0 } : { up: 0, down: 1 });
+  expect(Math.exp(walk.logLikelihood())).toBe(0);
+  expect(walk.logLikelihood()).toBeGreaterThan(-10_000);
 });
 
 it('passes many steps at once as one by one', () => {
