@@ -36,7 +36,7 @@ it('the API document lies beside its bundle', () => {
   expect(readFileSync(beside)).toEqual(readFileSync('docs/openapi.json'));
 });
 
-it('every bundle loads, makes its schemas and offers its handler', async () => {
+it('every bundle loads, with its schemas and handler', async () => {
   // What a bundle puts off is made here, so that a method that it left out fails now.
   const program = `globalThis.$schemas = [];
 for (const file of ${JSON.stringify([...bundles.values()])}) console.log(typeof (await import(file)).handler);
