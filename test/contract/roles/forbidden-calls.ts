@@ -79,10 +79,8 @@ export const FORBIDDEN: readonly Call[] = [
   { action: 'ssm:GetParameter', resource: regional('ssm', 'parameter/password') },
   // Nothing is ever bought.
   ...['PurchaseCapacityBlock', 'PurchaseCapacityBlockExtension', 'CreateCapacityReservation'].map(ec2),
-  ...['CreateTrainingPlan', 'ExtendTrainingPlan'].map((action) => ({
-    action: `sagemaker:${action}`,
-    resource: regional('sagemaker', 'training-plan/team-a'),
-  })),
+  { action: 'sagemaker:CreateTrainingPlan', resource: regional('sagemaker', 'training-plan/team-a') },
+  { action: 'sagemaker:ExtendTrainingPlan', resource: '*' },
   onEc2('CreateTags', 'instance/i-foreign', made),
   onEc2('DeleteLaunchTemplate', 'launch-template/lt-foreign'),
   passRole(roleOfKind('hosts'), 'lambda.amazonaws.com'),
