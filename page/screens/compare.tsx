@@ -42,10 +42,9 @@ export function CompareScreen() {
   const names = [...all].slice(0, PLACES.length);
   const by = curve.AXES.find((each) => each === query.get('x')) ?? 'step';
   const of = { body: useRead(names), refusal: undefined };
-  const pick = <LinkButton text="Pick runs" to={['runs']} query={{ picked: names.join(',') }} />;
   const tools = (
     <>
-      {pick}
+      <LinkButton text="Pick runs" to={['runs']} query={{ picked: names.join(',') }} />
       <ChoiceButtons word="x" values={curve.AXES} chosen={by} />
     </>
   );
@@ -54,12 +53,7 @@ export function CompareScreen() {
       {(runs) => (
         <>
           {runs.length > 0 && <Compared runs={runs} by={by} />}
-          {names.length === 0 && (
-            <Empty>
-              <p>Pick two to six runs in the list of all runs.</p>
-              {pick}
-            </Empty>
-          )}
+          {names.length === 0 && <Empty>Pick two to six runs in the list of all runs.</Empty>}
         </>
       )}
     </Frame>

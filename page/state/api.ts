@@ -56,10 +56,8 @@ export async function ask<Id extends OperationId>(
   const { status, message, problems, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
   const untold = problems.filter((each) => !message.includes(each.message));
   const whole = [message, ...untold.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
-  return { kind: 'refused', message: remedy(status, whole), waitSeconds: retryAfterSeconds };
-}
-
-function remedy(status: number, message: string): string {
-  if (status === 429) return `The API is throttled (429: ${message}). The page tries again by itself.`;
-  return access.remedy(status, message) ?? `The API answered ${status}: ${message}`;
+  const throttled = `The API is throttled (429: ${whole}). The page tries again by itself.`;
+  const known = status === 429 ? throttled : access.remedy(status, whole);
+  const shown = known ?? `The API answered ${status}: ${whole}`;
+  return { kind: 'refused', message: shown, waitSeconds: retryAfterSeconds };
 }
