@@ -11,7 +11,10 @@ export type ShownAnswer<T> =
   | { readonly kind: 'ok'; readonly body: T; readonly etag?: string | undefined }
   /** Nothing has changed since the answer with the given ETag. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'refused'; readonly message: string; readonly waitSeconds: number };
+  | Refused;
+
+/** `waitSeconds`: until the same call may be answered otherwise; absent: it will be refused again. */
+export type Refused = Readonly<{ kind: 'refused'; message: string; waitSeconds?: number | undefined }>;
 
 /** How the page reaches the API, and what its reader can do where that fails. */
 export interface Access {
@@ -59,5 +62,6 @@ export async function ask<Id extends OperationId>(
   const throttled = `The API is throttled (429: ${whole}). The page tries again by itself.`;
   const known = status === 429 ? throttled : access.remedy(status, whole);
   const shown = known ?? `The API answered ${status}: ${whole}`;
-  return { kind: 'refused', message: shown, waitSeconds: retryAfterSeconds };
+  const isForNow = status === 429 || status >= 500;
+  return { kind: 'refused', message: shown, waitSeconds: isForNow ? retryAfterSeconds : undefined };
 }

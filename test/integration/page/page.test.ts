@@ -269,6 +269,8 @@ describe('the page', () => {
     await trains(at);
     await page.goto(`${served.address}#/runs/${RUN}`);
     await press('Limits…');
+    await press('Change the limits');
+    await page.getByText('Fill in a deadline or a budget first.').waitFor();
     await page.getByLabel('deadline in hours').fill('0');
     await press('Change the limits');
     expect(await page.getByRole('alert').textContent()).toContain(
