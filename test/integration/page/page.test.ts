@@ -238,7 +238,7 @@ describe('the page', () => {
     expect(errors).toEqual([]);
   });
 
-  it('takes runs out of a comparison, and names each refusal', async () => {
+  it('takes compared runs out, and names each refusal', async () => {
     await interruptedRun();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -255,7 +255,7 @@ describe('the page', () => {
     await page.getByText('digits-000007').waitFor({ state: 'detached' });
     const ofRefused = () => asked.filter((each) => each.endsWith('/digits-000009')).length;
     const before = ofRefused();
-    // Longer than until what is refused for now is asked again.
+    // Longer than the pause before the page repeats a call that was refused for now.
     await page.waitForTimeout(6_000);
     expect(ofRefused()).toBe(before);
   });
