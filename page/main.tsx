@@ -11,7 +11,7 @@ import { address, hrefOf } from './state/address.ts';
 import { access } from './state/api.ts';
 import { isHelpOpen, KEYS } from './state/keyboard.ts';
 import { type Overview, useOverview } from './state/overview.ts';
-import { currentRefusal, readAll } from './state/readings.ts';
+import { currentRefusals, liveness, readAll } from './state/readings.ts';
 
 const ModelsScreen = later(async () => (await import('./screens/models/models.tsx')).ModelsScreen);
 const ModelsOfPipeline = later(async () => (await import('./screens/models/models.tsx')).ModelsOfPipeline);
@@ -89,6 +89,9 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
       </nav>
       <div class="foot label">
         {access.Account && <access.Account />}
+        <span role="status" class={LIVENESS[liveness.value]}>
+          <span class="dot" /> {liveness.value}
+        </span>
         {deployment() !== '' && <span>{deployment()}</span>}
         <button type="button" onClick={() => (isHelpOpen.value = true)}>
           Keys <kbd class="raised">?</kbd>
@@ -98,6 +101,8 @@ function Side({ overview: { pipelines, runs, models } }: { readonly overview: Ov
   );
 }
 
+const LIVENESS = { live: 'is-succeeded', ended: '', 'not live': '', 'not current': 'is-failed' } as const;
+
 function App() {
   const overview = useOverview();
   const isOpen = isSideOpen.value;
@@ -105,9 +110,11 @@ function App() {
     <>
       <Side overview={overview} />
       <main id="main" tabIndex={-1}>
-        {currentRefusal.value !== undefined && (
+        {currentRefusals.value.size > 0 && (
           <div class="row card pad">
-            <RefusalText text={currentRefusal.value} />
+            {[...currentRefusals.value].map((text) => (
+              <RefusalText key={text} text={text} />
+            ))}
             <button type="button" onClick={readAll}>
               Try again
             </button>

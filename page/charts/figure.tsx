@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { evenly } from '../model/curve.ts';
 import { Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { asColumn, Table, type TableColumns } from '../parts/table.tsx';
@@ -24,11 +25,27 @@ export const Numbers = ({ name, columns, rows, children }: NumbersButtonProps) =
           </button>
           {children}
         </div>
-        <Table caption={`numbers of ${name}`} columns={columns} rows={rows()} />
+        <NumbersTable name={name} columns={columns} all={rows()} />
       </>
     )}
   </DialogButton>
 );
+
+const MOST_ROWS = 300;
+
+type NumbersTableProps = Readonly<{ name: string; columns: TableColumns; all: readonly (readonly Cell[])[] }>;
+
+function NumbersTable({ name, columns, all }: NumbersTableProps) {
+  const rows = evenly(all, MOST_ROWS);
+  return (
+    <>
+      {rows.length < all.length && (
+        <p class="quiet">{`${rows.length} of ${all.length} points, evenly spread; the CSV has all.`}</p>
+      )}
+      <Table caption={`numbers of ${name}`} columns={columns} rows={rows} />
+    </>
+  );
+}
 
 /** As a file of the reader's. */
 export function save(file: string, content: string | Blob): void {

@@ -3,6 +3,7 @@
 import type uPlot from 'uplot';
 import type { AnswerOf } from '../../client/operations.ts';
 import { timeOf } from '../../client/run-view.ts';
+import { shortNumber } from './format.ts';
 
 export type SeriesView = AnswerOf<'getSeries'>['series'][number];
 type PointView = SeriesView['points'][number];
@@ -147,6 +148,23 @@ export const bestOf = (
     undefined,
   );
 };
+
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/per_second|\/s$|throughput/i, '/s'],
+  [/_ms$|milliseconds/i, 'ms'],
+  [/seconds?$|runtime|_time$/i, 's'],
+  [/_bytes$/i, 'B'],
+];
+
+/** A value in the unit that the name of its metric tells; most have none. */
+export const unitText = (name: string, value: number): string =>
+  `${shortNumber(value)}${UNITS.find(([pattern]) => pattern.test(name))?.[1] ?? ''}`;
+
+/** At most `most` of them, evenly spread, for a table that a person reads. */
+export function evenly<T>(items: readonly T[], most: number): readonly T[] {
+  const stride = Math.max(1, (items.length - 1) / (most - 1));
+  return items.filter((_, place) => Math.round(Math.round(place / stride) * stride) === place);
+}
 
 /**
  * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun

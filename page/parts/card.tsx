@@ -5,11 +5,12 @@ import { Command, Tabs, Time } from './text.tsx';
 type Children = ComponentChildren;
 type Reading<T> = Readonly<{ body: T | undefined; refusal: string | undefined }>;
 
-/** `pipeline` has tabs; `leftOut` says what the service cannot read; `command` says the same in a shell. */
+/** `pipeline` has tabs, others are in `tabs`; `leftOut` says what the service cannot read; `command` says the same in a shell. */
 type FrameProps<T> = Readonly<{
   title: string;
   beside?: Children;
   pipeline?: string | undefined;
+  tabs?: Children;
   tools?: Children;
   leftOut?: readonly string[] | undefined;
   of: Reading<T>;
@@ -33,6 +34,7 @@ export const Frame = <T,>({ title, pipeline, leftOut, of, command, children, ...
         ])}
       />
     )}
+    {head.tabs}
     {[...new Set(leftOut)].map((each) => (
       <p key={each} class="problem">{`left out: ${each}`}</p>
     ))}
@@ -41,20 +43,32 @@ export const Frame = <T,>({ title, pipeline, leftOut, of, command, children, ...
   </>
 );
 
-/** `kind`: the class of a section that is one card. */
-export type SectionProps = Readonly<{ title: string; note?: Children; tools?: Children; kind?: string }>;
+/** `kind`: the class of a section that is one card. `isFigure`: it is part of another, such as a chart of many. */
+export type SectionProps = Readonly<{
+  title: string;
+  note?: Children;
+  tools?: Children;
+  kind?: string;
+  isFigure?: true;
+}>;
 
 /** A heading over cards, or in one. */
-export const Section = (props: SectionProps & Readonly<{ children: Children }>) => (
-  <section class={props.kind ?? 'stack'} aria-label={props.title}>
-    <div class="row">
-      <h2 title={props.title}>{props.title}</h2>
-      <span class="quiet">{props.note}</span>
-      <span class="row end">{props.tools}</span>
-    </div>
-    {props.children}
-  </section>
-);
+export function Section(props: SectionProps & Readonly<{ children: Children }>) {
+  const { title, note, isFigure, kind = 'stack' } = props;
+  const [Frame, Title] = isFigure ? (['figure', 'h3'] as const) : (['section', 'h2'] as const);
+  return (
+    <Frame class={kind} aria-label={title}>
+      <div class="row">
+        <Title title={title}>{title}</Title>
+        <span class="quiet" title={typeof note === 'string' ? note : undefined}>
+          {note}
+        </span>
+        <span class="row end">{props.tools}</span>
+      </div>
+      {props.children}
+    </Frame>
+  );
+}
 
 /** Nothing is there, which is known. */
 export const Empty = ({ children }: Readonly<{ children: Children }>) => (

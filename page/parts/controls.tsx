@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { setQuery } from '../state/address.ts';
-import { ask, type ShownAnswer } from '../state/api.ts';
+import { ask, type Refused, type ShownAnswer } from '../state/api.ts';
 import { RefusalText } from './text.tsx';
 
 type Choice<V> = Readonly<{ word: string; values: readonly V[]; chosen: V; text?: (value: V) => string }>;
@@ -51,23 +51,30 @@ const TYPING_MILLISECONDS = 300;
 let typing: ReturnType<typeof setTimeout> | undefined;
 
 /** What a list is narrowed to: a word of the address, once a person pauses. The key / leads here. */
-export const Find = ({ wanted, placeholder }: Readonly<{ wanted: string; placeholder: string }>) => (
-  <input
-    id="find"
-    type="search"
-    size={34}
-    aria-label="find"
-    placeholder={placeholder}
-    defaultValue={wanted}
-    onInput={({ currentTarget: field }) => {
-      clearTimeout(typing);
-      typing = setTimeout(
-        () => field.isConnected && setQuery({ find: field.value.trim() }),
-        TYPING_MILLISECONDS,
-      );
-    }}
-  />
-);
+export function Find({ wanted, placeholder }: Readonly<{ wanted: string; placeholder: string }>) {
+  const at = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // A person who types is ahead of the address.
+    if (at.current !== null && at.current !== document.activeElement) at.current.value = wanted;
+  }, [wanted]);
+  return (
+    <input
+      ref={at}
+      id="find"
+      type="search"
+      size={34}
+      aria-label="find"
+      placeholder={placeholder}
+      onInput={({ currentTarget: field }) => {
+        clearTimeout(typing);
+        typing = setTimeout(
+          () => field.isConnected && setQuery({ find: field.value.trim() }),
+          TYPING_MILLISECONDS,
+        );
+      }}
+    />
+  );
+}
 
 /** What is filled in, by the names of the fields. */
 type Given = Readonly<Record<string, string>>;
@@ -75,7 +82,7 @@ type Given = Readonly<Record<string, string>>;
 type SendButtonProps<T> = Readonly<{
   text: string;
   kind?: 'primary' | 'danger';
-  call: (given: Given) => Promise<ShownAnswer<T>>;
+  call: (given: Given) => Promise<ShownAnswer<T>> | Refused;
   onDone: (body: T | undefined) => void;
 }>;
 

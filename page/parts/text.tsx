@@ -19,7 +19,12 @@ export const Time = ({ at }: { readonly at: string | number }) => (
   </time>
 );
 
-type RowLinkProps = Readonly<{ name: string; href: string; id?: string }>;
+export type RowLinkProps = Readonly<{
+  name: string;
+  href: string;
+  id?: string;
+  'aria-current'?: true | undefined;
+}>;
 
 /** A link of a row, which the keys j and k reach. */
 export const RowLink = ({ name, ...link }: RowLinkProps) => (
@@ -94,9 +99,15 @@ export const deployment = (): string => {
 
 /** The command that says the same in a shell. @param of its words after `tidewheel` */
 export function Command({ of }: { readonly of: string }) {
-  const said = useSignal('copy');
   const [verb = '', ...words] = of.split(' ');
-  const text = ['npx --no-install tidewheel', verb, deployment(), ...words].filter(Boolean).join(' ');
+  return (
+    <Copied text={['npx --no-install tidewheel', verb, deployment(), ...words].filter(Boolean).join(' ')} />
+  );
+}
+
+/** What is pasted elsewhere. */
+export function Copied({ text }: { readonly text: string }) {
+  const said = useSignal('copy');
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);

@@ -5,7 +5,7 @@ import { durationText } from '../../client/amounts.ts';
 import { Chart } from '../charts/chart.tsx';
 import { joined, LOOKS, Swatch } from '../charts/plot.tsx';
 import * as curve from '../model/curve.ts';
-import { dollarText, shortNumber } from '../model/format.ts';
+import { dollarText, shortName, shortNumber } from '../model/format.ts';
 import { leadingName } from '../model/leading.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { ChoiceButtons } from '../parts/controls.tsx';
@@ -42,10 +42,9 @@ export function CompareScreen() {
   const names = [...all].slice(0, PLACES.length);
   const by = curve.AXES.find((each) => each === query.get('x')) ?? 'step';
   const of = { body: useRead(names), refusal: undefined };
-  const pick = <LinkButton text="Pick runs" to={['runs']} query={{ picked: names.join(',') }} />;
   const tools = (
     <>
-      {pick}
+      <Chosen names={names} />
       <ChoiceButtons word="x" values={curve.AXES} chosen={by} />
     </>
   );
@@ -56,13 +55,41 @@ export function CompareScreen() {
           {runs.length > 0 && <Compared runs={runs} by={by} />}
           {names.length === 0 && (
             <Empty>
-              <p>Pick two to six runs in the list of all runs.</p>
-              {pick}
+              <p>Pick two to six runs in the list of all runs, or add one by its id.</p>
+              <LinkButton text="Runs" to={['runs']} />
             </Empty>
           )}
         </>
       )}
     </Frame>
+  );
+}
+
+/** The key / leads to the field. */
+function Chosen({ names }: Readonly<{ names: readonly string[] }>) {
+  const choose = (next: readonly string[]): void => setQuery({ runs: next.join(',') });
+  const add = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const field = document.getElementById('find');
+    if (!(field instanceof HTMLInputElement)) return;
+    choose([...names, field.value.trim()]);
+    field.value = '';
+  };
+  return (
+    <form class="row" onSubmit={add}>
+      {names.map((name) => {
+        const leave = (): void => choose(names.filter((each) => each !== name));
+        return (
+          <button key={name} type="button" aria-label={`take ${name} out`} onClick={leave}>
+            {`${shortName(name)} ×`}
+          </button>
+        );
+      })}
+      <input id="find" aria-label="run" placeholder="digits-000001" />
+      <button type="submit" disabled={names.length >= PLACES.length}>
+        Add
+      </button>
+    </form>
   );
 }
 
@@ -138,7 +165,7 @@ function Overlaid({ runs, by, name }: RunsProps & Readonly<{ by: curve.AxisName;
       axis={by}
       lines={lines}
       data={data}
-      valueText={shortNumber}
+      valueText={(value) => curve.unitText(name, value)}
       xText={(x) => `${unit} ${shortNumber(x)}`}
       isLarge
       table={{

@@ -4,18 +4,17 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
 import { BarsCard } from '../charts/figure.tsx';
+import { type DatasetView as Dataset, pinnable } from '../model/pinnable.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, TableSection, wide } from '../parts/table.tsx';
-import { Command, RowLink, Time } from '../parts/text.tsx';
+import { Command, RowLink, type RowLinkProps, Time } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
-import { type AnswerOf, ask } from '../state/api.ts';
+import { ask } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
 
 const POLL_SECONDS = 15;
 const EXAMPLES = 10;
-
-type Dataset = AnswerOf<'getDataset'>;
 
 export function DataScreen({ pipeline }: { readonly pipeline: string }) {
   const dataset = useReading('getDataset', { name: pipeline }, () => POLL_SECONDS);
@@ -39,7 +38,10 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
               chosen={generations.findIndex(({ name }) => name === chosen)}
               rows={generations.map((each) => {
                 const href = hrefOf(['pipelines', pipeline, 'data'], { generation: each.name });
-                return generationRow(each, pinned, href);
+                return generationRow(each, pinned, {
+                  href,
+                  'aria-current': each.name === chosen || undefined,
+                });
               })}
             />
             {at && <Chosen key={chosen} {...at} />}
@@ -67,9 +69,9 @@ const GENERATION_COLUMNS = [
 const generationRow = (
   { name, state, problem, listedAt, samples, shards, bytes, rejected }: Dataset['generations'][number],
   pinned: string | undefined,
-  href: string,
+  link: Omit<RowLinkProps, 'name'>,
 ) => [
-  <RowLink name={name} href={href} />,
+  <RowLink name={name} {...link} />,
   <>
     {name === pinned ? `${state}, pinned` : state}
     {problem !== undefined && <p class="problem">{problem}</p>}
@@ -182,16 +184,15 @@ type PinProps = ChosenProps & Readonly<{ dataset: Dataset; onChange: () => void 
 
 /** Pins the version of a dataset that a generation ended, or takes the pin out, with what runs then train on. */
 function Pin({ pipeline: name, dataset, generation, onChange: onDone }: PinProps) {
-  const { pinned, versions } = dataset;
+  const { pinned } = dataset;
   const isPinned = generation === pinned;
-  const version = versions.findLast(({ changed }) => changed.includes(generation));
-  const { number = '', generations = [] } = version ?? {};
-  const parts = dataset.generations.filter((each) => generations.includes(each.name));
-  const samples = parts.reduce((sum, each) => sum + (each.samples ?? 0), 0).toLocaleString();
+  const version = pinnable(dataset, generation);
+  if (!isPinned && version === undefined) return null;
+  const { number = '', generations = [], samples = 0 } = version ?? {};
   const instead = pinned === undefined ? '' : ` instead of the version of ${pinned}`;
   const what = isPinned
     ? 'on all that is sealed then.'
-    : `on version ${number}${instead}: ${samples} samples of ${generations.join(', ')}. New arrivals are packed, and train once the pin is taken out.`;
+    : `on version ${number}${instead}: ${samples.toLocaleString()} samples of ${generations.join(', ')}. New arrivals are packed, and train once the pin is taken out.`;
   const call = () => ask('putPin', { name, body: { generation: isPinned ? null : generation } });
   const [text, title, pin] = isPinned
     ? ['Unpin…', `Take the pin of ${generation} out`, 'Take the pin out']

@@ -1,8 +1,8 @@
 /** The screen "Market": zones by types, with score, price and our own luck, and who holds capacity now. */
 import { percentText, poolText, priceText, timeText } from '../model/format.ts';
-import { Empty, Frame } from '../parts/card.tsx';
-import { ChoiceButtons } from '../parts/controls.tsx';
-import { TableSection } from '../parts/table.tsx';
+import { Empty, Frame, Section } from '../parts/card.tsx';
+import { ChoiceButtons, DialogButton } from '../parts/controls.tsx';
+import { numbers, Table, TableFrame, TableSection } from '../parts/table.tsx';
 import { RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
@@ -44,7 +44,7 @@ export function MarketScreen() {
               valid declarations name, where they may use Spot.
             </Empty>
           )}
-          {pools.length > 0 && <Pools pools={pools} shown={shown} />}
+          {pools.length > 0 && <Pools pools={pools} shown={shown} days={days} />}
           {running.length === 0 ? (
             <Empty>No attempt is open: none holds capacity now.</Empty>
           ) : (
@@ -65,36 +65,58 @@ export function MarketScreen() {
   );
 }
 
-type PoolsProps = Readonly<{ pools: readonly Pool[]; shown: Shown }>;
+type PoolsProps = Readonly<{ pools: readonly Pool[]; shown: Shown; days: number }>;
 
 /** A table whose cells are coloured by their number: colour never alone, each cell says its number. */
-function Pools({ pools, shown }: PoolsProps) {
+function Pools({ pools, shown, days }: PoolsProps) {
   const zones = [...new Set(pools.map(({ zoneId }) => zoneId))].sort();
   const types = [...new Set(pools.map(({ instanceType }) => instanceType))].sort();
+  const history = (
+    <DialogButton text="History…" title="Scores and prices">
+      {() => <History pools={pools} days={days} />}
+    </DialogButton>
+  );
   return (
-    <TableSection
-      title="Types by zones"
-      note={LEGENDS[shown]}
-      columns={['type', ...zones]}
-      rows={types.map((type) => [
-        <strong>{type}</strong>,
-        ...zones.map((zone) => {
-          const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
-          const { text = '–', heat = 0 } = (pool && cellOf(pool, shown)) ?? {};
-          return (
-            <span
-              class="heat"
-              title={pool?.readAt && `read ${timeText(pool.readAt)}`}
-              style={{ '--heat': `${36 * heat}%` }}
-            >
-              {text}
-            </span>
-          );
-        }),
-      ])}
-    />
+    <Section title="Types by zones" note={LEGENDS[shown]} tools={history}>
+      <TableFrame caption={`${shown} by type and zone`} columns={['type', ...zones]}>
+        {types.map((type) => (
+          <tr key={type}>
+            <th scope="row">{type}</th>
+            {zones.map((zone) => {
+              const pool = pools.find((each) => each.instanceType === type && each.zoneId === zone);
+              const { text = '–', heat } = (pool && cellOf(pool, shown)) ?? {};
+              // The worst is coloured too, the unknown is not.
+              const look =
+                heat === undefined ? {} : { class: 'heat', style: { '--heat': `${6 + 30 * heat}%` } };
+              return (
+                <td key={zone} title={titleOf(pool)} {...look}>
+                  {text}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </TableFrame>
+    </Section>
   );
 }
+
+function titleOf(pool: Pool | undefined): string {
+  if (pool === undefined) return 'nothing is on record';
+  return pool.readAt ? `read ${timeText(pool.readAt)}` : 'only our own attempts';
+}
+
+const History = ({ pools, days }: Omit<PoolsProps, 'shown'>) => (
+  <Table
+    caption={`scores and prices of ${daysText(days)}`}
+    columns={['type', 'zone', 'time', ...numbers('score', 'Spot price of an hour')]}
+    rows={pools.flatMap(({ instanceType, zoneId, history }) =>
+      history.map(({ at, score, spotUsd }) => {
+        return [instanceType, zoneId, <Time at={at} />, score, spotUsd && priceText(spotUsd)];
+      }),
+    )}
+  />
+);
 
 /** `heat` from 0 to 1; undefined: nothing is known. */
 function cellOf({ score, spotUsd, onDemandUsd, luck }: Pool, shown: Shown) {

@@ -68,13 +68,11 @@ function vitalsOf(money: Money) {
   ];
 }
 
-/** A day is no block of the whole width. */
-const LEAST_DAYS = 14;
-
 const Days = ({ money: { byDay } }: MoneyProps) => (
   <BarsCard
     title="By day"
-    places={LEAST_DAYS}
+    // A day is no block of the whole width.
+    places={14}
     bars={byDay.map(({ day, costUsd: value }) => {
       return { name: `${day}: ${dollarText(value)}`, value, kind: 'is-training' };
     })}

@@ -8,7 +8,17 @@ import { type Need, needsOf } from '../model/needs.ts';
 import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
 import { Dismiss } from '../parts/controls.tsx';
 import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
-import { Basis, Command, LinkButton, ModelLink, RowLink, RunLink, RunState, Time } from '../parts/text.tsx';
+import {
+  Basis,
+  Command,
+  Copied,
+  LinkButton,
+  ModelLink,
+  RowLink,
+  RunLink,
+  RunState,
+  Time,
+} from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
@@ -128,7 +138,6 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
   const { step = 0, totalSteps = 0 } = savedProgress(view) ?? {};
   const leading = leadingOf(view, series);
   const { usd, expected } = view.money;
-  const end = endOf(expected);
   const attempt = view.attempts.at(-1);
   return [
     totalSteps > 0 && (
@@ -147,16 +156,22 @@ const openCells = (view: View, series: readonly SeriesView[], deadlineAt: string
       <Basis of="billed seconds of all attempts by the price of their pools">{dollarText(usd)}</Basis>
       {expected && <small>{`of ${dollarText(expected.usd.expected)}`}</small>}
     </>,
-    <>
-      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
-      {deadlineAt && <small>{`deadline ${whenText(deadlineAt)}`}</small>}
-    </>,
+    doneBy(expected, deadlineAt),
     attempt && attempt.outcome === undefined && poolText(attempt.placement),
   ];
 };
 
-const endOf = (expected: View['money']['expected']): number =>
-  Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
+function doneBy(expected: View['money']['expected'], deadlineAt = '') {
+  const end = Math.max(Date.now(), Date.parse(expected?.finishAt.expected ?? ''));
+  const left = Date.parse(deadlineAt) - end;
+  const due = left >= 0 ? `${elapsedText(0, left)} to spare` : `deadline ${whenText(deadlineAt)}`;
+  return (
+    <>
+      {Number.isNaN(end) ? 'not known yet' : whenText(end)}
+      {deadlineAt && <small>{due}</small>}
+    </>
+  );
+}
 
 type Models = AnswerOf<'listModels'>['models'][number];
 
@@ -205,6 +220,6 @@ const NoPipeline = () => (
     <Command of="init" />
     <Command of="apply" />
     <p>Or write the declaration yourself (docs/pipeline.md), and copy it into the bucket:</p>
-    <code class="raised">aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml</code>
+    <Copied text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
   </Empty>
 );

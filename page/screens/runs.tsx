@@ -46,20 +46,16 @@ export function RunsScreen({ pipeline }: { readonly pipeline?: string }) {
   );
 }
 
-type ListProps = Readonly<{ runs: readonly RunItem[]; pages: RunPages; name: string }>;
+const SETTINGS = 'what differs, tags';
 
-const COLUMNS = [
-  '',
-  'run',
-  'state',
-  'outcome',
-  ...wide('what differs, tags'),
-  ...numbers('cost'),
-  ...wide('took', 'began'),
-];
+type ListProps = Readonly<{ runs: readonly RunItem[]; pages: RunPages; name: string }>;
 
 function List({ runs, pages: { hasMore, more }, name }: ListProps) {
   const differing = differingNames(runs);
+  const extra = wide(
+    ...(differing.length > 0 || runs.some((run) => tagsOf(run).length > 0) ? [SETTINGS] : []),
+  );
+  const columns = ['', 'run', 'state', 'outcome', ...extra, ...numbers('cost'), ...wide('took', 'began')];
   const row = (place: number) => {
     const run = runs[place];
     if (run === undefined) return [];
@@ -70,13 +66,13 @@ function List({ runs, pages: { hasMore, more }, name }: ListProps) {
       <RunLink runId={runId} />,
       <Pill status={status} />,
       <Outcome run={run} />,
-      <span title={settings}>{settings}</span>,
+      ...extra.map(() => <span title={settings}>{settings}</span>),
       result && dollarText(result.costUsd),
       elapsedText(createdAt, updatedAt),
       <Time at={createdAt} />,
     ];
   };
-  const table = { columns: COLUMNS, row, count: runs.length, onEnd: more };
+  const table = { columns, row, count: runs.length, onEnd: more };
   return (
     <>
       <p class="quiet">{`${runs.length}${hasMore ? '+' : ''} runs, newest first`}</p>

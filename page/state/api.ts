@@ -11,7 +11,10 @@ export type ShownAnswer<T> =
   | { readonly kind: 'ok'; readonly body: T; readonly etag?: string | undefined }
   /** Nothing has changed since the answer with the given ETag. */
   | { readonly kind: 'unchanged' }
-  | { readonly kind: 'refused'; readonly message: string; readonly waitSeconds: number };
+  | Refused;
+
+/** `waitSeconds`: until the same call may be answered otherwise; absent: it will be refused again. */
+export type Refused = Readonly<{ kind: 'refused'; message: string; waitSeconds?: number | undefined }>;
 
 /** How the page reaches the API, and what its reader can do where that fails. */
 export interface Access {
@@ -56,10 +59,9 @@ export async function ask<Id extends OperationId>(
   const { status, message, problems, retryAfterSeconds = USUAL_WAIT_SECONDS } = answer;
   const untold = problems.filter((each) => !message.includes(each.message));
   const whole = [message, ...untold.map((each) => `${each.path} ${each.message}`.trim())].join('; ');
-  return { kind: 'refused', message: remedy(status, whole), waitSeconds: retryAfterSeconds };
-}
-
-function remedy(status: number, message: string): string {
-  if (status === 429) return `The API is throttled (429: ${message}). The page tries again by itself.`;
-  return access.remedy(status, message) ?? `The API answered ${status}: ${message}`;
+  const throttled = `The API is throttled (429: ${whole}). The page tries again by itself.`;
+  const known = status === 429 ? throttled : access.remedy(status, whole);
+  const shown = known ?? `The API answered ${status}: ${whole}`;
+  const isForNow = status === 429 || status >= 500;
+  return { kind: 'refused', message: shown, waitSeconds: isForNow ? retryAfterSeconds : undefined };
 }

@@ -19,17 +19,26 @@ const UNREAD = { body: undefined, refusal: undefined };
 /** Seconds until the next reading; undefined: nothing more will change. */
 export type PollInterval<T> = (body: T) => number | undefined;
 
-/** By address of the API: why a reading of the screen that is shown was refused. */
-const refusals = signal<ReadonlyMap<string, string>>(new Map());
+type Poll = Readonly<{ refusal: string | undefined; isLive: boolean }>;
 
-/** Why the screen is not current, or undefined. */
-export const currentRefusal = computed(() => [...refusals.value.values()][0]);
+/** By address of the API: the readings of the screen that is shown. */
+const polls = signal<ReadonlyMap<string, Poll>>(new Map());
 
-function note(path: string, refusal?: string): void {
-  const next = new Map(refusals.value);
-  if (refusal === undefined) next.delete(path);
-  else next.set(path, refusal);
-  refusals.value = next;
+/** Why the screen is not current. */
+export const currentRefusals = computed(
+  () => new Set([...polls.value.values()].flatMap(({ refusal }) => refusal ?? [])),
+);
+export const liveness = computed(() => {
+  if (currentRefusals.value.size > 0) return 'not current';
+  if (polls.value.size === 0) return 'not live';
+  return [...polls.value.values()].some(({ isLive }) => isLive) ? 'live' : 'ended';
+});
+
+function note(path: string, poll?: Poll): void {
+  const next = new Map(polls.value);
+  if (poll === undefined) next.delete(path);
+  else next.set(path, poll);
+  polls.value = next;
 }
 
 /**
@@ -87,7 +96,7 @@ function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
     const isSame = next.body === state.body && next.refusal === state.refusal;
     state = next;
     batch(() => {
-      note(name, next.refusal);
+      note(name, { refusal: next.refusal, isLive: seconds !== undefined });
       if (!isSame) show(next);
     });
     if (seconds === undefined) return;

@@ -48,7 +48,7 @@ export const unitCostUsd = (cell: ProbedCell, unit: ProbeVerdict['unit']): Measu
 export function rankedText({ best, alike, ahead, stepsToTell }: Ranked, worse: 'dearer' | 'slower'): string {
   const next = ahead === undefined ? '' : `; the next one is ${Math.round(100 * ahead)} % ${worse}`;
   if (alike.length === 0) return `${best}${next}`;
-  const more = stepsToTell === undefined ? '' : ` (--steps ${stepsToTell} might)`;
+  const more = stepsToTell === undefined ? '' : ` (${stepsToTell} steps might)`;
   return `${best}, which these steps do not tell from ${alike.join(', ')}${more}${next}`;
 }
 

@@ -24,7 +24,7 @@ export function shownAxis() {
   const { query } = address.value;
   const x = curve.AXES.find((each) => each === query.get('x')) ?? 'step';
   const [from = 0, to = 0] = (query.get('zoom') ?? '').split('-').map(Number);
-  const range = to > from ? { from, to } : undefined;
+  const range = to > from && Number.isFinite(to) ? { from, to } : undefined;
   return { x, range, isRaw: query.get('lines') === 'raw', isLog: query.get('scale') === 'log' };
 }
 
@@ -124,7 +124,7 @@ function Curve({ series: few, axis, runId, isLarge }: CurveProps) {
     <Chart
       {...{ name, range, isLog, isLarge, ...drawn, ...captionOf(series) }}
       axis={axis.name === 'step' ? unit : axis.name}
-      valueText={shortNumber}
+      valueText={(value) => curve.unitText(name, value)}
       onRange={mark}
       lines={isSmooth ? SMOOTH : RAW}
       xText={xTextOf(axis, unit)}
@@ -140,8 +140,8 @@ function captionOf(series: curve.SeriesView) {
   const best = curve.isMeasure(name) ? curve.bestOf(series) : undefined;
   const last = points.at(-1)?.value;
   return {
-    note: best && `best ${shortNumber(best.value)} at ${unit} ${shortNumber(best.position)}`,
-    last: typeof last === 'number' ? shortNumber(last) : 'no number',
+    note: best && `best ${curve.unitText(name, best.value)} at ${unit} ${shortNumber(best.position)}`,
+    last: typeof last === 'number' ? curve.unitText(name, last) : 'no number',
   };
 }
 

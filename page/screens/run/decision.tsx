@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { durationText } from '../../../client/amounts.ts';
 import { dollarText, percentText, poolText, priceText } from '../../model/format.ts';
+import { LIMITS, parseLimits } from '../../model/limits.ts';
 import { Field, SendButton } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Time } from '../../parts/text.tsx';
@@ -9,7 +10,7 @@ import { type AnswerOf, ask } from '../../state/api.ts';
 
 type ShownDecision = AnswerOf<'getPlacement'>['decision'];
 type Considered = Extract<ShownDecision, { kind: 'wait' }>['considered'][number];
-type Limits = Partial<Readonly<Record<'deadlineHours' | 'budgetUsd', number | undefined>>>;
+type Limits = Partial<Readonly<Record<keyof typeof LIMITS, number | undefined>>>;
 
 const COLUMNS = [
   'pool',
@@ -73,9 +74,10 @@ type QuestionProps = Readonly<{ runId: string; attempt: string; limits?: Limits;
 /** Asks a placement again with something changed. Nothing is started. */
 export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
   const otherwise = useSignal<Otherwise | undefined>(undefined);
-  const limitField = (name: keyof Limits, label: string) => (
-    <Field type="number" name={name} label={label} placeholder={limits && String(limits[name] ?? 'none')} />
-  );
+  const limitField = (name: keyof Limits) => {
+    const placeholder = limits && String(limits[name] ?? 'none');
+    return <Field type="number" name={name} label={LIMITS[name]} placeholder={placeholder} />;
+  };
   return (
     <>
       <p class="quiet">
@@ -84,8 +86,8 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
           : 'The deadline counts from the close of the batch. An empty field stays as it is. The run goes on where it is: new limits hold from the next look at it, within five minutes.'}
       </p>
       <div class="row">
-        {limitField('deadlineHours', 'deadline in hours')}
-        {limitField('budgetUsd', 'budget in USD')}
+        {limitField('deadlineHours')}
+        {limitField('budgetUsd')}
         {limits === undefined && (
           <>
             <Field name="instanceTypes" label="types, with commas" />
@@ -117,7 +119,7 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
           <SendButton
             text="Change the limits"
             kind="primary"
-            call={(given) => ask('putLimits', { runId, body: limitsIn(given) })}
+            call={(given) => changeLimits(runId, given)}
             onDone={(body) => {
               otherwise.value = body && { said: changedText(body.limits), decision: body.placement };
               onChange?.();
@@ -130,8 +132,11 @@ export function Question({ runId, attempt, limits, onChange }: QuestionProps) {
   );
 }
 
-const limitsIn = (given: Readonly<Record<string, string>>): Record<string, number> =>
-  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Number(value)]));
+function changeLimits(runId: string, given: Readonly<Record<string, string>>) {
+  const body = parseLimits(given);
+  if (typeof body === 'string') return { kind: 'refused', message: body } as const;
+  return ask('putLimits', { runId, body });
+}
 
 const Answer = ({ said, decision, notes = [] }: Otherwise) => (
   <div role="status" class="stack">

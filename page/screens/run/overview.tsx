@@ -2,12 +2,13 @@
 import * as amounts from '../../../client/amounts.ts';
 import { codeText, isFinished, savedProgress, usdSoFar } from '../../../client/run-view.ts';
 import { Sparkline } from '../../charts/bars.tsx';
+import { save } from '../../charts/figure.tsx';
 import { type SeriesView, sparkOf } from '../../model/curve.ts';
 import * as format from '../../model/format.ts';
 import { type Leading, leadingOf } from '../../model/leading.ts';
 import type { ModelView } from '../../model/lineage.ts';
 import { Empty, EventRow, Section } from '../../parts/card.tsx';
-import { DialogButton, Dismiss, Field, Words } from '../../parts/controls.tsx';
+import { DialogButton, Dismiss, Field, SendButton, Words } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Decided, Facts, LinkButton, Pill, Time } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';
@@ -24,8 +25,7 @@ type Report = NonNullable<View['report']>;
 type AllSeries = readonly SeriesView[] | undefined;
 
 /** Which metric and how good, how far, when done, what it costs. @param series undefined: not read yet */
-export function runVitals(view: View, series: AllSeries, inUse: ModelView | undefined) {
-  const now = Date.now();
+export function runVitals(view: View, now: number, series: AllSeries, inUse: ModelView | undefined) {
   const note = series ? 'no number yet' : '…';
   const leading = leadingOf(view, series ?? []) ?? { name: 'metric', value: '', note, series: undefined };
   const end = isFinished(view.run) ? ended(view) : doneBy(view, now);
@@ -243,6 +243,15 @@ function AnnotationButton({ view: { run }, onChange: onDone }: ChangeProps) {
   );
 }
 
+const ReportButton = ({ view: { run, report } }: ViewProps) =>
+  report && (
+    <SendButton
+      text="Report as JSON"
+      call={() => ask('getReport', { runId: run.runId })}
+      onDone={(body) => body && save(`${run.runId}-report.json`, JSON.stringify(body, undefined, 2))}
+    />
+  );
+
 const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
 const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
 
@@ -252,9 +261,14 @@ export function Details({ view, onChange }: ChangeProps) {
   const { lost } = money;
   const { declaration, annotation } = run;
   const tags = Object.entries(declaration?.tags ?? {}).map((tag) => tag.join('='));
-  const note = <AnnotationButton key={JSON.stringify(annotation)} view={view} onChange={onChange} />;
+  const tools = (
+    <>
+      <ReportButton view={view} />
+      <AnnotationButton key={JSON.stringify(annotation)} view={view} onChange={onChange} />
+    </>
+  );
   return (
-    <Section title="Details" tools={note} kind="card pad stack">
+    <Section title="Details" tools={tools} kind="card pad stack">
       {annotation?.note && <p>{annotation.note}</p>}
       <Facts
         items={[

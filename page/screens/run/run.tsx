@@ -1,12 +1,14 @@
 /** The screen "Run": in one look how good, how far, when done and what it costs; then advice, life line, curves and events. */
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { isFinished } from '../../../client/run-view.ts';
 import { LifeLineCard } from '../../charts/life-line.tsx';
 import { lifeLineOf, verdictMarks } from '../../model/life-line.ts';
 import type { ModelView } from '../../model/lineage.ts';
 import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../../parts/controls.tsx';
-import { Pill, Tabs } from '../../parts/text.tsx';
+import { Command, Pill, Tabs } from '../../parts/text.tsx';
 import { address } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview as App } from '../../state/overview.ts';
@@ -42,12 +44,16 @@ export function RunScreen({ runId, tab, overview }: RunScreenProps) {
   const beside = body && <Pill status={body.run.status} />;
   const tools = body && <Steering view={body} onChange={onChange} />;
   const tabs = <RunTabs runId={runId} pipeline={pipeline} />;
-  const command = (COMMANDS.get(tab) ?? 'watch RUN').replace('RUN', runId);
+  const isOverview = !COMMANDS.has(tab);
+  const attempt = tab === 'why' && address.value.query.get('attempt');
+  const words = [COMMANDS.get(tab) ?? 'watch RUN', attempt && `--attempt ${attempt}`];
+  const command = words.filter(Boolean).join(' ').replace('RUN', runId);
+  const frame = { beside, tools, command, tabs: isOverview && body ? undefined : tabs };
   return (
-    <Frame title={runId} {...{ beside, tools, command }} of={run}>
+    <Frame title={runId} {...frame} of={run}>
       {(view) => (
         <>
-          {COMMANDS.has(tab) ? tabs : <Overview {...{ view, tabs, inUse, onChange }} />}
+          {isOverview && <Overview {...{ view, tabs, inUse, onChange }} />}
           {tab === 'log' && <Log runId={runId} />}
           {tab === 'why' && <Why runId={runId} isEnded={isFinished(view.run)} />}
           {tab === 'declaration' && <Declaration run={view.run} />}
@@ -89,7 +95,7 @@ type OverviewProps = Readonly<{
 function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   const { runId } = view.run;
   const isEnded = isFinished(view.run);
-  const now = Date.now();
+  const now = useClock(!isEnded);
   const every = (seconds: number) => () => (isEnded ? undefined : seconds);
   const busy = useReading('getUtilisation', { runId }, every(UTILISATION_POLL_SECONDS));
   const curves = useReading('getSeries', { runId, points: POINTS }, every(SERIES_POLL_SECONDS));
@@ -100,7 +106,7 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
   return (
     <>
       <Failure view={view} onChange={onChange} />
-      <Vitals label="vital figures" of={runVitals(view, curves.body?.series, inUse)} />
+      <Vitals label="vital figures" of={runVitals(view, now, curves.body?.series, inUse)} />
       <Model view={view} />
       <Advice verdicts={verdicts} />
       <LifeLineCard line={line} range={onLine} now={isEnded ? undefined : now} />
@@ -108,6 +114,8 @@ function Overview({ view, tabs, inUse, onChange }: OverviewProps) {
       <Read of={curves}>{({ series }) => <Curves {...{ view, series }} busy={busy.body} />}</Read>
       <Events view={view} />
       <Details view={view} onChange={onChange} />
+      <Command of={`logs ${runId}`} />
+      <Command of={`doctor ${runId}`} />
     </>
   );
 }
@@ -143,4 +151,19 @@ function Why({ runId, isEnded }: Readonly<{ runId: string; isEnded: boolean }>) 
       <Read of={one}>{({ decision }) => <DecisionTable decision={decision} />}</Read>
     </Section>
   );
+}
+
+const TICK_MILLISECONDS = 1_000;
+
+/** The time, for what grows on the screen. @param isRunning false: the time stays, and nothing is drawn again */
+function useClock(isRunning: boolean): number {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') now.value = Date.now();
+    }, TICK_MILLISECONDS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return now.value;
 }

@@ -238,6 +238,28 @@ describe('the page', () => {
     expect(errors).toEqual([]);
   });
 
+  it('takes compared runs out, and names each refusal', async () => {
+    await interruptedRun();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${served.address}#/compare?runs=${RUN},digits-000007,digits-000008`);
+    await page.getByText('digits-000007').first().waitFor();
+    for (const name of ['digits-000007', 'digits-000008'])
+      await page.getByRole('alert').filter({ hasText: name }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('digits-000009');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'digits-000009' }).waitFor();
+    await press('take digits-000007 out');
+    expect(page.url()).toContain(encodeURIComponent(`${RUN},digits-000008,digits-000009`));
+    await page.getByText('digits-000007').waitFor({ state: 'detached' });
+    const ofRefused = () => asked.filter((each) => each.endsWith('/digits-000009')).length;
+    const before = ofRefused();
+    // Longer than the pause before the page repeats a call that was refused for now.
+    await page.waitForTimeout(6_000);
+    expect(ofRefused()).toBe(before);
+  });
+
   it('runs a run again', async () => {
     at.declare();
     const source = 'a'.repeat(64);
@@ -269,6 +291,8 @@ describe('the page', () => {
     await trains(at);
     await page.goto(`${served.address}#/runs/${RUN}`);
     await press('Limits…');
+    await press('Change the limits');
+    await page.getByText('Fill in a deadline or a budget first.').waitFor();
     await page.getByLabel('deadline in hours').fill('0');
     await press('Change the limits');
     expect(await page.getByRole('alert').textContent()).toContain(

@@ -1,6 +1,6 @@
 /** What the page says of attempts that no curve shows. */
 import { expect, it } from 'vitest';
-import { absenceText, lonePoints, type SeriesView } from '../../../page/model/curve.ts';
+import { absenceText, evenly, lonePoints, type SeriesView, unitText } from '../../../page/model/curve.ts';
 import { AT, attemptOf, outcomeOf } from '../../support/builders/records.ts';
 
 const ID = 'digits-000001';
@@ -53,4 +53,22 @@ it.each([
   [[1, undefined, 2], []],
 ])('of %j marks the points that no line meets', (column, places) => {
   expect(lonePoints(column)).toEqual(places);
+});
+
+it('rows of a table are evenly spread', () => {
+  const items = Array.from({ length: 1_000 }, (_, place) => place);
+  expect(evenly(items, 4)).toEqual([0, 333, 666, 999]);
+  expect(evenly(items, 300)).toHaveLength(300);
+  expect(evenly(items, 1_000)).toEqual(items);
+  expect(evenly(items.slice(0, 3), 300)).toEqual([0, 1, 2]);
+});
+
+it.each([
+  ['samples_per_second', '12/s'],
+  ['step_ms', '12ms'],
+  ['epoch_seconds', '12s'],
+  ['memory_bytes', '12B'],
+  ['val_loss', '12'],
+])('the name %s tells the unit of %s', (name, text) => {
+  expect(unitText(name, 12)).toBe(text);
 });
