@@ -53,7 +53,7 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   await tellReserved(deps, runId, input);
   const attempt = (last?.attempt ?? 0) + 1;
   const decided = decide(input, runId);
-  const offers = await offersOf(deps, { runId, attempt, input, decided });
+  const offers = await offersBefore(deps, input, decided);
   const decision = { ...decided, ...(offers.length > 0 && { offers }), question: storedPart(input) };
   // A retried `place` may have led to a launch while this one asked the market; a running attempt keeps its
   // decision.
@@ -63,23 +63,15 @@ export async function place(deps: PlaceDeps, { runId }: { readonly runId: string
   return resultOf(attempt, decision);
 }
 
-interface Decided {
-  readonly runId: string;
-  readonly attempt: number;
-  readonly input: PlacementInput;
-  readonly decided: PlacementDecision;
-}
-
-/** Asks once for an attempt, which keeps the answer when it is decided on again. */
-async function offersOf(
-  { offers, placements }: PlaceDeps,
-  { runId, attempt, input, decided }: Decided,
-): Promise<readonly string[]> {
-  if (decided.kind === 'giveUp') return [];
-  const before = (await placements.get(runId, attempt))?.decision;
-  if (before === undefined) return offersThatPay(offers, input, decided.expected);
-  return before.kind === 'giveUp' ? [] : (before.offers ?? []);
-}
+/** Asks before the first attempt alone: a run that lost its hosts goes on at once. */
+const offersBefore = async (
+  { offers }: PlaceDeps,
+  input: PlacementInput,
+  decided: PlacementDecision,
+): Promise<readonly string[]> =>
+  input.attempts.length > 0 || decided.kind === 'giveUp'
+    ? []
+    : offersThatPay(offers, input, decided.expected);
 
 /** Each reservation that the run cannot use or does not know, once. */
 async function tellReserved(

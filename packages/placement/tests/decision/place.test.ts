@@ -121,7 +121,7 @@ describe('place', () => {
     expect(unused.map((each) => each.text)).toEqual([text]);
   });
 
-  it('asks once a run what AWS offers, and shows it', async () => {
+  it('asks before the first attempt alone what AWS offers', async () => {
     const { deps, stores, runId } = await setUp();
     const declaration = (await stores.runs.get(runId))?.declaration;
     const before = runOf('digits', 2, { status: 'succeeded', closedAt: CLOSED_AT, declaration });
@@ -135,11 +135,16 @@ describe('place', () => {
       const value = [{ id: 'tpo-1', kind, instanceType, instances, windows, upfrontUsd: 1 }];
       return Promise.resolve({ kind: 'known', value, notes: [] });
     };
-    for (let time = 0; time < 2; time += 1) await place({ ...deps, offers }, { runId });
+    await place({ ...deps, offers }, { runId });
     expect(asked).toBe(2);
     const [stored] = await stores.placements.list(runId);
     if (stored?.decision.kind !== 'launch') throw new Error('no launch stored');
     expect(formatDecision(stored.decision, hoursLater(1))).toMatch(/^AWS offers 2 x g5.xlarge .*tpo-1/m);
+    await stores.attempts.create(
+      attempt(1, spotPool, { kind: 'interrupted', trainingSeconds: 60 }, { runId }),
+    );
+    await place({ ...deps, offers }, { runId });
+    expect(asked).toBe(2);
   });
 
   it('decides with the hardware that EC2 describes', async () => {
