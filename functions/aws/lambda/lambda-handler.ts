@@ -1,7 +1,7 @@
 /** Wraps every handler with logger, metrics, input checks, and errors whose class the state machine can act on. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { SourceMap } from 'node:module';
+import { SourceMap, type SourceMapPayload } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@aws-lambda-powertools/logger';
@@ -127,6 +127,9 @@ export const withinLimit = <T>(work: Promise<T>, seconds: number): Promise<T> =>
     }),
   ]);
 
+/** esbuild wrote it. */
+const mapSchema = z.custom<SourceMapPayload>((map) => typeof map === 'object' && map !== null);
+
 const PLACE = /(file:[^\s:]+):(\d+):(\d+)/g;
 
 /**
@@ -139,8 +142,7 @@ function readStacksBySources(bundle: string): void {
   if (!existsSync(file)) return;
   const map = once(() => {
     try {
-      // oxlint-disable-next-line typescript/no-unsafe-argument -- esbuild wrote it
-      return new SourceMap(JSON.parse(readFileSync(file, 'utf8')));
+      return new SourceMap(mapSchema.parse(JSON.parse(readFileSync(file, 'utf8'))));
     } catch {
       return undefined;
     }

@@ -77,7 +77,7 @@ export const STEP_SECONDS = 600;
 const DOUBLINGS = 13;
 
 const MAXIMUM_OBSERVATIONS = 40;
-/** Of them, with what attempts that held their hosts showed meanwhile. */
+/** The observations, and what attempts that held their hosts showed meanwhile. */
 const MAXIMUM_NEWS = 240;
 
 /** The observations that still matter, oldest first. */

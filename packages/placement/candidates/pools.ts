@@ -122,7 +122,7 @@ interface Site {
   readonly question: PoolsQuestion;
   readonly named: Pick<Pool, 'region' | 'launcher'>;
   readonly requested: TopologyQuestion;
-  /** Of the pipeline's own helper groups. */
+  /** USD an hour of the pipeline's own helper groups, or why it is not known. */
   readonly helpersUsd: number | string;
   readonly prices: ReadonlyMap<string, OnDemandPrice>;
   readonly quotes: Quotes;
