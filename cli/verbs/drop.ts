@@ -1,6 +1,6 @@
 /** `tidewheel drop`: uploads a folder as arrivals, in parallel, and goes on where an earlier call was cut short. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { readDeclaration } from '@tidewheel/declaration/read.ts';
@@ -127,7 +127,10 @@ interface Target {
 async function targetOf(context: Context, [named, given]: readonly string[]): Promise<Target> {
   const { project, dir } = placesOf(context, named, given);
   const here = hasDeclaration(project) ? await declarationAt(project) : undefined;
-  const pipeline = given ?? here?.name ?? (await pipelineMeant(context, undefined));
+  const declared = given ?? here?.name;
+  // Before the pipeline is asked for: a folder misspelt is no folder with a declaration.
+  if (dir !== undefined && !isFolder(dir)) throw noSuchFolder(dir, declared);
+  const pipeline = declared ?? (await pipelineMeant(context, undefined));
   const data = dir === undefined ? here?.data : { root: dir, only: undefined };
   if (data === undefined)
     throw new UsageError([
@@ -138,8 +141,14 @@ async function targetOf(context: Context, [named, given]: readonly string[]): Pr
 }
 
 /** Reinforcement learning, and a script that makes its data, need no drop. */
-const withoutData = (pipeline: string): string =>
+const withoutData = (pipeline = 'PIPELINE'): string =>
   `; a training without data is started by tidewheel apply, then tidewheel run ${pipeline} --watch`;
+
+const isFolder = (place: string): boolean =>
+  statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const noSuchFolder = (folder: string, pipeline: string | undefined): UsageError =>
+  new UsageError([`DIR is "${folder}": there is no such folder${withoutData(pipeline)}`]);
 
 /** DIR is a folder of data, or one with a declaration, which names its data: a person may stand in the clone. */
 function placesOf({ folder }: Context, dir: string | undefined, pipeline: string | undefined) {
@@ -298,11 +307,8 @@ type Found = Awaited<ReturnType<typeof filesOf>>;
 async function filesOf({ folder, only, pipeline }: Target) {
   const prefix = bucketKeys.incoming(pipeline);
   const found = await dataFilesOf(folder, only).catch(() => {
-    throw new UsageError([
-      only === undefined
-        ? `DIR is "${folder}": there is no such folder${withoutData(pipeline)}`
-        : `x-local.data names ${only.join(', ')} in ${folder}: not all of them are there`,
-    ]);
+    if (only === undefined) throw noSuchFolder(folder, pipeline);
+    throw new UsageError([`x-local.data names ${only.join(', ')} in ${folder}: not all of them are there`]);
   });
   const isLong = ({ name }: LocalFile) => Buffer.byteLength(prefix + name) > MOST_KEY_BYTES;
   return {

@@ -1,5 +1,5 @@
 /** `drop` over the API's own answers: what it takes of a folder, and which run it follows. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -113,6 +113,12 @@ it('starts the run of a pipeline whose data waits', async () => {
   expect(await drop()).toBe(0);
   expect(said).not.toContain(NOTHING);
   expect(await at.runs.list('digits', 1)).toMatchObject([{ status: 'settling' }]);
+});
+
+it.each(['nowhere', 'code/train.py'])('names no folder before a missing pipeline: %s', async (name) => {
+  await rm(path.join(folder, 'project/tidewheel.yaml'));
+  const meant = path.join(folder, 'project', name);
+  await expect(drop({}, name)).rejects.toThrow(`DIR is "${meant}": there is no such folder`);
 });
 
 it.each(['', 'x-local: { source: code }\n', 'x-local: { source: code, data: nowhere }\n'])(
