@@ -128,16 +128,27 @@ async function targetOf(context: Context, [named, given]: readonly string[]): Pr
   const { project, dir } = placesOf(context, named, given);
   const here = hasDeclaration(project) ? await declarationAt(project) : undefined;
   const declared = given ?? here?.name;
-  // Before the pipeline is asked for: a folder misspelt is no folder with a declaration.
+  // Before a missing pipeline is reported: a folder misspelt is no folder with a declaration.
   if (dir !== undefined && !isFolder(dir)) throw noSuchFolder(dir, declared);
   const pipeline = declared ?? (await pipelineMeant(context, undefined));
+  return {
+    ...dataOf(here, dir, pipeline),
+    pipeline,
+    declaration: here?.name === pipeline ? here : undefined,
+  };
+}
+
+function dataOf(
+  here: LocalDeclaration | undefined,
+  dir: string | undefined,
+  pipeline: string,
+): Pick<Target, 'folder' | 'only'> {
   const data = dir === undefined ? here?.data : { root: dir, only: undefined };
   if (data === undefined)
     throw new UsageError([
       `DIR is missing: name the folder with the data, or write it as x-local.data${withoutData(pipeline)}`,
     ]);
-  const folder = path.resolve(here?.folder ?? '', data.root);
-  return { folder, only: data.only, pipeline, declaration: here?.name === pipeline ? here : undefined };
+  return { folder: path.resolve(here?.folder ?? '', data.root), only: data.only };
 }
 
 /** Reinforcement learning, and a script that makes its data, need no drop. */

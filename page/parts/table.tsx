@@ -86,7 +86,7 @@ export const TableSection = ({ title, note, ...table }: TableSectionProps) => (
 /** As the style sheet has them. */
 const ROW_HEIGHTS = { runs: 36, log: 24 };
 /** Rows above and below the view, for scrolling without gaps. */
-const MARGIN = 16;
+const MARGIN = 12;
 
 type VirtualTableProps = FrameProps &
   Readonly<{

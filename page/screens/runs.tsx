@@ -1,4 +1,5 @@
 /** All runs, or those of a pipeline, however many: searched by text, metric and tag, and picked to be compared. */
+import { useMemo } from 'preact/hooks';
 import { causeOf, dollarText, elapsedText, shortNumber } from '../model/format.ts';
 import { Empty, Frame } from '../parts/card.tsx';
 import { Find } from '../parts/controls.tsx';
@@ -51,10 +52,9 @@ const SETTINGS = 'what differs, tags';
 type ListProps = Readonly<{ runs: readonly RunItem[]; pages: RunPages; name: string }>;
 
 function List({ runs, pages: { hasMore, more }, name }: ListProps) {
-  const differing = differingNames(runs);
-  const extra = wide(
-    ...(differing.length > 0 || runs.some((run) => tagsOf(run).length > 0) ? [SETTINGS] : []),
-  );
+  const differing = useMemo(() => differingNames(runs), [runs]);
+  const hasTags = useMemo(() => runs.some((run) => tagsOf(run).length > 0), [runs]);
+  const extra = wide(...(differing.length > 0 || hasTags ? [SETTINGS] : []));
   const columns = ['', 'run', 'state', 'outcome', ...extra, ...numbers('cost'), ...wide('took', 'began')];
   const row = (place: number) => {
     const run = runs[place];
