@@ -21,21 +21,30 @@ interface Packages {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Makes the environment in a folder that is missing or empty.
- *
- * @param environmentsDirectory keeps what jobs require, for later attempts and other jobs
- * @returns its interpreter
- * @throws Error when the disk or the interpreter below refuses, and where pip cannot install the packages
- */
+/** The same as {@link layEnvironments} for one host. @returns its interpreter */
 export async function layEnvironment(
   pythonPath: string,
   folder: string,
   environmentsDirectory: string,
-  { packages = [], signal }: Packages = {},
+  options?: Packages,
 ): Promise<string> {
-  const args = ['-I', '-B', MAKER, folder, environmentsDirectory, ...packages];
+  await layEnvironments(pythonPath, [folder], environmentsDirectory, options);
+  return join(folder, 'bin', 'python');
+}
+
+/**
+ * Makes an environment in each folder. The folders are missing or empty.
+ *
+ * @param environmentsDirectory keeps what jobs require, for later attempts and other jobs
+ * @throws Error when the disk or the interpreter below refuses, and where pip cannot install the packages
+ */
+export async function layEnvironments(
+  pythonPath: string,
+  folders: readonly string[],
+  environmentsDirectory: string,
+  { packages = [], signal }: Packages = {},
+): Promise<void> {
+  const args = ['-I', '-B', MAKER, JSON.stringify(folders), environmentsDirectory, ...packages];
   const env = packages.length === 0 ? {} : installerVariables();
   await run(pythonPath, args, { env, ...(signal && { signal }) });
-  return join(folder, 'bin', 'python');
 }

@@ -1,9 +1,9 @@
 """Makes a Python environment over another: packages installed in it never change the one below.
 
-Run by the interpreter below: `python -I layer.py FOLDER ENVIRONMENTS [PACKAGE...]` makes the
-environment of one host; packages of an image are put between the two. Its `pip` installs a job's
-requirements once, under ENVIRONMENTS, for all hosts and attempts (pip_layer). Dependency-free;
-Python 3.10 or newer.
+Run by the interpreter below: `python -I layer.py FOLDERS ENVIRONMENTS [PACKAGE...]` makes the
+environments of hosts, one for each folder of a list in JSON; packages of an image are put
+between the two. Its `pip` installs a job's requirements once, under ENVIRONMENTS, for all hosts
+and attempts (pip_layer). Dependency-free; Python 3.10 or newer.
 """
 
 import json
@@ -136,9 +136,14 @@ def without_cuda(requirement: str) -> str:
 
 
 def main() -> None:
-    folder, environments = Path(sys.argv[1]), sys.argv[2]
+    folders, environments = json.loads(sys.argv[1]), sys.argv[2]
     below = below_of_this_interpreter(environments)
     absent = missing_packages(sys.argv[3:], below)
+    for folder in map(Path, folders):
+        _lay(folder, below, absent)
+
+
+def _lay(folder: Path, below: Below, absent: list[str]) -> None:
     if absent:
         # It imports this module.
         sys.path.insert(0, below.code)

@@ -5,20 +5,25 @@ the local network could write into it. On AWS a security group keeps them out.
 https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.TCPStore
 """
 
-import importlib.abc
+from __future__ import annotations
+
 import importlib.machinery
-import socket
 import sys
-from collections.abc import Sequence
-from types import ModuleType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # Each Python process of a host imports this file: what it imports here, all of them wait for.
+    import socket
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any
 
 _MODULE = "torch.distributed"
 _BEFORE_DESCRIPTOR = 3
 """Parameters of TCPStore between `is_master` and `master_listen_fd`."""
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Nothing is imported for scripts that do not use PyTorch."""
 
     def find_spec(
@@ -76,6 +81,8 @@ def bind_stores(distributed: ModuleType) -> None:
 
 def _listening(host: str, port: int) -> socket.socket | None:
     """None where the address is not this host's: PyTorch then says what is wrong."""
+    import socket
+
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM

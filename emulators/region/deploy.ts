@@ -4,6 +4,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { type DeployedStack, type Endpoints, findStack, type LocalClients, STACK_NAME } from './clients.ts';
+import { compileAgent } from './compile-agent.ts';
 import { DeployError, type OslsOptions, runOsls } from './osls.ts';
 import { packageDigest, packageOnce } from './package-cache.ts';
 import { movedPorts } from './ports.ts';
@@ -11,6 +12,8 @@ import { highest } from './start-progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
+  /** Of the hosts. */
+  readonly pythonPath: string;
 }
 
 /** @returns the stack, and whether it had to be deployed */
@@ -65,6 +68,7 @@ function packageOf(options: DeployOptions, digest: string, build: string): Promi
     },
     make: async () => {
       onStep?.('stack: packaging the functions, once until their code changes');
+      await compileAgent(options);
       const progress = async () => `stack: ${await bundled()} functions bundled`;
       await runOsls(options, ['package', '--package', made], { build, progress });
       return made;

@@ -116,7 +116,9 @@ export async function packageDigest(projectFolder: string): Promise<string> {
 
 async function filesOf(path: string): Promise<string[]> {
   try {
-    return (await filesBelow(path)).map((name) => join(path, name));
+    // What Python has compiled follows from its sources.
+    const names = (await filesBelow(path)).filter((name) => !name.endsWith('.pyc'));
+    return names.map((name) => join(path, name));
   } catch (error: unknown) {
     if (hasCode(error, 'ENOTDIR')) return [path];
     throw error;

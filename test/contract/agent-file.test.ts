@@ -11,6 +11,7 @@ import {
   HOOK_FILES,
   SOURCE_FILE,
 } from '@tidewheel/contract/bucket-keys.ts';
+import { compileAgent } from '@tidewheel/emulators/region/compile-agent.ts';
 import { zipOf } from '@tidewheel/kit/zip.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { agentPublisher, writeAgent } from '../../functions/aws/lambda/agent.ts';
@@ -69,6 +70,27 @@ it('has the same bytes from another folder', async () => {
   writeFileSync(path.join(agent, 'left.pyc'), 'bytecode');
   const published = (from: string) => agentPublisher(memoryObjectStore(fakeClock()), from)([AGENT_FILE]);
   expect(await published(folder)).toBe(await published(ROOT));
+});
+
+it('starts from what was compiled of the same source', async () => {
+  const built = path.join(folder, 'compiled');
+  cpSync(path.join(ROOT, 'training'), path.join(built, 'training'), {
+    recursive: true,
+    filter: (from) => !/\/training\/(?!agent|automatic|instrument)|__pycache__/.test(from),
+  });
+  const agent = path.join(built, 'training/agent');
+  const imported = async (source: string) => {
+    writeFileSync(path.join(agent, 'probe.py'), source);
+    const file = path.join(folder, 'compiled.pyz');
+    await writeAgent(built, file);
+    const code = 'import probe; print(probe.VALUE, probe.__file__)';
+    const env = { ...process.env, PYTHONPATH: file };
+    return execFileSync(PYTHON, ['-c', code], { env, encoding: 'utf8' }).trim();
+  };
+  expect(await imported('VALUE = 1')).toMatch(/^1 .*probe\.py$/);
+  await compileAgent({ projectFolder: built, pythonPath: PYTHON });
+  expect(await imported('VALUE = 1')).toMatch(/^1 .*probe\.pyc$/);
+  expect(await imported('VALUE = 2')).toMatch(/^2 .*probe\.py$/);
 });
 
 it('runs as one file, and gives scripts their helper', async () => {

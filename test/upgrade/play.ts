@@ -298,6 +298,7 @@ async function startedRegion(clone: string, { state, log }: Place): Promise<Runn
         endpoints,
         credentials,
         clients,
+        pythonPath: PYTHON,
         onStep: (step) => log(`  ${step}`),
       });
     },

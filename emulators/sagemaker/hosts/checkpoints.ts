@@ -1,13 +1,13 @@
 /** Keeps one host's checkpoint folder and the job's checkpoint prefix in step. */
 import type { BigIntStats, Dirent } from 'node:fs';
 import { constants, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { checkpointIn, isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
-import { planFiles } from './host-channels.ts';
+import { type ChannelFile, planFiles } from './host-channels.ts';
 import {
   deleteObject,
   downloadObject,
@@ -42,6 +42,8 @@ export class CheckpointSync {
   readonly #prefix: S3Location;
   readonly #synced = new Map<string, SeenFile>();
   #missed: ReadonlySet<string> = new Set();
+  /** What was in S3 when the host started. */
+  #files: readonly ChannelFile[] = [];
   #isRestored = false;
   #isFollowing = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -55,22 +57,32 @@ export class CheckpointSync {
     this.#prefix = { bucket, key: key === '' || key.endsWith('/') ? key : `${key}/` };
   }
 
-  /** S3 to the folder, at the start of a host. */
-  async restore(signal: AbortSignal): Promise<void> {
+  /**
+   * S3 to the folder, at the start of a host.
+   * @param other that of another host of the job, restored a moment ago: its files are copied
+   */
+  async restore(signal: AbortSignal, other?: CheckpointSync): Promise<void> {
     const { s3, directory } = this.#options;
     await mkdir(directory, { recursive: true });
-    const objects = await listObjects(s3, this.#prefix, signal);
-    const files = planFiles(
-      objects.map((object) => object.key),
-      this.#prefix.key,
-      'checkpoints',
-    );
-    await eachLimited(files, CONCURRENT_DOWNLOADS, async ({ key, path }) => {
+    this.#files = other === undefined ? await this.#filesInS3(signal) : other.#files;
+    await eachLimited(this.#files, CONCURRENT_DOWNLOADS, async ({ key, path }) => {
       const target = join(directory, path);
-      await downloadObject(s3, { bucket: this.#prefix.bucket, key }, target, signal);
+      if (other === undefined) await downloadObject(s3, { bucket: this.#prefix.bucket, key }, target, signal);
+      else await other.#copyTo(target, path);
       this.#synced.set(path, seen(path, await stat(target, { bigint: true })));
     });
     this.#isRestored = true;
+  }
+
+  async #filesInS3(signal: AbortSignal): Promise<readonly ChannelFile[]> {
+    const objects = await listObjects(this.#options.s3, this.#prefix, signal);
+    const keys = objects.map((object) => object.key);
+    return planFiles(keys, this.#prefix.key, 'checkpoints');
+  }
+
+  async #copyTo(target: string, path: string): Promise<void> {
+    await mkdir(dirname(target), { recursive: true });
+    await copyFile(join(this.#options.directory, path), target, constants.COPYFILE_FICLONE);
   }
 
   /** Passes every few seconds until stopped. */

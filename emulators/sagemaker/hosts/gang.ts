@@ -8,7 +8,7 @@ import { packagesOfImage } from '@tidewheel/catalog/images.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { socketProblem } from '@tidewheel/kit/temporary-folder.ts';
 import { wallClock } from '../../clock/clock.ts';
-import { layEnvironment } from '../../environments/host-environment.ts';
+import { layEnvironments } from '../../environments/host-environment.ts';
 import type { Clients } from '../model/job-clients.ts';
 import type { Settings } from '../model/options.ts';
 import { JobFailure, TRY_AGAIN, transferFailure } from '../model/refusals.ts';
@@ -118,10 +118,9 @@ export class Gang {
     for (const host of hosts) await makeHostFolders(request, hosts, host);
     const { environmentsDirectory, pythonPath } = settings;
     const packages = this.imagePackages;
-    const laid = hosts.map((host) =>
-      layEnvironment(pythonPath, host.python, environmentsDirectory, { packages, signal }),
-    );
-    await Promise.all(laid).catch((error: unknown) => {
+    const folders = hosts.map(({ python }) => python);
+    const laid = layEnvironments(pythonPath, folders, environmentsDirectory, { packages, signal });
+    await laid.catch((error: unknown) => {
       if (signal.aborted || packages.length === 0) throw error;
       const message = `This machine has not the packages of the image (${packages.join(' ')}): ${lastLine(error)}`;
       throw new JobFailure('ClientError', message, error);
@@ -130,7 +129,9 @@ export class Gang {
 
   async #restore(signal: AbortSignal): Promise<void> {
     try {
-      for (const sync of this.#syncs) await sync.restore(signal);
+      const [first, ...others] = this.#syncs;
+      await first?.restore(signal);
+      await Promise.all(others.map((sync) => sync.restore(signal, first)));
     } catch (error) {
       throw signal.aborted ? error : transferFailure('Checkpoint download failed', error);
     }

@@ -49,18 +49,25 @@ export async function writeAgent(codeFolder: string, file: string): Promise<void
   }
 }
 
-/** For the agent a zip with a __main__.py, as https://docs.python.org/3/library/zipapp.html describes it. */
+/**
+ * For the agent a zip with a __main__.py, as https://docs.python.org/3/library/zipapp.html describes it. What the packager
+ * has compiled lies beside the source, where Python looks first: https://docs.python.org/3/library/zipimport.html
+ */
 async function packAgent(codeFolder: string, file: AgentFile): Promise<Buffer> {
   const folder = join(codeFolder, 'training', FOLDERS[file]);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.py'))
-    .map((entry) => join(entry.parentPath, entry.name));
-  if (paths.length === 0)
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => path.endsWith('.py') || COMPILED.test(path));
+  if (!paths.some((path) => path.endsWith('.py')))
     throw new ConfigurationError(`no ${file} in the package: ${folder} holds no .py files`);
-  const files = paths.map(async (path) => ({
-    name: relative(folder, path).split(sep).join('/'),
-    bytes: await readFile(path),
-  }));
-  return zipOf(await Promise.all(files));
+  const files = new Map(paths.map((path) => [nameInZip(relative(folder, path)), path]));
+  return zipOf(
+    await Promise.all([...files].map(async ([name, path]) => ({ name, bytes: await readFile(path) }))),
+  );
 }
+
+const nameInZip = (path: string): string => path.replace(COMPILED, '$1.pyc').split(sep).join('/');
+
+const COMPILED = /__pycache__[\\/]([^\\/.]+)\.[^\\/]+\.pyc$/;

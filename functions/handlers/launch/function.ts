@@ -35,5 +35,7 @@ export const launch: FunctionDescription = {
     allow.readObjectsElsewhere('*/runs/*/checkpoints/*'),
     allow.writeObjectsElsewhere('*/dataset/*/shards/*', '*/sources/*', '*/runs/*', 'agent/*'),
   ],
-  files: ['agent', 'automatic', 'instrument'].map((folder) => `training/${folder}/**/*.py`),
+  files: ['agent', 'automatic', 'instrument'].flatMap((folder) =>
+    ['*.py', '__pycache__/*.pyc'].map((files) => `training/${folder}/**/${files}`),
+  ),
 };

@@ -70,7 +70,7 @@ class HangReports:
         self._gang = gang
         self._serves = serves
         self._end_seconds = end_seconds
-        self._check_seconds = min(_CHECK_SECONDS, (end_seconds or 2 * _CHECK_SECONDS) / 2)
+        self._check_seconds = min(_CHECK_SECONDS, (end_seconds or _CHECK_SECONDS * 4) / 4)
         self._watch = HangWatch(clock(), min(end_seconds or _PATIENCE_SECONDS, _PATIENCE_SECONDS))
         self._next_check = 0.0
         self._file = file

@@ -92,6 +92,8 @@ _NO_HANDLER = "has no SIGTERM handler"
 _TICK_SECONDS = 0.2
 _CHECK_SECONDS = 1.0
 _KILL_NOTICE_SECONDS = 3.0
+_HUNG_NOTICE_SECONDS = 1.0
+"""Shorter, since hardly a script that hangs hears it."""
 _JUST_SAVED_SECONDS = 10.0
 """A script that has saved so shortly before a stop has little to save."""
 _PEER_WORD_SECONDS = 3.0
@@ -167,7 +169,7 @@ class Supervisor:
                 self._keep_contract()
             elif self._gang.has_hung:
                 log("ending the script, which hangs: no host computes or prints")
-                self._end_script(_KILL_NOTICE_SECONDS)
+                self._end_script(_HUNG_NOTICE_SECONDS)
             elif self._gang.peer_failure:
                 self._follow(self._gang.peer_failure)
             if time.monotonic() >= self._next_check:
