@@ -85,8 +85,10 @@ export const TableSection = ({ title, note, ...table }: TableSectionProps) => (
 
 /** As the style sheet has them. */
 const ROW_HEIGHTS = { runs: 36, log: 24 };
-/** Rows above and below the view, for scrolling without gaps. */
-const MARGIN = 12;
+/** Rows above and below the view, for scrolling without gaps; more make a leap too long for a frame. */
+const MARGIN = 6;
+/** Further rows are read where so few follow. */
+const ROWS_AHEAD = 24;
 
 type VirtualTableProps = FrameProps &
   Readonly<{
@@ -103,7 +105,7 @@ export function VirtualTable({ caption, columns, count, row, onEnd, kind }: Virt
   const first = Math.max(0, Math.min(count, Math.floor(top.value / rowHeight)) - MARGIN);
   const last = Math.min(count, Math.ceil((top.value + innerHeight) / rowHeight) + MARGIN);
   useEffect(() => {
-    if (last + MARGIN >= count) onEnd?.();
+    if (last + ROWS_AHEAD >= count) onEnd?.();
   }, [last, count, onEnd]);
   const gap = (rows: number) =>
     rows > 0 && (
