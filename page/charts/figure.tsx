@@ -95,17 +95,23 @@ export const BarsCard = ({ title, note, columns, rows, ...bars }: BarsCardProps)
     kind="card pad stack"
   >
     <Bars class="bars" label={`${title}, drawn`} {...bars} />
-    <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
+    <div style={{ width: `${(bars.bars.length / (bars.places ?? 1)) * 100}%`, ...BOTH_ENDS }}>
+      <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
+    </div>
   </Section>
 );
 
-const FAR = 100_000;
+/** Room for two days in words. */
+const BOTH_ENDS = { minWidth: '10rem', maxWidth: '100%' };
+/** Of the frame: what lies before now. */
+const PAST = 0.7;
 
 /**
  * A frame that a drawing fills, or in which it scrolls sideways where the page is narrower.
- * @param least below it, the frame scrolls: a phone opens at its right end, which is the newest
+ * @param least below it, the frame scrolls
+ * @param now where it then opens: a share of the drawing, whose right end is the newest
  */
-export function useFrame(least: number) {
+export function useFrame(least: number, now = 1) {
   const width = useSignal(least);
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -113,7 +119,7 @@ export function useFrame(least: number) {
     if (place === null) return undefined;
     const resized = new ResizeObserver(() => {
       width.value = Math.max(least, place.clientWidth);
-      place.scrollLeft = FAR;
+      place.scrollLeft = now * place.scrollWidth - PAST * place.clientWidth;
     });
     resized.observe(place);
     return () => resized.disconnect();

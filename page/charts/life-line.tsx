@@ -22,9 +22,9 @@ type CardProps = Readonly<{ line: LifeLine; range?: Range | undefined; now?: num
 
 /** @param range what is shown; absent: all @param now absent for a run that has ended */
 export function LifeLineCard({ line, range = line, now }: CardProps) {
-  // A phone opens at now.
-  const { width, frame } = useFrame(LEAST_WIDTH);
   const { from, to } = range;
+  // A phone opens at now.
+  const { width, frame } = useFrame(LEAST_WIDTH, now && (now - from) / (to - from));
   const x = (time: number): number => ((time - from) / (to - from)) * (width - 2) + 1;
   const placed = { line, x, width, now };
   const tools = (

@@ -202,14 +202,15 @@ function figuresOf(runs: readonly Read[], name = '') {
     return own && curve.bestOf(own)?.value;
   };
   const best: Figure = [`best ${name}`, shortNumber, bestValue, !curve.isFalling(name)];
-  return [...(name ? [best] : []), ...FIGURES].map(([title, text, valueOf, isHighBest]) => {
+  return [...(name ? [best] : []), ...FIGURES].flatMap(([title, text, valueOf, isHighBest]) => {
     const values = runs.map(valueOf);
     const known = values.filter((value) => value !== undefined);
+    if (known.length === 0) return [];
     const first = new Set(known).size > 1 ? Math[isHighBest ? 'max' : 'min'](...known) : undefined;
     const cells = values.map((value) => {
       const shown = value !== undefined && text(value);
       return value === first ? <strong>{shown}</strong> : shown;
     });
-    return [title, ...cells];
+    return [[title, ...cells]];
   });
 }

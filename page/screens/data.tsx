@@ -137,7 +137,9 @@ const Samples = ({ title, items, ...at }: SamplesProps) => (
         return (
           <li key={key}>
             <Thumbnail {...at} {...item} />
-            <span class="quiet">{item.label === undefined ? key : `${key}: ${item.label}`}</span>
+            <p class="quiet clip" title={key}>
+              {item.label === undefined ? key : `${key}: ${item.label}`}
+            </p>
           </li>
         );
       })}

@@ -48,7 +48,7 @@ const COST_BASIS =
   'of the rest of the run: waiting, starting, training, interruptions and copies between regions';
 
 const rowOf = (each: Considered) => [
-  poolText(each),
+  <span class="clip">{poolText(each)}</span>,
   each.verdict,
   each.score,
   <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,
