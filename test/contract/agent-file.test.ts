@@ -13,7 +13,7 @@ import {
 } from '@tidewheel/contract/bucket-keys.ts';
 import { compileAgent } from '@tidewheel/emulators/region/compile-agent.ts';
 import { zipOf } from '@tidewheel/kit/zip.ts';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { agentPublisher, writeAgent } from '../../functions/aws/lambda/agent.ts';
 import { agentFilesOf } from '../../functions/launch/job/job-parts.ts';
 import { pinnedSourceOf } from '../../functions/launch/source/pin-source.ts';
@@ -40,6 +40,19 @@ it('lies under its hash, written once', async () => {
   const bytes = (await store.readBytes(`${prefix}tidewheel.pyz`))?.bytes ?? new Uint8Array();
   const digest = createHash('sha256').update(bytes).digest('hex');
   expect(prefix).toBe(`agent/${digest.slice(0, 16)}/`);
+});
+
+it('is sent again where it has been removed alone', async () => {
+  const store = memoryObjectStore(fakeClock());
+  const createBytes = vi.spyOn(store, 'createBytes');
+  const publish = agentPublisher(store, ROOT);
+  const prefix = await publish(AGENT_FILES);
+  await publish(AGENT_FILES);
+  expect(createBytes).toHaveBeenCalledTimes(AGENT_FILES.length);
+  await store.delete(prefix + AGENT_FILE);
+  await publish(AGENT_FILES);
+  expect(createBytes).toHaveBeenCalledTimes(AGENT_FILES.length + 1);
+  expect(store.keys()).toContain(prefix + AGENT_FILE);
 });
 
 it('lies beside its hooks under one hash', async () => {

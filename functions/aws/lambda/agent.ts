@@ -29,14 +29,22 @@ export function agentPublisher(
   store: ObjectStore,
   codeFolder: string,
 ): (files: readonly AgentFile[]) => Promise<string> {
+  // A function's package stays the same while it lives.
+  const packed = new Map<AgentFile, Buffer>();
+  const archiveOf = async (file: AgentFile): Promise<Buffer> => {
+    const archive = packed.get(file) ?? (await packAgent(codeFolder, file));
+    packed.set(file, archive);
+    return archive;
+  };
   return async (files) => {
-    const archives = await Promise.all(files.map((file) => packAgent(codeFolder, file)));
+    const archives = await Promise.all(files.map(archiveOf));
     const hash = createHash('sha256');
     for (const archive of archives) hash.update(archive);
     const prefix = bucketKeys.agent(hash.digest('hex').slice(0, 16));
     // Content-addressed, so an earlier writer wrote the same bytes.
-    for (const [index, archive] of archives.entries())
-      await store.createBytes(`${prefix}${files[index]}`, archive);
+    const missing = new Map(archives.map((archive, index) => [`${prefix}${files[index]}`, archive]));
+    for await (const { key } of store.list(prefix)) missing.delete(key);
+    for (const [key, archive] of missing) await store.createBytes(key, archive);
     return prefix;
   };
 }
