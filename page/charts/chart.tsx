@@ -45,7 +45,7 @@ export function Chart({ note, last = '', xText, table, isLarge, onSize, children
     </>
   );
   return (
-    <Section title={name} note={note} tools={tools} isFigure kind={`card chart${isLarge ? ' is-large' : ''}`}>
+    <Section title={name} note={note} tools={tools} isFigure kind={`chart${isLarge ? ' is-large' : ''}`}>
       <Plot {...plot} height={isLarge ? LARGE_HEIGHT : HEIGHT} onCursor={point} />
       <Ends of={endTexts} />
       {children}

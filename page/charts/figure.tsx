@@ -76,7 +76,7 @@ type BarsCardProps = Omit<BarsProps, 'class' | 'label'> &
 export function BarsCard({ title, note, columns, rows, ...bars }: BarsCardProps) {
   const tools = <Numbers name={title} columns={columns} rows={() => rows} />;
   return (
-    <Section title={title} note={note} tools={tools} kind="card pad stack">
+    <Section title={title} note={note} tools={tools} kind="stack">
       <Bars class="bars" label={`${title}, drawn`} {...bars} />
       <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
     </Section>

@@ -6,10 +6,9 @@ import { numbers } from '../parts/table.tsx';
 import { Legend, Numbers, useFrame } from './figure.tsx';
 import type { Range } from './plot.tsx';
 
-const [TOP, BAR, HEIGHT, LEAST_WIDTH] = [26, 26, 92, 720];
+const [TOP, BAR, HEIGHT, LEAST_WIDTH, LETTER] = [26, 26, 92, 720, 6.2];
 const BOTTOM = TOP + BAR;
 const FOOT = BOTTOM + 6;
-const LETTER = 6.2;
 /** Of the deadline. */
 const LABEL = 130;
 const COLUMNS = ['what', 'kind', 'from', ...numbers('duration')];
@@ -30,7 +29,7 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
     </>
   );
   return (
-    <Section title="Life line" tools={tools} kind="card pad stack">
+    <Section title="Life line" tools={tools} kind="stack">
       <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
         <svg class="life" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={life.labelOf(line)}>
           <defs>

@@ -1,10 +1,9 @@
 /** The screen, the card and what stands in its place while nothing is known, a vital figure, and the row of an event. */
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren as Children } from 'preact';
 import { wordsOf } from '../model/format.ts';
 import type { ReadState } from '../state/readings.ts';
 import { Command, Tabs, Time } from './text.tsx';
 
-type Children = ComponentChildren;
 type Slots<Name extends string> = Readonly<Partial<Record<Name, Children>>>;
 type ReadProps<T> = Readonly<{ of: ReadState<T>; children: (body: T) => Children }>;
 
@@ -38,15 +37,15 @@ export const Frame = <T,>({ title, pipeline, leftOut, of, command, children, ...
   </>
 );
 
-/** `kind`: the class of a section that is one card. `isFigure`: it is part of another, such as a chart of many. */
+/** `kind`: the class of what a section that is one card holds. `isFigure`: it is part of another, such as a chart of many. */
 export type SectionProps = Slots<'note' | 'tools' | 'children'> &
   Readonly<{ title: string; kind?: string; isFigure?: true }>;
 
 /** A heading over cards, or in one. */
-export function Section({ title, note, tools, isFigure, kind = 'stack', children }: SectionProps) {
+export function Section({ title, note, tools, isFigure, kind, children }: SectionProps) {
   const [Frame, Title] = isFigure ? (['figure', 'h3'] as const) : (['section', 'h2'] as const);
   return (
-    <Frame class={kind} aria-label={title}>
+    <Frame class={kind ? `card pad ${kind}` : 'stack'} aria-label={title}>
       <div class="row">
         <Title title={title}>{title}</Title>
         <span class="quiet" title={typeof note === 'string' ? note : undefined}>

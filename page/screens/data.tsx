@@ -125,7 +125,7 @@ type Item = Readonly<{ shard?: string; member?: string; rejected?: string; label
 type SamplesProps = ChosenProps & Readonly<{ title: string; items: readonly Item[] }>;
 
 const Samples = ({ title, items, ...at }: SamplesProps) => (
-  <Section title={title} kind="card pad stack">
+  <Section title={title} kind="stack">
     <ul class="samples">
       {items.map((item) => {
         const key = item.member ?? item.rejected ?? '';

@@ -82,7 +82,7 @@ function Models({ known, metric, drops }: ModelsProps) {
   return (
     <>
       <Vitals label="the model in use" of={vitalsOf(known, waiting, metric)} />
-      <Section title="Drop by drop" note={note} kind="card pad stack">
+      <Section title="Drop by drop" note={note} kind="stack">
         <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
       </Section>
       <Comparison key={`${wanted} ${number}`} pipeline={pipeline} drop={chosen} />

@@ -155,7 +155,7 @@ export function Model({ view: { run } }: ViewProps) {
   const changed = <LinkButton text="What changed" to={to} query={{ model: runId }} />;
   const isWaiting = model?.state === 'candidate';
   return (
-    <Section title="Model" note={state} tools={changed} kind="card pad stack">
+    <Section title="Model" note={state} tools={changed} kind="stack">
       <code>{modelUri}</code>
       <div class="row">
         <Command of={`model get ${runId}`} />
@@ -267,7 +267,7 @@ export function Details({ view, onChange }: ChangeProps) {
     </>
   );
   return (
-    <Section title="Details" tools={tools} kind="card pad stack">
+    <Section title="Details" tools={tools} kind="stack">
       {annotation?.note && <p>{annotation.note}</p>}
       <Facts
         items={[
