@@ -10,32 +10,30 @@ import { Plot, type PlotProps, resolved } from './plot.tsx';
  * `children` stand below.
  */
 export type ChartProps = Omit<PlotProps, 'height' | 'onCursor'> &
-  Readonly<{
-    note?: string | undefined;
-    last?: string;
-    xText: (x: number) => string;
-    table: NumbersProps;
-    isLarge?: boolean;
-    onSize?: () => void;
-    children?: ComponentChildren;
-  }>;
+  Readonly<{ note?: string | undefined; last?: string; isLarge?: boolean; onSize?: () => void }> &
+  Readonly<{ xText: (x: number) => string; table: NumbersProps; children?: ComponentChildren }>;
 
-const HEIGHT = 124;
-const LARGE_HEIGHT = 300;
+const [HEIGHT, LARGE_HEIGHT, TITLE_HEIGHT] = [124, 300, 28];
 
 export function Chart({ note, last = '', xText, table, isLarge, onSize, children, ...plot }: ChartProps) {
   const value = useSignal('');
-  const { name, data, range } = plot;
-  const [first, end] = range ? [range.from, range.to] : [data[0][0], data[0].at(-1)];
-  const endText = (x: number | undefined): string => (x === undefined ? '' : xText(x));
-  const point = (place: number | undefined): void => {
-    value.value = pointedText({ ...plot, xText }, place);
+  const { name, data, range, lines, valueText } = plot;
+  const ends = range ? [range.from, range.to] : [data[0][0], data[0].at(-1)];
+  const endTexts = ends.map((x) => (x === undefined ? '' : xText(x)));
+  /** What the reader points to; empty where that is no place with a value. */
+  const point = (place = -1): void => {
+    const x = data[0][place];
+    const values = lines.flatMap(({ isFaint }, line) => {
+      const y = isFaint ? undefined : data[line + 1]?.[place];
+      return typeof y === 'number' ? [valueText(y)] : [];
+    });
+    value.value = x === undefined || values.length === 0 ? '' : `${values.join(' · ')} at ${xText(x)}`;
   };
   const tools = (
     <>
       <strong>{value.value === '' ? last : value}</strong>
       <Numbers name={name} {...table}>
-        <button type="submit" onClick={({ currentTarget }) => savePng(name, currentTarget.closest('.chart'))}>
+        <button type="submit" onClick={({ target }) => savePng(name, endTexts, target)}>
           Save as PNG
         </button>
         {onSize && (
@@ -47,32 +45,17 @@ export function Chart({ note, last = '', xText, table, isLarge, onSize, children
     </>
   );
   return (
-    <Section title={name} note={note} tools={tools} isFigure kind={`card chart${isLarge ? ' is-large' : ''}`}>
+    <Section title={name} note={note} tools={tools} isFigure kind={`chart${isLarge ? ' is-large' : ''}`}>
       <Plot {...plot} height={isLarge ? LARGE_HEIGHT : HEIGHT} onCursor={point} />
-      <Ends of={[endText(first), endText(end)]} />
+      <Ends of={endTexts} />
       {children}
     </Section>
   );
 }
 
-type Pointed = Pick<ChartProps, 'data' | 'lines' | 'valueText' | 'xText'>;
-
-/** What the reader points to; empty where that is no place with a value. */
-function pointedText({ data, lines, valueText, xText }: Pointed, place = -1): string {
-  const x = data[0][place];
-  const values = lines.flatMap(({ isFaint }, line) => {
-    const y = isFaint ? undefined : data[line + 1]?.[place];
-    return typeof y === 'number' ? [valueText(y)] : [];
-  });
-  return x === undefined || values.length === 0 ? '' : `${values.join(' · ')} at ${xText(x)}`;
-}
-
-const TITLE_HEIGHT = 28;
-
-/** With its name, on the colour of the card. */
-function savePng(name: string, card: Element | null): void {
-  const drawn = card?.querySelector('canvas');
-  const ends = [...(card?.querySelectorAll('.ends span') ?? [])].map((end) => end.textContent ?? '');
+/** With its name and the names of its ends, on the colour of the card. */
+function savePng(name: string, ends: readonly string[], pressed: EventTarget | null): void {
+  const drawn = pressed instanceof Element && pressed.closest('.chart')?.querySelector('canvas');
   const picture = document.createElement('canvas');
   const context = picture.getContext('2d');
   if (!drawn || context === null) return;

@@ -2,48 +2,42 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { evenly } from '../model/curve.ts';
+import { csvText, evenly, type TableCell } from '../model/curve.ts';
 import { Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { asColumn, Table, type TableColumns } from '../parts/table.tsx';
 import { Bars, type BarsProps } from './bars.tsx';
 
-type Cell = string | number;
+export type NumbersProps = Readonly<{ columns: TableColumns; rows: () => readonly (readonly TableCell[])[] }>;
 
-export type NumbersProps = Readonly<{ columns: TableColumns; rows: () => readonly (readonly Cell[])[] }>;
-
-type NumbersButtonProps = NumbersProps & Readonly<{ name: string; children?: ComponentChildren }>;
+const MOST_ROWS = 300;
 
 /** @param children more buttons of the dialog, which each of them closes */
-export const Numbers = ({ name, columns, rows, children }: NumbersButtonProps) => (
-  <DialogButton text="⋯" label={`more of ${name}`} title={name} kind="plain">
-    {() => (
+export function Numbers(props: NumbersProps & Readonly<{ name: string; children?: ComponentChildren }>) {
+  const { name, columns, children } = props;
+  const dialog = () => {
+    const all = props.rows();
+    const rows = evenly(all, MOST_ROWS);
+    const csv = () => save(`${name}.csv`, csvText([columns.map((each) => asColumn(each).title), ...all]));
+    return (
       <>
         <div class="row">
-          <button type="submit" onClick={() => saveCsv(name, columns, rows())}>
+          <button type="submit" onClick={csv}>
             Save as CSV
           </button>
           {children}
         </div>
-        <NumbersTable name={name} columns={columns} all={rows()} />
+        {rows.length < all.length && (
+          <p class="quiet">{`${rows.length} of ${all.length} points, evenly spread; the CSV has all.`}</p>
+        )}
+        <Table caption={`numbers of ${name}`} columns={columns} rows={rows} />
       </>
-    )}
-  </DialogButton>
-);
-
-const MOST_ROWS = 300;
-
-type NumbersTableProps = Readonly<{ name: string; columns: TableColumns; all: readonly (readonly Cell[])[] }>;
-
-function NumbersTable({ name, columns, all }: NumbersTableProps) {
-  const rows = evenly(all, MOST_ROWS);
+    );
+  };
   return (
-    <>
-      {rows.length < all.length && (
-        <p class="quiet">{`${rows.length} of ${all.length} points, evenly spread; the CSV has all.`}</p>
-      )}
-      <Table caption={`numbers of ${name}`} columns={columns} rows={rows} />
-    </>
+    <DialogButton text="⋯" label={`more of ${name}`} title={name} kind="plain">
+      {dialog}
+    </DialogButton>
   );
 }
 
@@ -56,17 +50,8 @@ export function save(file: string, content: string | Blob): void {
   URL.revokeObjectURL(link.href);
 }
 
-const quoted = (cell: Cell): string =>
-  /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
-
-function saveCsv(name: string, columns: TableColumns, rows: readonly (readonly Cell[])[]): void {
-  const titles = columns.map((column) => asColumn(column).title);
-  save(`${name}.csv`, `${[titles, ...rows].map((row) => row.map(quoted).join(',')).join('\n')}\n`);
-}
-
-type LegendProps = Readonly<{ items: readonly (readonly [sign: ComponentChildren, text: string])[] }>;
-
-export const Legend = ({ items }: LegendProps) => (
+/** @param items a sign and its text each */
+export const Legend = ({ items }: Readonly<{ items: readonly (readonly [ComponentChildren, string])[] }>) => (
   <ul class="row label legend">
     {items.map(([sign, text]) => (
       <li key={text}>
@@ -77,29 +62,28 @@ export const Legend = ({ items }: LegendProps) => (
   </ul>
 );
 
-export const Ends = ({ of: [first, last] }: Readonly<{ of: readonly (Cell | undefined)[] }>) => (
-  <p class="label ends">
+export const Ends = ({ of: [first, last] }: Readonly<{ of: readonly (TableCell | undefined)[] }>) => (
+  <p class="label row ends">
     <span>{first}</span>
     <span>{last}</span>
   </p>
 );
 
 type BarsCardProps = Omit<BarsProps, 'class' | 'label'> &
-  Readonly<{ title: string; note?: string; columns: TableColumns; rows: readonly (readonly Cell[])[] }>;
+  Readonly<{ title: string; note?: string; columns: TableColumns; rows: readonly (readonly TableCell[])[] }>;
 
 /** Bars in a card. The first column names them. */
-export const BarsCard = ({ title, note, columns, rows, ...bars }: BarsCardProps) => (
-  <Section
-    {...{ title, note }}
-    tools={<Numbers name={title} columns={columns} rows={() => rows} />}
-    kind="card pad stack"
-  >
-    <Bars class="bars" label={`${title}, drawn`} {...bars} />
-    <div style={{ width: `${(bars.bars.length / (bars.places ?? 1)) * 100}%`, ...BOTH_ENDS }}>
-      <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
-    </div>
-  </Section>
-);
+export function BarsCard({ title, note, columns, rows, ...bars }: BarsCardProps) {
+  const tools = <Numbers name={title} columns={columns} rows={() => rows} />;
+  return (
+    <Section title={title} note={note} tools={tools} kind="stack">
+      <Bars class="bars" label={`${title}, drawn`} {...bars} />
+      <div style={{ width: `${(bars.bars.length / (bars.places ?? 1)) * 100}%`, ...BOTH_ENDS }}>
+        <Ends of={[rows[0]?.[0], rows.length > 1 ? rows.at(-1)?.[0] : '']} />
+      </div>
+    </Section>
+  );
+}
 
 /** Room for two days in words. */
 const BOTH_ENDS = { minWidth: '10rem', maxWidth: '100%' };

@@ -1,24 +1,19 @@
 /** The life line of a run, as SVG: what it did when. */
-import { clockText, elapsedText, PURCHASE_OPTIONS, spanText, whenText } from '../model/format.ts';
-import type { LifeLine, MarkKind, SpanKind } from '../model/life-line.ts';
+import { elapsedText, whenText } from '../model/format.ts';
+import * as life from '../model/life-line.ts';
 import { Section } from '../parts/card.tsx';
 import { numbers } from '../parts/table.tsx';
 import { Legend, Numbers, useFrame } from './figure.tsx';
 import type { Range } from './plot.tsx';
 
-const TOP = 26;
-const BAR = 26;
+const [TOP, BAR, HEIGHT, LEAST_WIDTH, LETTER] = [26, 26, 92, 720, 6.2];
 const BOTTOM = TOP + BAR;
-const HEIGHT = 92;
-const LEAST_WIDTH = 720;
-const LETTER = 6.2;
+const FOOT = BOTTOM + 6;
 /** Of the deadline. */
 const LABEL = 130;
+const COLUMNS = ['what', 'kind', 'from', ...numbers('duration')];
 
-const NAMES: Partial<Record<SpanKind, string>> = { ...PURCHASE_OPTIONS, lost: 'lost work' };
-const nameOf = (kind: SpanKind): string => NAMES[kind] ?? kind;
-
-type CardProps = Readonly<{ line: LifeLine; range?: Range | undefined; now?: number | undefined }>;
+type CardProps = Readonly<{ line: life.LifeLine; range?: Range | undefined; now?: number | undefined }>;
 
 /** @param range what is shown; absent: all @param now absent for a run that has ended */
 export function LifeLineCard({ line, range = line, now }: CardProps) {
@@ -30,13 +25,13 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
   const tools = (
     <>
       <Legend items={signsOf(line)} />
-      <Numbers name="Life line" columns={COLUMNS} rows={() => rowsOf(line)} />
+      <Numbers name="Life line" columns={COLUMNS} rows={() => life.lineRows(line)} />
     </>
   );
   return (
-    <Section title="Life line" tools={tools} kind="card pad stack">
+    <Section title="Life line" tools={tools} kind="stack">
       <div class="scroll" ref={frame} tabIndex={0} role="region" aria-label="life line, drawn">
-        <svg class="life" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={labelOf(line)}>
+        <svg class="life" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={life.labelOf(line)}>
           <defs>
             <pattern id="lost" width={6} height={6} patternUnits="userSpaceOnUse">
               <path stroke="var(--warn)" stroke-width={2} d="M-1 1l2-2M0 6l6-6M5 7l2-2" />
@@ -46,12 +41,11 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
               <stop offset="100%" stop-color="var(--runs)" stop-opacity={0} />
             </linearGradient>
           </defs>
-          {ticksOf(range, width).map(({ time, text }) => (
+          {life.ticksOf(range, width).map(({ time, text }) => (
             <text key={time} x={x(time)} y={HEIGHT - 6} text-anchor="middle">
               {text}
             </text>
           ))}
-          <Fan {...placed} />
           <Spans {...placed} />
           <Marks {...placed} />
         </svg>
@@ -60,76 +54,46 @@ export function LifeLineCard({ line, range = line, now }: CardProps) {
   );
 }
 
-type Placed = Readonly<{
-  line: LifeLine;
-  x: (time: number) => number;
-  width: number;
-  now: number | undefined;
-}>;
+type Placed = CardProps & Readonly<{ x: (time: number) => number; width: number }>;
 
-const MINUTE = 60_000;
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
-const TICK_WIDTH = 90;
-
-/** On round times of the reader's zone, away from both ends. */
-function ticksOf({ from, to }: Range, width: number) {
-  const steps = STEPS.map((each) => each * MINUTE);
-  const step = steps.find((each) => (to - from) / each <= width / TICK_WIDTH) ?? to - from;
-  const zone = new Date(from).getTimezoneOffset() * MINUTE;
-  const edge = ((to - from) * 20) / width;
-  const first = Math.ceil((from + edge - zone) / step) * step + zone;
-  const count = Math.max(0, Math.floor((to - edge - first) / step) + 1);
-  return Array.from({ length: count }, (_, place) => {
-    const time = first + place * step;
-    return { time, text: to - from > 1_440 * MINUTE ? whenText(time) : clockText(time) };
-  });
+/** As much of it as fits is shown. */
+function shortened(label = ''): readonly string[] {
+  const words = label.split(' · ');
+  return [label, words.slice(0, 2).join(' · '), words[0] ?? '', label.split(' ', 1)[0] ?? ''];
 }
 
-const Spans = ({ line: { spans }, x }: Placed) => (
-  <>
-    {spans.map(({ kind, from, to, text, label = '' }) => {
-      const [left, wide] = [x(from), Math.max(2, x(to) - x(from) - 1.5)];
-      const words = label.split(' · ');
-      const said = [label, words.slice(0, 2).join(' · '), words[0] ?? '', label.split(' ', 1)[0] ?? ''];
-      return (
-        <g key={`${kind} ${from}`}>
-          <rect class={kind} x={left} y={TOP} width={wide} height={BAR} rx={3}>
-            <title>{`${text}: ${elapsedText(from, to)}`}</title>
-          </rect>
-          <text class="in-bar" x={left + 7} y={TOP + 17}>
-            {said.find((each) => each.length * LETTER <= wide - 14)}
-          </text>
-        </g>
-      );
-    })}
-  </>
-);
-
-/** From the end of what is known until the finish becomes unlikely. */
-function Fan({ line: { fan, spans }, x }: Placed) {
-  if (fan === undefined) return null;
-  const from = x(Math.max(...spans.map(({ to }) => to)));
-  const high = x(fan.high);
-  const text = fanText(fan);
+/** The fan goes from the end of what is known until the finish becomes unlikely. */
+function Spans({ line: { spans, fan }, x }: Placed) {
+  const known = Math.max(...spans.map(({ to }) => to));
+  const said = fan ? life.fanText(fan) : '';
+  const ahead = { kind: 'fan', from: known, to: fan?.high ?? known, title: said, labels: [said] };
+  const bars = spans.map(({ kind, from, to, text, label }) => {
+    return { kind, from, to, title: `${text}: ${elapsedText(from, to)}`, labels: shortened(label) };
+  });
   return (
-    <g>
-      <rect class="fan" x={from} y={TOP} width={Math.max(1, high - from)} height={BAR}>
-        <title>{text}</title>
-      </rect>
-      <path stroke="var(--runs)" stroke-dasharray="2 2" d={`M${x(fan.expected)} ${TOP}V${BOTTOM}`} />
-      <text x={from + 10} y={TOP + 17}>
-        {text.length * LETTER < high - from && text}
-      </text>
-    </g>
+    <>
+      {[...bars, ...(fan ? [ahead] : [])].map(({ kind, from, to, title, labels }) => {
+        const [left, wide] = [x(from), Math.max(2, x(to) - x(from) - 1.5)];
+        return (
+          <g key={`${kind} ${from}`}>
+            <rect class={kind} x={left} y={TOP} width={wide} height={BAR} rx={3}>
+              <title>{title}</title>
+            </rect>
+            <text class={kind === 'fan' ? undefined : 'in-bar'} x={left + 7} y={TOP + 17}>
+              {labels.find((each) => each.length * LETTER <= wide - 14)}
+            </text>
+          </g>
+        );
+      })}
+      {fan && <path stroke="var(--runs)" stroke-dasharray="2 2" d={`M${x(fan.expected)} ${TOP}V${BOTTOM}`} />}
+    </>
   );
 }
 
-const fanText = ({ low, expected, high }: NonNullable<LifeLine['fan']>): string =>
-  `done ${whenText(expected)}, ${spanText(low, high)}`;
-
-function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
+function Marks({ line: { marks, deadline, due }, x, width, now = Number.NaN }: Placed) {
   const dueAt = Math.min(width - 2, x(deadline ?? Number.MAX_VALUE));
-  const isNear = now !== undefined && due !== undefined && Math.abs(x(now) - dueAt + LABEL / 2) < LABEL;
+  const nowAt = x(now);
+  const isNear = due !== undefined && Math.abs(nowAt - dueAt + LABEL / 2) < LABEL;
   return (
     <>
       {marks.map(({ kind, at, text }) => (
@@ -137,26 +101,16 @@ function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
           <title>{`${whenText(at)}: ${text}`}</title>
         </path>
       ))}
-      {now !== undefined && (
+      {now > 0 && (
         <>
-          <path class="mark-save" d={`M${x(now)} ${TOP - 6}V${BOTTOM + 6}`} />
-          <text
-            class="strong"
-            x={Math.min(x(now), width - 14)}
-            y={isNear ? HEIGHT - 22 : 12}
-            text-anchor="middle"
-          >
+          <path class="mark-save" d={`M${nowAt} ${TOP - 6}V${FOOT}`} />
+          <text class="strong" x={Math.min(nowAt, width - 14)} y={isNear ? 70 : 12} text-anchor="middle">
             now
           </text>
         </>
       )}
       {deadline !== undefined && (
-        <path
-          stroke="var(--bad)"
-          stroke-width={1.5}
-          stroke-dasharray="3 2"
-          d={`M${dueAt} 16V${BOTTOM + 6}`}
-        />
+        <path stroke="var(--bad)" stroke-width={1.5} stroke-dasharray="3 2" d={`M${dueAt} 16V${FOOT}`} />
       )}
       {due !== undefined && (
         <text class="problem" x={dueAt} y={12} text-anchor="end">
@@ -168,41 +122,15 @@ function Marks({ line: { marks, deadline, due }, x, width, now }: Placed) {
 }
 
 /** Behind the place on the axis, and in the legend. */
-const SHAPES: Readonly<Record<MarkKind, readonly [path: string, sign: string, text: string]>> = {
+const SHAPES: Readonly<Record<life.MarkKind, readonly [path: string, sign: string, text: string]>> = {
   save: [`${BOTTOM + 2}v7`, '|', 'save'],
   flag: [`${TOP - 2}v-11l8 4l-8 4z`, '⚑', 'warning or request'],
   doctor: [`${BOTTOM + 2}l5 8h-10z`, '▲', 'doctor'],
 };
 
-/** A reader who hears the page learns the outline; the table has the rest. */
-function labelOf({ spans, marks }: LifeLine): string {
-  const count = (...kinds: readonly string[]): number =>
-    [...spans, ...marks].filter(({ kind }) => kinds.includes(kind)).length;
-  return `life line of the run: ${count('spot', 'on-demand', 'reserved')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
-}
+const kindsOf = <Kind,>(all: readonly { kind: Kind }[]) => [...new Set(all.map(({ kind }) => kind))];
 
-const signsOf = ({ spans, marks }: LifeLine) => [
-  ...[...new Set(spans.map(({ kind }) => kind))].map(
-    (kind) => [<span class={`key ${kind}`} />, nameOf(kind)] as const,
-  ),
-  ...[...new Set(marks.map(({ kind }) => kind))].map(
-    (kind) => [<strong class={`mark-${kind}`}>{SHAPES[kind][1]}</strong>, SHAPES[kind][2]] as const,
-  ),
+const signsOf = ({ spans, marks }: life.LifeLine) => [
+  ...kindsOf(spans).map((kind) => [<span class={`key ${kind}`} />, life.spanName(kind)] as const),
+  ...kindsOf(marks).map((kind) => [<strong>{SHAPES[kind][1]}</strong>, SHAPES[kind][2]] as const),
 ];
-
-const COLUMNS = ['what', 'kind', 'from', ...numbers('duration')];
-
-const rowsOf = ({ spans, marks, due, fan }: LifeLine) =>
-  [
-    ...spans.map(({ kind, text, from, to }) => ({
-      at: from,
-      kind: nameOf(kind),
-      text,
-      took: elapsedText(from, to),
-    })),
-    ...marks,
-    ...(fan === undefined ? [] : [{ at: fan.expected, kind: 'expected', text: fanText(fan) }]),
-    ...(due === undefined ? [] : [{ at: due, kind: 'deadline', text: 'deadline' }]),
-  ]
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ text, kind, at, ...each }) => [text, kind, whenText(at), 'took' in each ? each.took : '']);

@@ -11,13 +11,8 @@ export type Range = Readonly<{ from: number; to: number }>;
  * `colour` is a custom property; as colour alone does not tell lines apart, others are dashed, or are dots without a line. A
  * faint one stands behind another.
  */
-type PlottedLine = Readonly<{
-  label: string;
-  colour: string;
-  dash?: number[];
-  isDotted?: true;
-  isFaint?: boolean;
-}>;
+type PlottedLine = Readonly<{ label: string; colour: string; dash?: number[] }> &
+  Readonly<{ isDotted?: true; isFaint?: true }>;
 
 /** Looks of lines beside each other. */
 export const LOOKS: readonly Pick<PlottedLine, 'colour' | 'dash'>[] = [
@@ -30,15 +25,14 @@ export const LOOKS: readonly Pick<PlottedLine, 'colour' | 'dash'>[] = [
 ];
 
 /** A line of a legend, by its place in `LOOKS`. */
-export const Swatch = ({ place }: Readonly<{ place: number }>) => (
-  <svg class="swatch" viewBox="0 0 14 10" aria-hidden="true">
-    <path
-      stroke={`var(${LOOKS[place]?.colour})`}
-      stroke-dasharray={LOOKS[place]?.dash?.join(' ')}
-      d="M0 5H14"
-    />
-  </svg>
-);
+export function Swatch({ place }: Readonly<{ place: number }>) {
+  const { colour, dash } = LOOKS[place] ?? {};
+  return (
+    <svg width={14} height={10} stroke={`var(${colour})`} stroke-width={1.5} aria-hidden="true">
+      <path stroke-dasharray={dash?.join(' ')} d="M0 5H14" />
+    </svg>
+  );
+}
 
 /**
  * Charts of one `axis` share their cursor, which `onCursor` follows. `range` absent: all. `data` has x, then the values of
@@ -76,11 +70,10 @@ export function Plot(props: PlotProps) {
     const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height }));
     resized.observe(place);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    const redraw = (): void => made.redraw();
-    dark.addEventListener('change', redraw);
+    dark.onchange = () => made.redraw();
     return () => {
       resized.disconnect();
-      dark.removeEventListener('change', redraw);
+      dark.onchange = null;
       made.destroy();
     };
   }, [axis, height, isLog, lines.map((line) => line.label).join()]);
@@ -88,8 +81,7 @@ export function Plot(props: PlotProps) {
     // The range of x follows from the data, or from the part that is marked.
     plot.current?.setData(data);
   }, [data, range?.from, range?.to]);
-  const label = `${name} by ${axis}`;
-  return <div ref={at} class="plot" style={{ height: `${height}px` }} role="img" aria-label={label} />;
+  return <div ref={at} class="plot" style={{ height }} role="img" aria-label={`${name} by ${axis}`} />;
 }
 
 /** `light-dark()` in a custom property stays unresolved, and a canvas does not know it. */
@@ -107,7 +99,6 @@ type Shown = Readonly<{ current: PlotProps }>;
 
 function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
   const { axis, lines, extent, height, isLog } = shown.current;
-  const line = { stroke: () => resolved('--line'), width: 1 };
   return {
     width: place.clientWidth,
     height,
@@ -119,10 +110,17 @@ function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
       y: { ...(isLog && { distr: 3 }), ...(extent !== undefined && { range: [...extent] }) },
     },
     axes: [
-      { show: false },
+      // Its grid are the marks.
+      {
+        splits: (_, __, low, high) => shown.current.marks?.filter((x) => low <= x && x <= high) ?? [],
+        values: () => [],
+        grid: gridOf('--warn', 3 * devicePixelRatio, 3 * devicePixelRatio),
+        ticks: { show: false },
+        size: 0,
+      },
       {
         stroke: () => resolved('--quiet'),
-        grid: line,
+        grid: gridOf('--line'),
         ticks: { show: false },
         font: FONT,
         gap: 6,
@@ -133,12 +131,13 @@ function optionsOf(place: HTMLElement, shown: Shown): uPlot.Options {
     ],
     series: [{}, ...lines.map(seriesOf)],
     hooks: {
-      drawAxes: [(self) => drawMarks(self, shown.current.marks ?? [])],
       setCursor: [({ cursor }) => shown.current.onCursor?.(cursor.idx ?? undefined)],
       setSelect: [(self) => select(self, shown.current)],
     },
   };
 }
+
+const gridOf = (colour: string, ...dash: number[]) => ({ stroke: () => resolved(colour), dash, width: 1 });
 
 function rangeOf({ current: { range } }: Shown, low: number, high: number): [number, number] {
   if (range !== undefined) return [range.from, range.to];
@@ -150,22 +149,6 @@ function select(self: uPlot, { onRange }: PlotProps): void {
   if (width < 2) return;
   self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   onRange?.({ from: self.posToVal(left, 'x'), to: self.posToVal(left + width, 'x') });
-}
-
-function drawMarks(plot: uPlot, marks: readonly number[]): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.strokeStyle = resolved('--warn');
-  ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-  for (const mark of marks) {
-    const x = plot.valToPos(mark, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-  }
-  ctx.restore();
 }
 
 function seriesOf({ label, colour, dash, isDotted, isFaint }: PlottedLine): uPlot.Series {

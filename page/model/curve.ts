@@ -1,5 +1,4 @@
 /** A series of a run as columns that a chart draws, and as the rows of its table. */
-
 import type uPlot from 'uplot';
 import type { AnswerOf } from '../../client/operations.ts';
 import { timeOf } from '../../client/run-view.ts';
@@ -166,6 +165,14 @@ export function evenly<T>(items: readonly T[], most: number): readonly T[] {
   return items.filter((_, place) => Math.round(Math.round(place / stride) * stride) === place);
 }
 
+export type TableCell = string | number;
+
+const quoted = (cell: TableCell): string =>
+  /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
+
+export const csvText = (rows: readonly (readonly TableCell[])[]): string =>
+  rows.map((row) => `${row.map(quoted).join(',')}\n`).join('');
+
 /**
  * Says what no curve shows, so that an empty place is not taken for an attempt without loss: of ended attempts that had begun
  * to train, and of which no series has a point. Where another attempt printed numbers, a silent one ended before its first;
@@ -218,11 +225,11 @@ export function columnsOfUtilisation(points: readonly Measured[]): uPlot.Aligned
   return [rows.map(([x]) => x), ...[1, 2, 3].map((place) => rows.map((row) => row[place]))];
 }
 
+/** How much of each is in use. */
+export const SHARES = ['cpuBusy', 'gpuBusy', 'waiting'] as const;
+
 /** @returns undefined where no host has such a part */
-export function meanOf(
-  points: readonly Measured[],
-  name: 'cpuBusy' | 'gpuBusy' | 'waiting',
-): number | undefined {
+export function meanOf(points: readonly Measured[], name: (typeof SHARES)[number]): number | undefined {
   const values = points.flatMap((point) => point[name] ?? []);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

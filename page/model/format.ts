@@ -52,8 +52,7 @@ export const timeText = (time: string | number): string =>
 /** @param share of 1 */
 export const percentText = (share: number): string => `${Math.round(share * 100)} %`;
 
-const TINY = 0.001;
-const THOUSAND = 1_000;
+const [TINY, THOUSAND] = [0.001, 1_000];
 
 /** Four digits say as much as an eye reads from a curve; the table has all. */
 export function shortNumber(value: number): string {

@@ -1,10 +1,9 @@
 /** The metric that leads wherever a run is shown, with its best and its last value. */
-import type { Operations } from '../../client/operations.ts';
+import type { AnswerOf } from '../../client/operations.ts';
 import { bestOf, finite, isFalling, leadingFirst, type SeriesView } from './curve.ts';
 import { shortNumber } from './format.ts';
 
-type RunAnswer = Operations['getRun']['answer'];
-type Led = Pick<RunAnswer, 'run' | 'report'>;
+type Led = Pick<AnswerOf<'getRun'>, 'run' | 'report'>;
 
 /** `value` is the best one; of a report without one, the last. */
 export type Leading = NonNullable<ReturnType<typeof leadingOf>>;

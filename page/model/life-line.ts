@@ -1,7 +1,7 @@
 /** The life line of a run: what it did when, on one axis from its first arrival to its report. Times are milliseconds. */
 import type { Operations } from '../../client/operations.ts';
 import { type AttemptTimes, isFinished, timeOf, timesOfAttempt } from '../../client/run-view.ts';
-import { placeText, poolText } from './format.ts';
+import * as format from './format.ts';
 
 type RunAnswer = Operations['getRun']['answer'];
 /** What is drawn of the answer of `GET /runs/{runId}`. */
@@ -111,10 +111,16 @@ function spansOfAttempt({ attempt, placement }: Attempt, times: AttemptTimes): S
   const { purchaseOption, zoneId } = placement.pool;
   const { begun, script, lostFrom, end } = times;
   const shortPool = { ...placement.pool, zoneId: zoneId?.replace(/^.*-/, '') };
-  const named = `attempt ${attempt}, ${poolText(placement)}`;
+  const named = `attempt ${attempt}, ${format.poolText(placement)}`;
   return [
     { kind: 'start', from: begun, to: script, text: `${named}: started its hosts` },
-    { kind: purchaseOption, from: script, to: end, text: named, label: `${attempt} ${placeText(shortPool)}` },
+    {
+      kind: purchaseOption,
+      from: script,
+      to: end,
+      text: named,
+      label: `${attempt} ${format.placeText(shortPool)}`,
+    },
     { kind: 'lost', from: lostFrom, to: end, text: `${named}: lost work` },
   ];
 }
@@ -133,3 +139,52 @@ export const verdictMarks = (verdicts: Operations['getUtilisation']['answer']['v
     at: Date.parse(all[0]?.at ?? ''),
     text: `doctor on attempt ${attempt}: ${all.map(({ cause, remedy }) => (remedy === undefined ? cause : `${cause}, ${remedy}`)).join('; ')}`,
   }));
+
+const NAMES: Partial<Record<SpanKind, string>> = { ...format.PURCHASE_OPTIONS, lost: 'lost work' };
+export const spanName = (kind: SpanKind): string => NAMES[kind] ?? kind;
+
+export const fanText = ({ low, expected, high }: Fan): string =>
+  `done ${format.whenText(expected)}, ${format.spanText(low, high)}`;
+
+/** A reader who hears the page learns the outline; the table has the rest. */
+export function labelOf({ spans, marks }: LifeLine): string {
+  const count = (...kinds: readonly string[]): number =>
+    [...spans, ...marks].filter(({ kind }) => kinds.includes(kind)).length;
+  return `life line of the run: ${count('spot', 'on-demand', 'reserved')} attempts, ${count('lost')} with lost work, ${count('save')} saves, ${count('flag')} warnings, ${count('doctor')} verdicts of the doctor`;
+}
+
+type LineRow = readonly [at: number, text: string, kind: string, took?: string];
+
+/** As a table, in order of time: what, its kind, since when and for how long. */
+export function lineRows({ spans, marks, due, fan }: LifeLine) {
+  const rows: readonly LineRow[] = [
+    ...spans.map(
+      ({ kind, text, from, to }): LineRow => [from, text, spanName(kind), format.elapsedText(from, to)],
+    ),
+    ...marks.map(({ kind, text, at }): LineRow => [at, text, kind]),
+    ...(fan === undefined ? [] : [[fan.expected, fanText(fan), 'expected'] as const]),
+    ...(due === undefined ? [] : [[due, 'deadline', 'deadline'] as const]),
+  ];
+  return rows
+    .toSorted(([one], [other]) => one - other)
+    .map(([at, text, kind, length = '']) => [text, kind, format.whenText(at), length]);
+}
+
+const MINUTE = 60_000;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
+/** Pixels. */
+const TICK_WIDTH = 90;
+
+/** On round times of the reader's zone, away from both ends. */
+export function ticksOf({ from, to }: Pick<LifeLine, 'from' | 'to'>, width: number) {
+  const steps = STEPS.map((each) => each * MINUTE);
+  const step = steps.find((each) => (to - from) / each <= width / TICK_WIDTH) ?? to - from;
+  const zone = new Date(from).getTimezoneOffset() * MINUTE;
+  const edge = ((to - from) * 20) / width;
+  const first = Math.ceil((from + edge - zone) / step) * step + zone;
+  const count = Math.max(0, Math.floor((to - edge - first) / step) + 1);
+  return Array.from({ length: count }, (_, place) => {
+    const time = first + place * step;
+    return { time, text: to - from > 1_440 * MINUTE ? format.whenText(time) : format.clockText(time) };
+  });
+}

@@ -5,7 +5,7 @@ import { decidedText } from './lineage.ts';
 
 type Pipeline = AnswerOf<'listPipelines'>['pipelines'][number];
 type Run = AnswerOf<'listRuns'>['runs'][number];
-type Models = AnswerOf<'listModels'>['models'][number];
+export type Models = AnswerOf<'listModels'>['models'][number];
 
 /** `run` is the one that failed. */
 export type Need = Readonly<{ kind: Kind; pipeline: string; run?: Run; text: string; more?: string }>;

@@ -1,6 +1,6 @@
 /** The button, in its few shapes, the fields, and the dialog that a button opens. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { setQuery } from '../state/address.ts';
 import { ask, type Refused, type ShownAnswer } from '../state/api.ts';
@@ -18,62 +18,41 @@ export const ChoiceButtons = <V extends string | number>({
   text = textOf,
 }: Choice<V>) => (
   <span class="choice" role="group" aria-label={word}>
-    {values.map((each) => (
-      <button
-        key={each}
-        type="button"
-        class="plain"
-        aria-pressed={each === chosen}
-        onClick={() => setQuery({ ...(word === 'x' && { zoom: undefined }), [word]: String(each) })}
-      >
-        {text(each)}
-      </button>
-    ))}
+    {values.map((each) => {
+      const choose = (): void => setQuery({ ...(word === 'x' && { zoom: undefined }), [word]: String(each) });
+      return (
+        <button key={each} type="button" class="plain" aria-pressed={each === chosen} onClick={choose}>
+          {text(each)}
+        </button>
+      );
+    })}
   </span>
 );
 
-type FieldProps = Readonly<{ label: string }> &
-  Readonly<Partial<Record<'name' | 'placeholder' | 'defaultValue', string | undefined>>>;
-
 /** A field of a dialog, whose button sends what is filled in. @param placeholder what holds while it is empty */
-export const Field = ({ label, ...field }: FieldProps & Readonly<{ type?: 'number' }>) => (
+export const Field = ({ label, ...field }: Readonly<{ label: string }> & InputHTMLAttributes) => (
   <label>
     {label}
     <input size={12} step="any" {...field} />
   </label>
 );
 
-/** A field of several lines. */
-export const Words = ({ label, ...field }: FieldProps) => <textarea rows={4} aria-label={label} {...field} />;
-
 /** After the last key. */
 const TYPING_MILLISECONDS = 300;
 let typing: ReturnType<typeof setTimeout> | undefined;
 
 /** What a list is narrowed to: a word of the address, once a person pauses. The key / leads here. */
-export function Find({ wanted, placeholder }: Readonly<{ wanted: string; placeholder: string }>) {
+export function Find({ wanted, ...field }: Readonly<Record<'wanted' | 'placeholder', string>>) {
   const at = useRef<HTMLInputElement>(null);
   useEffect(() => {
     // A person who types is ahead of the address.
     if (at.current !== null && at.current !== document.activeElement) at.current.value = wanted;
   }, [wanted]);
-  return (
-    <input
-      ref={at}
-      id="find"
-      type="search"
-      size={34}
-      aria-label="find"
-      placeholder={placeholder}
-      onInput={({ currentTarget: field }) => {
-        clearTimeout(typing);
-        typing = setTimeout(
-          () => field.isConnected && setQuery({ find: field.value.trim() }),
-          TYPING_MILLISECONDS,
-        );
-      }}
-    />
-  );
+  const type = (): void => {
+    clearTimeout(typing);
+    typing = setTimeout(() => at.current && setQuery({ find: at.current.value.trim() }), TYPING_MILLISECONDS);
+  };
+  return <input ref={at} id="find" type="search" size={34} aria-label="find" {...field} onInput={type} />;
 }
 
 /** What is filled in, by the names of the fields. */
@@ -88,24 +67,21 @@ type SendButtonProps<T> = Readonly<{
 
 /** A button whose call changes something, and why the API refused it. The browser says what is no number. */
 export function SendButton<T>({ text, kind, call, onDone }: SendButtonProps<T>) {
-  const isSent = useSignal(false);
-  const refused = useSignal<string | undefined>(undefined);
+  const sent = useSignal<Readonly<{ isOpen?: true; refusal?: string }>>({});
   const press = async (form: HTMLFormElement | null): Promise<void> => {
     if (form?.reportValidity() === false) return;
-    isSent.value = true;
-    refused.value = undefined;
+    sent.value = { isOpen: true };
     const answer = await call(givenIn(form));
-    isSent.value = false;
-    if (answer.kind === 'refused') refused.value = answer.message;
-    else onDone(answer.kind === 'ok' ? answer.body : undefined);
+    sent.value = answer.kind === 'refused' ? { refusal: answer.message } : {};
+    if (answer.kind !== 'refused') onDone(answer.kind === 'ok' ? answer.body : undefined);
   };
-  const send = { class: kind, disabled: isSent.value };
+  const send = { class: kind, disabled: sent.value.isOpen };
   return (
     <>
       <button type="button" {...send} onClick={({ currentTarget }) => void press(currentTarget.form)}>
         {text}
       </button>
-      <RefusalText text={refused.value} />
+      <RefusalText text={sent.value.refusal} />
     </>
   );
 }
@@ -131,13 +107,9 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const at = useRef<HTMLDialogElement>(null);
   useEffect(() => at.current?.showModal(), []);
   // A press on the dialog itself is one beside what it holds.
+  const press = ({ target }: MouseEvent): void => void (target === at.current && onClose());
   return (
-    <dialog
-      ref={at}
-      aria-label={title}
-      onClose={onClose}
-      onClick={({ target }) => target === at.current && onClose()}
-    >
+    <dialog ref={at} aria-label={title} onClose={onClose} onClick={press}>
       <div class="row">
         <h2>{title}</h2>
         <button type="button" class="plain" onClick={onClose}>
@@ -152,14 +124,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-type DialogButtonProps<T> = Readonly<{
-  text: string;
-  label?: string;
-  title: string;
-  kind?: 'primary' | 'plain' | undefined;
-  act?: SendButtonProps<T>;
-  children: () => ComponentChildren;
-}>;
+type DialogButtonProps<T> = Readonly<{ text: string; title: string; children: () => ComponentChildren }> &
+  Readonly<{ label?: string; kind?: 'primary' | 'plain' | undefined; act?: SendButtonProps<T> }>;
 
 /** A button that opens a dialog, which is made only then. Three points in its text: it asks before it acts. */
 export function DialogButton<T>({ text, label, title, kind, act, children }: DialogButtonProps<T>) {

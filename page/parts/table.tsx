@@ -1,77 +1,63 @@
 /** The table. Text becomes a text node, so that no name or message is ever read as HTML. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, HTMLAttributes } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Section, type SectionProps } from './card.tsx';
 
 /** A phone leaves out the wide ones; `head` stands for the title. */
-type Column = Readonly<{ title: string; isNumber?: boolean; isWide?: boolean; head?: ComponentChildren }>;
+type Column = Readonly<{ title: string; kind?: 'number' | 'wide'; head?: ComponentChildren }>;
 export type TableColumns = readonly (string | Column)[];
 type Row = readonly ComponentChildren[];
 
 /** Columns of numbers. */
 export const numbers = (...titles: readonly string[]): readonly Column[] =>
-  titles.map((title) => ({ title, isNumber: true }));
+  titles.map((title) => ({ title, kind: 'number' }));
 
 /** Columns that a phone leaves out. */
 export const wide = (...titles: readonly string[]): readonly Column[] =>
-  titles.map((title) => ({ title, isWide: true }));
+  titles.map((title) => ({ title, kind: 'wide' }));
 
 export const asColumn = (column: string | Column = ''): Column =>
   typeof column === 'string' ? { title: column } : column;
 
-const classOf = ({ isNumber, isWide }: Column): string | undefined =>
-  [isNumber && 'number', isWide && 'wide'].filter(Boolean).join(' ') || undefined;
-
-const Titles = ({ columns }: Readonly<{ columns: TableColumns }>) => (
-  <thead>
-    <tr aria-rowindex={1}>
-      {columns.map(asColumn).map((column) => {
-        const { title, head = title } = column;
-        // A column of boxes or bars has no word.
-        const [Cell, scope] = head === '' ? (['td', undefined] as const) : (['th', 'col'] as const);
-        return (
-          <Cell key={title} scope={scope} class={classOf(column)}>
-            {head}
-          </Cell>
-        );
-      })}
-    </tr>
-  </thead>
-);
-
 export const Cells = ({ columns, cells }: Readonly<{ columns: TableColumns; cells: Row }>) =>
   cells.map((cell, at) => (
-    <td key={at} class={classOf(asColumn(columns[at]))}>
+    <td key={at} class={asColumn(columns[at]).kind}>
       {cell}
     </td>
   ));
 
-type FrameProps = Readonly<{ caption: string; columns: TableColumns }>;
+type TableProps = Readonly<{ caption: string; columns: TableColumns; rows?: readonly Row[] }> &
+  Readonly<{ chosen?: number; rowCount?: number; role?: 'region' }> &
+  Pick<HTMLAttributes<HTMLDivElement>, 'class' | 'onScroll' | 'children'>;
 
-type OpenProps = FrameProps & Readonly<{ children: ComponentChildren }>;
-
-/** @param children rows, as `tr` */
-export const TableFrame = ({ caption, columns, children }: OpenProps) => (
-  <div class="card scroll" tabIndex={0} role="group" aria-label={caption}>
-    <table>
-      <Titles columns={columns} />
-      <tbody>{children}</tbody>
+/** @param chosen the row that stands out @param children other rows, as `tr`, of `rowCount` */
+export const Table = ({ caption, columns, rows, chosen, rowCount, children, ...frame }: TableProps) => (
+  <div class="card scroll" tabIndex={0} role="group" aria-label={caption} {...frame}>
+    <table aria-rowcount={rowCount}>
+      <thead>
+        <tr aria-rowindex={1}>
+          {columns.map(asColumn).map(({ title, kind, head = title }) => {
+            // A column of boxes or bars has no word.
+            const [Cell, scope] = head === '' ? (['td', undefined] as const) : (['th', 'col'] as const);
+            return (
+              <Cell key={title} scope={scope} class={kind}>
+                {head}
+              </Cell>
+            );
+          })}
+        </tr>
+      </thead>
+      <tbody>
+        {rows?.map((cells, place) => (
+          <tr key={place} class={place === chosen ? 'chosen' : undefined}>
+            <Cells columns={columns} cells={cells} />
+          </tr>
+        ))}
+        {children}
+      </tbody>
     </table>
   </div>
-);
-
-type TableProps = FrameProps & Readonly<{ rows: readonly Row[]; chosen?: number }>;
-
-/** @param chosen the row that stands out */
-export const Table = ({ rows, chosen, ...frame }: TableProps) => (
-  <TableFrame {...frame}>
-    {rows.map((cells, place) => (
-      <tr key={place} class={place === chosen ? 'chosen' : undefined}>
-        <Cells columns={frame.columns} cells={cells} />
-      </tr>
-    ))}
-  </TableFrame>
 );
 
 type TableSectionProps = Pick<SectionProps, 'title' | 'note'> & Omit<TableProps, 'caption'>;
@@ -90,16 +76,12 @@ const MARGIN = 6;
 /** Further rows are read where so few follow. */
 const ROWS_AHEAD = 24;
 
-type VirtualTableProps = FrameProps &
-  Readonly<{
-    count: number;
-    row: (place: number) => Row;
-    onEnd?: () => void;
-    kind: keyof typeof ROW_HEIGHTS;
-  }>;
+type VirtualTableProps = Pick<TableProps, 'caption' | 'columns'> &
+  Readonly<{ count: number; row: (place: number) => Row; onEnd?: () => void }> &
+  Readonly<{ kind: keyof typeof ROW_HEIGHTS }>;
 
 /** A table of any length: only the rows in view are elements. @param onEnd the reader comes near the last row */
-export function VirtualTable({ caption, columns, count, row, onEnd, kind }: VirtualTableProps) {
+export function VirtualTable({ count, row, onEnd, kind, ...table }: VirtualTableProps) {
   const rowHeight = ROW_HEIGHTS[kind];
   const top = useSignal(0);
   const first = Math.max(0, Math.min(count, Math.floor(top.value / rowHeight)) - MARGIN);
@@ -113,26 +95,16 @@ export function VirtualTable({ caption, columns, count, row, onEnd, kind }: Virt
         <td style={{ height: `${rows * rowHeight}px` }} />
       </tr>
     );
+  const frame = { class: `card virtual of-${kind}`, role: 'region', rowCount: count + 1 } as const;
   return (
-    <div
-      class={`card virtual of-${kind}`}
-      tabIndex={0}
-      role="region"
-      aria-label={caption}
-      onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}
-    >
-      <table aria-rowcount={count + 1}>
-        <Titles columns={columns} />
-        <tbody>
-          {gap(first)}
-          {Array.from({ length: Math.max(0, last - first) }, (_, place) => (
-            <tr key={first + place} aria-rowindex={first + place + 2}>
-              <Cells columns={columns} cells={row(first + place)} />
-            </tr>
-          ))}
-          {gap(count - last)}
-        </tbody>
-      </table>
-    </div>
+    <Table {...table} {...frame} onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}>
+      {gap(first)}
+      {Array.from({ length: Math.max(0, last - first) }, (_, place) => (
+        <tr key={first + place} aria-rowindex={first + place + 2}>
+          <Cells columns={table.columns} cells={row(first + place)} />
+        </tr>
+      ))}
+      {gap(count - last)}
+    </Table>
   );
 }

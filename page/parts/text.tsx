@@ -1,9 +1,9 @@
 /** Words and amounts, with their basis on hover, and commands that can be copied. */
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { AnchorHTMLAttributes, ComponentChildren } from 'preact';
 import { shortName, shortNumber, timeText, whenText } from '../model/format.ts';
 import { decidedText, type ModelView } from '../model/lineage.ts';
-import { address, hrefOf, type Query } from '../state/address.ts';
+import { address, deployment, hrefOf, type Query } from '../state/address.ts';
 
 /** @param of how it was computed */
 export const Basis = ({ of, children }: Readonly<{ of: string; children: ComponentChildren }>) => (
@@ -19,15 +19,8 @@ export const Time = ({ at }: { readonly at: string | number }) => (
   </time>
 );
 
-export type RowLinkProps = Readonly<{
-  name: string;
-  href: string;
-  id?: string;
-  'aria-current'?: true | undefined;
-}>;
-
 /** A link of a row, which the keys j and k reach. */
-export const RowLink = ({ name, ...link }: RowLinkProps) => (
+export const RowLink = ({ name, ...link }: Readonly<{ name: string }> & AnchorHTMLAttributes) => (
   <a class="whole" title={name} data-row {...link}>
     {shortName(name)}
   </a>
@@ -46,10 +39,8 @@ export const LinkButton = ({ text, to, query }: LinkButtonProps) => (
   </a>
 );
 
-type ModelLinkProps = Readonly<{
-  model: Pick<ModelView, 'runId' | 'judged'>;
-  metric?: Readonly<{ name: string; value: number | null }> | undefined;
-}>;
+type Metric = Readonly<{ name: string; value: number | null }>;
+type ModelLinkProps = Readonly<{ model: Pick<ModelView, 'runId' | 'judged'>; metric?: Metric | undefined }>;
 
 /** Leads to the run of a model. @param metric that its training measured, where it has no scores */
 export function ModelLink({ model: { runId, judged }, metric }: ModelLinkProps) {
@@ -70,10 +61,7 @@ export const Decided = ({ model }: Readonly<{ model: ModelView }>) => (
 );
 
 export const Pill = ({ status }: { readonly status: string }) => (
-  <span class={`pill is-${status}`}>
-    <span class="dot" />
-    {status}
-  </span>
+  <span class={`pill is-${status}`}>{status}</span>
 );
 
 export const RunState = ({ runId, status }: Readonly<Record<'runId' | 'status', string>>) => (
@@ -91,22 +79,12 @@ export const RefusalText = ({ text }: { readonly text: string | undefined }) =>
     </p>
   );
 
-/** With the words that name the deployment, which the server of the page knows. */
-export const deployment = (): string => {
-  const [, place = ''] = new RegExp(`tidewheel-${location.port}-place=([^;]*)`).exec(document.cookie) ?? [];
-  return decodeURIComponent(place);
-};
+/** The place follows the verb. */
+const shellText = (of: string): string =>
+  `npx --no-install tidewheel ${of.replace(/(?= |$)/, () => deployment() && ` ${deployment()}`)}`;
 
-/** The command that says the same in a shell. @param of its words after `tidewheel` */
-export function Command({ of }: { readonly of: string }) {
-  const [verb = '', ...words] = of.split(' ');
-  return (
-    <Copied text={['npx --no-install tidewheel', verb, deployment(), ...words].filter(Boolean).join(' ')} />
-  );
-}
-
-/** What is pasted elsewhere. */
-export function Copied({ text }: { readonly text: string }) {
+/** A command that says the same in a shell, or another text to paste elsewhere. @param of its words after `tidewheel` */
+export function Command({ of = '', text = shellText(of) }: Readonly<Partial<Record<'of' | 'text', string>>>) {
   const said = useSignal('copy');
   const copy = async (): Promise<void> => {
     try {
@@ -142,15 +120,15 @@ export const Facts = ({ items }: Readonly<{ items: readonly (readonly [string, C
 
 type Tab = readonly [text: string, path: readonly string[], query?: Query];
 
-export const Tabs = ({ label, tabs }: Readonly<{ label: string; tabs: readonly Tab[] }>) => (
-  <nav class="tabs" aria-label={label}>
-    {tabs.map(([text, path, query]) => {
-      const isHere = path.join('/') === address.value.path.join('/');
-      return (
-        <a key={text} href={hrefOf(path, query)} aria-current={isHere ? 'page' : undefined}>
+export function Tabs({ label, tabs }: Readonly<{ label: string; tabs: readonly Tab[] }>) {
+  const here = hrefOf(address.value.path);
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(([text, path, query]) => (
+        <a key={text} href={hrefOf(path, query)} aria-current={hrefOf(path) === here ? 'page' : undefined}>
           {text}
         </a>
-      );
-    })}
-  </nav>
-);
+      ))}
+    </nav>
+  );
+}

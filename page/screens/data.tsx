@@ -1,5 +1,4 @@
 /** The screen "Data": generations and versions of a dataset, classes before and after, and what was rejected. */
-
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText } from '../../client/amounts.ts';
@@ -8,7 +7,7 @@ import { type DatasetView as Dataset, pinnable } from '../model/pinnable.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { DialogButton } from '../parts/controls.tsx';
 import { numbers, TableSection, wide } from '../parts/table.tsx';
-import { Command, RowLink, type RowLinkProps, Time } from '../parts/text.tsx';
+import { Command, RowLink, Time } from '../parts/text.tsx';
 import { address, hrefOf } from '../state/address.ts';
 import { ask } from '../state/api.ts';
 import { useReading } from '../state/readings.ts';
@@ -37,11 +36,10 @@ export function DataScreen({ pipeline }: { readonly pipeline: string }) {
               columns={GENERATION_COLUMNS}
               chosen={generations.findIndex(({ name }) => name === chosen)}
               rows={generations.map((each) => {
-                const href = hrefOf(['pipelines', pipeline, 'data'], { generation: each.name });
-                return generationRow(each, pinned, {
-                  href,
-                  'aria-current': each.name === chosen || undefined,
-                });
+                const { name } = each;
+                const href = hrefOf(['pipelines', pipeline, 'data'], { generation: name });
+                const isChosen = name === chosen || undefined;
+                return [<RowLink {...{ name, href }} aria-current={isChosen} />, ...cellsOf(each, pinned)];
               })}
             />
             {at && <Chosen key={chosen} {...at} />}
@@ -66,21 +64,18 @@ const GENERATION_COLUMNS = [
   ...numbers('samples', 'shards', 'bytes', 'rejected'),
 ];
 
-const generationRow = (
-  { name, state, problem, listedAt, samples, shards, bytes, rejected }: Dataset['generations'][number],
-  pinned: string | undefined,
-  link: Omit<RowLinkProps, 'name'>,
-) => [
-  <RowLink name={name} {...link} />,
+type Generation = Dataset['generations'][number];
+
+const cellsOf = ({ name, state, problem, listedAt, samples, ...counts }: Generation, pinned?: string) => [
   <>
     {name === pinned ? `${state}, pinned` : state}
     {problem !== undefined && <p class="problem">{problem}</p>}
   </>,
   listedAt && <Time at={listedAt} />,
   samples?.toLocaleString(),
-  shards,
-  bytes !== undefined && bytesText(bytes),
-  rejected,
+  counts.shards,
+  counts.bytes !== undefined && bytesText(counts.bytes),
+  counts.rejected,
 ];
 
 type ChosenProps = Readonly<{ pipeline: string; generation: string }>;
@@ -130,7 +125,7 @@ type Item = Readonly<{ shard?: string; member?: string; rejected?: string; label
 type SamplesProps = ChosenProps & Readonly<{ title: string; items: readonly Item[] }>;
 
 const Samples = ({ title, items, ...at }: SamplesProps) => (
-  <Section title={title} kind="card pad stack">
+  <Section title={title} kind="stack">
     <ul class="samples">
       {items.map((item) => {
         const key = item.member ?? item.rejected ?? '';

@@ -2,7 +2,7 @@
 import { percentText, poolText, priceText, timeText } from '../model/format.ts';
 import { Empty, Frame, Section } from '../parts/card.tsx';
 import { ChoiceButtons, DialogButton } from '../parts/controls.tsx';
-import { numbers, Table, TableFrame, TableSection } from '../parts/table.tsx';
+import { numbers, Table, TableSection } from '../parts/table.tsx';
 import { RunLink, Time } from '../parts/text.tsx';
 import { address } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
@@ -78,7 +78,7 @@ function Pools({ pools, shown, days }: PoolsProps) {
   );
   return (
     <Section title="Types by zones" note={LEGENDS[shown]} tools={history}>
-      <TableFrame caption={`${shown} by type and zone`} columns={['type', ...zones]}>
+      <Table caption={`${shown} by type and zone`} columns={['type', ...zones]}>
         {types.map((type) => (
           <tr key={type}>
             <th scope="row">{type}</th>
@@ -96,7 +96,7 @@ function Pools({ pools, shown, days }: PoolsProps) {
             })}
           </tr>
         ))}
-      </TableFrame>
+      </Table>
     </Section>
   );
 }

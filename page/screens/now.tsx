@@ -4,21 +4,11 @@ import { Bars, Sparkline } from '../charts/bars.tsx';
 import { type SeriesView, sparkOf } from '../model/curve.ts';
 import { dollarText, elapsedText, percentText, poolText, whenText } from '../model/format.ts';
 import { leadingOf } from '../model/leading.ts';
-import { type Need, needsOf } from '../model/needs.ts';
+import { type Models, type Need, needsOf } from '../model/needs.ts';
 import { Empty, EventRow, Frame, Read, Section } from '../parts/card.tsx';
 import { Dismiss } from '../parts/controls.tsx';
-import { Cells, numbers, TableFrame, TableSection, wide } from '../parts/table.tsx';
-import {
-  Basis,
-  Command,
-  Copied,
-  LinkButton,
-  ModelLink,
-  RowLink,
-  RunLink,
-  RunState,
-  Time,
-} from '../parts/text.tsx';
+import { Cells, numbers, Table, TableSection, wide } from '../parts/table.tsx';
+import { Basis, Command, LinkButton, ModelLink, RowLink, RunLink, RunState, Time } from '../parts/text.tsx';
 import { hrefOf } from '../state/address.ts';
 import type { AnswerOf } from '../state/api.ts';
 import type { Overview } from '../state/overview.ts';
@@ -113,11 +103,11 @@ const COLUMNS = ['run', ...wide('saved'), 'leading metric', ...wide('cost'), 'do
 const Open = ({ runs }: Runs) =>
   runs.length === 0 ? null : (
     <Section title="Running" note={runs.length > OPEN ? `${OPEN} of ${runs.length}` : undefined}>
-      <TableFrame caption="open runs" columns={COLUMNS}>
+      <Table caption="open runs" columns={COLUMNS}>
         {runs.slice(0, OPEN).map((run) => (
           <OpenRow key={run.runId} run={run} />
         ))}
-      </TableFrame>
+      </Table>
     </Section>
   );
 
@@ -173,8 +163,6 @@ function doneBy(expected: View['money']['expected'], deadlineAt = '') {
   );
 }
 
-type Models = AnswerOf<'listModels'>['models'][number];
-
 /** Without a model on record, the newest run that left one. */
 function cellsOf(name: string, runs: readonly RunItem[], models: Models | undefined) {
   const costs = runs.flatMap(({ result }) => result?.costUsd ?? []).slice(0, LAST);
@@ -220,6 +208,6 @@ const NoPipeline = () => (
     <Command of="init" />
     <Command of="apply" />
     <p>Or write the declaration yourself (docs/pipeline.md), and copy it into the bucket:</p>
-    <Copied text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
+    <Command text="aws s3 cp pipeline.yaml s3://BUCKET/pipelines/NAME.yaml" />
   </Empty>
 );

@@ -3,6 +3,12 @@ import { signal } from '@preact/signals';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
+/** The words that name the deployment, which the server of the page knows. */
+export const deployment = (): string => {
+  const [, place = ''] = new RegExp(`tidewheel-${location.port}-place=([^;]*)`).exec(document.cookie) ?? [];
+  return decodeURIComponent(place);
+};
+
 /** The parts of the path are decoded. */
 const current = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
@@ -21,7 +27,7 @@ export function hrefOf(path: readonly string[], query: Query = {}): string {
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') parameters.set(name, value);
   const text = parameters.toString();
-  return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
+  return `#/${path.filter(Boolean).map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
 /** @param model the run whose model is chosen */

@@ -1,7 +1,6 @@
 /** Calls of the API: through the page's own server, which signs them, or with the token of a person who has signed in. */
 import type { ComponentType } from 'preact';
 import { type CallOptions, createClient, type OperationId, type SendCall } from '../../client/client.ts';
-
 import type { AnswerOf } from '../../client/operations.ts';
 
 export type { AnswerOf, OperationId };

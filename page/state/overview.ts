@@ -1,9 +1,8 @@
 /** Pipelines and the newest runs: for the bar of every screen, and for the screen "Now". */
 import { useEffect } from 'preact/hooks';
 import { address } from './address.ts';
-import type { AnswerOf } from './api.ts';
-import { type RunPages, useRuns } from './pages.ts';
-import { type PageReading, useReading } from './readings.ts';
+import { useRuns } from './pages.ts';
+import { useReading } from './readings.ts';
 
 const PIPELINES = 100;
 const RUNS = 200;
@@ -13,13 +12,9 @@ const MODELS_POLL_SECONDS = 60;
 /** Beside another screen. */
 const BESIDE_SECONDS = 300;
 
-export interface Overview {
-  readonly models: PageReading<AnswerOf<'listModels'>>;
-  readonly pipelines: PageReading<AnswerOf<'listPipelines'>>;
-  readonly runs: RunPages;
-}
+export type Overview = ReturnType<typeof useOverview>;
 
-export function useOverview(): Overview {
+export function useOverview() {
   const [screen] = address.value.path;
   const [isNow, isModels] = [screen === undefined, screen === 'models'];
   const page = { limit: PIPELINES, nextToken: address.value.query.get('after') ?? undefined };

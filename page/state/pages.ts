@@ -2,26 +2,16 @@
 import { useSignal } from '@preact/signals';
 import { useCallback, useRef } from 'preact/hooks';
 import { type AnswerOf, client, type ParametersOf } from './api.ts';
-import { type PageReading, type PollInterval, useReading } from './readings.ts';
+import { type PollInterval, useReading } from './readings.ts';
 
 export type RunItem = AnswerOf<'listRuns'>['runs'][number];
 
-/** `again` reads the first page. */
-export interface RunPages extends PageReading<readonly RunItem[]> {
-  /** Why runs were left out. */
-  readonly unreadable: readonly string[];
-  readonly hasMore: boolean;
-  /** Reads the next page. */
-  readonly more: () => void;
-}
+export type RunPages = ReturnType<typeof useRuns>;
 
 type Later = Readonly<{ name: string; runs: readonly RunItem[]; token: string | undefined }>;
 
-/** Runs, newest first. */
-export function useRuns(
-  parameters: ParametersOf<'listRuns'>,
-  interval: PollInterval<AnswerOf<'listRuns'>>,
-): RunPages {
+/** Runs, newest first. `unreadable` says why some were left out; `again` reads the first page, `more` the next one. */
+export function useRuns(parameters: ParametersOf<'listRuns'>, interval: PollInterval<AnswerOf<'listRuns'>>) {
   const { body, refusal, again } = useReading('listRuns', parameters, interval);
   const later = useSignal<Later | undefined>(undefined);
   const isReading = useRef(false);
@@ -41,14 +31,8 @@ export function useRuns(
       later.value = { name, runs: [...held.current, ...runs], token: nextToken };
     });
   }, [name, token]);
-  return {
-    body: body && (own === undefined ? first : joined(first, own.runs)),
-    refusal,
-    unreadable,
-    hasMore: token !== undefined,
-    more,
-    again,
-  };
+  const all = body && (own === undefined ? first : joined(first, own.runs));
+  return { body: all, refusal, unreadable, hasMore: token !== undefined, more, again };
 }
 
 /** New runs come first, and what the first page holds is the newest word. */

@@ -3,13 +3,13 @@ import { batch, computed, signal, useSignal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 import { type AnswerOf, ask, type OperationId, type ParametersOf, type ShownAnswer } from './api.ts';
 
-interface State<T> {
+export interface ReadState<T> {
   /** Stays while a later reading is refused. */
   readonly body: T | undefined;
   readonly refusal: string | undefined;
 }
 
-export interface PageReading<T> extends State<T> {
+export interface PageReading<T> extends ReadState<T> {
   /** Reads at once. */
   readonly again: () => void;
 }
@@ -53,7 +53,7 @@ export function useReading<Id extends OperationId>(
   interval: PollInterval<AnswerOf<Id>> = () => undefined,
   news: (body: AnswerOf<Id>) => string = () => '',
 ): PageReading<AnswerOf<Id>> {
-  const state = useSignal<State<AnswerOf<Id>>>(UNREAD);
+  const state = useSignal<ReadState<AnswerOf<Id>>>(UNREAD);
   const restart = useRef<() => void>(() => {});
   const intervalOf = useRef(interval);
   intervalOf.current = interval;
@@ -83,16 +83,16 @@ interface Source<T> {
   readonly read: (etag: string | undefined) => Promise<ShownAnswer<T>>;
   readonly interval: PollInterval<T>;
   readonly news: (body: T) => string;
-  readonly show: (state: State<T>) => void;
+  readonly show: (state: ReadState<T>) => void;
 }
 
 function startPoll<T>({ name, read, interval, news, show }: Source<T>) {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let state: State<T> = UNREAD;
+  let state: ReadState<T> = UNREAD;
   let [number, isStopped, isDue] = [0, false, false];
   let etag: string | undefined;
   let said: string | undefined;
-  const set = (next: State<T>, seconds: number | undefined): void => {
+  const set = (next: ReadState<T>, seconds: number | undefined): void => {
     const isSame = next.body === state.body && next.refusal === state.refusal;
     state = next;
     batch(() => {

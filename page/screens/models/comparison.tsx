@@ -4,7 +4,7 @@ import { isFalling } from '../../model/curve.ts';
 import { shortName, shortNumber } from '../../model/format.ts';
 import type { Drop } from '../../model/lineage.ts';
 import { Read, Section } from '../../parts/card.tsx';
-import { DialogButton, Words } from '../../parts/controls.tsx';
+import { DialogButton } from '../../parts/controls.tsx';
 import { numbers, Table, TableSection } from '../../parts/table.tsx';
 import { Command, Facts, RunLink, RunState, Time } from '../../parts/text.tsx';
 import { type AnswerOf, ask } from '../../state/api.ts';
@@ -37,7 +37,7 @@ export function Comparison({ pipeline: name, drop: { runId, state } }: Compariso
         {() => (
           <>
             <p>{then}</p>
-            <Words name="reason" label="reason" placeholder="Why? Others read it." />
+            <textarea rows={4} name="reason" aria-label="reason" placeholder="Why? Others read it." />
           </>
         )}
       </DialogButton>
@@ -109,13 +109,7 @@ function Differences({ judgement }: JudgementProps) {
       rows={known.map(({ name, samples, mean, current, better, interval, sides: part }) => [
         name,
         better !== undefined && <strong class="whole">{signedText(better, interval)}</strong>,
-        better !== undefined && (
-          <Reach
-            {...{ better, reach }}
-            ends={interval ?? [better, better]}
-            isShown={interval !== undefined}
-          />
-        ),
+        better !== undefined && <Reach better={better} ends={interval} reach={reach} />,
         shortNumber(mean),
         current !== undefined && shortNumber(current),
         samples.toLocaleString(),
@@ -135,26 +129,27 @@ function Classes({ judgement: { metric, mode, byLabel = [] } }: JudgementProps) 
       title="By class"
       columns={['class', ...numbers('samples', 'now', 'before'), 'better by']}
       rows={rows.map(({ label, samples, candidate, current, better }) => {
-        const bar = <Reach better={better} reach={reach} />;
+        const bar = <Reach better={better} ends={[0, better]} reach={reach} />;
         return [label, samples.toLocaleString(), shortNumber(candidate), shortNumber(current), bar];
       })}
     />
   );
 }
 
-type ReachProps = Readonly<{ better: number; ends?: readonly number[]; isShown?: boolean; reach: number }>;
+type ReachProps = Readonly<{ better: number; ends: readonly number[] | undefined; reach: number }>;
 
-/** Right of the middle is better. @param isShown few samples show nothing @param reach of either side */
-function Reach({ better, ends: [low = 0, high = better] = [], isShown = true, reach }: ReachProps) {
+/** Right of the middle is better. @param ends absent: few samples show nothing @param reach of either side */
+function Reach({ better, ends = [], reach }: ReachProps) {
   const x = (value: number): number => 60 + (value / (reach || 1)) * 54;
+  const [low = better, high = better] = ends;
   // An interval over 0 shows nothing.
-  const state =
-    !isShown || low + high === 0 || low * high < 0 ? 'none' : low + high > 0 ? 'succeeded' : 'failed';
+  const isShown = ends.length > 0 && low + high !== 0 && low * high >= 0;
+  const state = !isShown ? '' : low + high > 0 ? 'is-succeeded' : 'is-failed';
   const from = Math.min(x(low), x(high));
   return (
-    <svg class={`reach is-${state}`} viewBox="0 0 120 14" role="img" aria-label={signedText(better)}>
+    <svg class={state} width={120} height={14} role="img" aria-label={signedText(better)}>
       <path stroke="var(--waits)" d="M60 0V14" />
-      <rect x={from} y={4} width={Math.max(x(low), x(high)) - from} height={6} rx={3} />
+      <rect x={from} y={4} width={Math.max(x(low), x(high)) - from} height={6} rx={3} opacity={0.35} />
       <circle cx={x(better)} cy={7} r={4} />
     </svg>
   );

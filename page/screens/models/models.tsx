@@ -6,7 +6,7 @@ import { shortName, shortNumber } from '../../model/format.ts';
 import { type Drop, decidedText, lineageOf, type ModelView } from '../../model/lineage.ts';
 import { Empty, Frame, Read, Section, Vitals } from '../../parts/card.tsx';
 import { numbers, Table, TableSection, wide } from '../../parts/table.tsx';
-import { Copied, Decided, ModelLink, Pill, RowLink, RunLink, Time } from '../../parts/text.tsx';
+import { Command, Decided, ModelLink, Pill, RowLink, RunLink, Time } from '../../parts/text.tsx';
 import { address, hrefOf, modelsHref } from '../../state/address.ts';
 import type { AnswerOf } from '../../state/api.ts';
 import type { Overview } from '../../state/overview.ts';
@@ -72,7 +72,7 @@ function Models({ known, metric, drops }: ModelsProps) {
     return (
       <Empty>
         <p>No run has left a model yet. With this in the declaration of {pipeline}, the first is in use:</p>
-        <Copied text="promote: always" />
+        <Command text="promote: always" />
       </Empty>
     );
   // Models that are older than the first decision are not drawn.
@@ -82,7 +82,7 @@ function Models({ known, metric, drops }: ModelsProps) {
   return (
     <>
       <Vitals label="the model in use" of={vitalsOf(known, waiting, metric)} />
-      <Section title="Drop by drop" note={note} kind="card pad stack">
+      <Section title="Drop by drop" note={note} kind="stack">
         <LineageChart {...{ drops, metric, pipeline }} chosen={wanted} />
       </Section>
       <Comparison key={`${wanted} ${number}`} pipeline={pipeline} drop={chosen} />

@@ -51,15 +51,13 @@ export function Curves({ view, series, busy }: CurvesProps) {
       <p class="quiet">{absent}</p>
       {all.length === 0 && absent === undefined && <Empty>The script has printed no number.</Empty>}
       <div class="curves">
-        {some.map((each) => (
-          <Curve
-            key={`${each.source} ${each.name} ${each.unit}`}
-            series={each}
-            axis={axis}
-            runId={view.run.runId}
-            isLarge={query.get('large') === each.name}
-          />
-        ))}
+        {some.map((series) => {
+          const { source, name, unit } = series;
+          const isLarge = query.get('large') === name;
+          return (
+            <Curve key={`${source} ${name} ${unit}`} {...{ series, axis, isLarge }} runId={view.run.runId} />
+          );
+        })}
         {busy && busy.points.length > 0 && <Utilisation busy={busy} isOnAxis={x === 'time'} />}
       </div>
     </Section>
@@ -170,7 +168,6 @@ const tableOf = ({ unit, name, points, lost }: curve.SeriesView): ChartProps['ta
     ),
 });
 
-const KEYS = ['cpuBusy', 'gpuBusy', 'waiting'] as const;
 const LABELS = ['CPU', 'GPU', 'waiting for data'];
 const LINES = LABELS.map((label, place) => ({ label, colour: '--quiet', ...LOOKS[place] }));
 
@@ -195,13 +192,15 @@ function Utilisation({ busy, isOnAxis }: Readonly<{ busy: curve.UtilisationView;
         columns: ['until', ...numbers('attempt', 'hosts', ...LABELS)],
         rows: () =>
           points.map(({ at, attempt, hosts, ...shares }) => {
-            const texts = KEYS.map((key) => (shares[key] === undefined ? '' : percentText(shares[key])));
+            const texts = curve.SHARES.map((key) =>
+              shares[key] === undefined ? '' : percentText(shares[key]),
+            );
             return [timeText(at), attempt, hosts, ...texts];
           }),
       }}
     >
       <Legend
-        items={KEYS.flatMap((key, place) => {
+        items={curve.SHARES.flatMap((key, place) => {
           const mean = curve.meanOf(points, key);
           if (mean === undefined) return [];
           return [[<Swatch place={place} />, `${LABELS[place]}, mean ${percentText(mean)}`]];

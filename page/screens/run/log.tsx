@@ -1,5 +1,4 @@
 /** The tab "Log": all hosts and attempts as one stream, with marks where an attempt began and where it ended. */
-
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { clockText, timeText } from '../../model/format.ts';
@@ -31,6 +30,7 @@ export function Log({ runId }: { readonly runId: string }) {
       kind === 'line' ? <code title={text}>{text}</code> : <strong>{text}</strong>,
     ];
   };
+  const table = { caption: `log of ${runId}`, columns: COLUMNS, count: found.length, row };
   const tools = (
     <>
       <ChoiceButtons word="order" values={ORDERS} chosen={order} text={(each) => `${each} first`} />
@@ -45,12 +45,7 @@ export function Log({ runId }: { readonly runId: string }) {
           length === 0 ? (
             <Empty>No attempt has begun yet: the log begins with the first one.</Empty>
           ) : (
-            <VirtualTable
-              kind="log"
-              {...{ columns: COLUMNS, row }}
-              caption={`log of ${runId}`}
-              count={found.length}
-            />
+            <VirtualTable kind="log" {...table} />
           )
         }
       </Read>

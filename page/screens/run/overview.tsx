@@ -8,7 +8,7 @@ import * as format from '../../model/format.ts';
 import { type Leading, leadingOf } from '../../model/leading.ts';
 import type { ModelView } from '../../model/lineage.ts';
 import { Empty, EventRow, Section } from '../../parts/card.tsx';
-import { DialogButton, Dismiss, Field, SendButton, Words } from '../../parts/controls.tsx';
+import { DialogButton, Dismiss, Field, SendButton } from '../../parts/controls.tsx';
 import { numbers, Table } from '../../parts/table.tsx';
 import { Basis, Command, Decided, Facts, LinkButton, Pill, Time } from '../../parts/text.tsx';
 import { hrefOf } from '../../state/address.ts';
@@ -155,7 +155,7 @@ export function Model({ view: { run } }: ViewProps) {
   const changed = <LinkButton text="What changed" to={to} query={{ model: runId }} />;
   const isWaiting = model?.state === 'candidate';
   return (
-    <Section title="Model" note={state} tools={changed} kind="card pad stack">
+    <Section title="Model" note={state} tools={changed} kind="stack">
       <code>{modelUri}</code>
       <div class="row">
         <Command of={`model get ${runId}`} />
@@ -229,28 +229,27 @@ export function Events({ view: { run, timeline, timelineCount } }: ViewProps) {
 /** What persons say of a run. */
 function AnnotationButton({ view: { run }, onChange: onDone }: ChangeProps) {
   const { runId, annotation } = run;
+  const { note, tags = [] } = annotation ?? {};
   const call = ({ note = '', tags = '' }) =>
     ask('annotateRun', { runId, body: { note, tags: tags.split(',').flatMap((tag) => tag.trim() || []) } });
   return (
     <DialogButton text="Note and tags…" title="Note and tags" act={{ text: 'Save', call, onDone }}>
       {() => (
         <>
-          <Words name="note" label="note" placeholder="For colleagues" defaultValue={annotation?.note} />
-          <Field name="tags" label="tags, with commas" defaultValue={annotation?.tags.join(', ')} />
+          <textarea rows={4} name="note" aria-label="note" placeholder="For colleagues" defaultValue={note} />
+          <Field name="tags" label="tags, with commas" defaultValue={tags.join(', ')} />
         </>
       )}
     </DialogButton>
   );
 }
 
-const ReportButton = ({ view: { run, report } }: ViewProps) =>
-  report && (
-    <SendButton
-      text="Report as JSON"
-      call={() => ask('getReport', { runId: run.runId })}
-      onDone={(body) => body && save(`${run.runId}-report.json`, JSON.stringify(body, undefined, 2))}
-    />
-  );
+function ReportButton({ view: { run, report } }: ViewProps) {
+  const call = () => ask('getReport', { runId: run.runId });
+  const onDone = (body: object | undefined): void =>
+    body && save(`${run.runId}-report.json`, JSON.stringify(body, undefined, 2));
+  return report && <SendButton text="Report as JSON" {...{ call, onDone }} />;
+}
 
 const NODE_BASIS = 'the same useful work on the cheapest single On-Demand node that could have done it';
 const FILES_BASIS = 'their storage at its price a month, while an attempt asked for capacity or trained';
@@ -268,7 +267,7 @@ export function Details({ view, onChange }: ChangeProps) {
     </>
   );
   return (
-    <Section title="Details" tools={tools} kind="card pad stack">
+    <Section title="Details" tools={tools} kind="stack">
       {annotation?.note && <p>{annotation.note}</p>}
       <Facts
         items={[
