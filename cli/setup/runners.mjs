@@ -23,10 +23,8 @@ export async function runPytest(args, { name = 'pytest', stdio = 'inherit' } = {
   return countJunit(textOf(file), code);
 }
 
-/** Keeps the output for the end, since other tests print meanwhile. A signal reaches it as it reaches them. */
-export const runPytestQuietly = (only) => quietly('pytest', (options) => runPytest(only, options));
-
 /**
+ * Keeps the output for the end, since other tests print meanwhile. A signal reaches it as it reaches them.
  * @param {string} name of the files with its result and its output
  * @param {(options: { name: string, stdio: unknown[] }) => Promise<Counts>} run
  */

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { runHeavy } from './heavy.mjs';
 import { places } from './places.mjs';
 import { endingSignal } from './program.mjs';
-import { runPytest, runPytestQuietly, runVitest } from './runners.mjs';
+import { quietly, runPytest, runVitest } from './runners.mjs';
 
 /** In this order: what fails fast comes first. */
 export const PARTS = ['unit', 'contract', 'integration', 'e2e', 'python'];
@@ -11,8 +11,8 @@ export const PARTS = ['unit', 'contract', 'integration', 'e2e', 'python'];
 /** Slow and rare: it runs only when it is named. */
 export const HEAVY = 'heavy';
 
-/** These wait for most of their time, so Python's tests use the other core meanwhile. */
-const MOSTLY_WAITING = ['integration', 'e2e'];
+/** These wait for much of their time, so they run side by side. */
+const SIDE_BY_SIDE = ['integration', 'e2e', 'python'];
 
 /**
  * @param {string[]} parts some of PARTS and HEAVY
@@ -23,14 +23,19 @@ const MOSTLY_WAITING = ['integration', 'e2e'];
 export async function runTests(parts, { limits = new Map(), again = false } = {}) {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   mkdirSync(places.results, { recursive: true });
-  const only = (name) => limits.get(name) ?? [];
-  const run = (part) => (part === HEAVY ? runHeavy({ again }) : runPart(part, only(part)));
-  let pytest;
+  const run = (part, options) =>
+    part === HEAVY ? runHeavy({ again }) : runPart(part, limits.get(part) ?? [], options);
+  const [shown, ...beside] = SIDE_BY_SIDE.filter((part) => parts.includes(part));
+  const begun = new Map();
   for (const part of [...PARTS, HEAVY].filter((name) => parts.includes(name))) {
-    if (MOSTLY_WAITING.includes(part) && parts.includes('python'))
-      pytest ??= runPytestQuietly(only('python'));
+    if (part === shown)
+      for (const other of beside)
+        begun.set(
+          other,
+          quietly(other, (options) => run(other, options)),
+        );
     process.stdout.write(`\n── ${part} ──\n`);
-    addCounts(sum, part, await (part === 'python' && pytest ? pytest : run(part)));
+    addCounts(sum, part, await (begun.get(part) ?? run(part)));
     const signal = endingSignal();
     if (signal === undefined) continue;
     process.stdout.write(`Ended by ${signal}: the rest was not run, which counts as a failure.\n`);
@@ -49,7 +54,11 @@ function addCounts(sum, part, counts) {
   for (const key of Object.keys(sum)) sum[key] += counts[key];
 }
 
-const runPart = (part, only) => (part === 'python' ? runPytest(only) : runVitest(part, only));
+/** Two processes, since each waits for much of its time; a file's tests share what it makes. */
+const IN_TWO = ['--numprocesses=2', '--dist=loadfile'];
+
+const runPart = (part, only, options) =>
+  part === 'python' ? runPytest([...IN_TWO, ...only], options) : runVitest(part, only, options);
 
 /**
  * The one line that says it all.

@@ -1,6 +1,7 @@
 """Several hosts of one job on this machine; each has a base folder, an agent and an address."""
 
 import atexit
+import compileall
 import contextlib
 import itertools
 import json
@@ -12,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from typing import Any
 
 TRAINING = Path(__file__).resolve().parent.parent
@@ -95,7 +98,8 @@ def channels_of(job: JobOnThisMachine) -> list[str]:
 
 _FIRST_PORT, _LAST_PORT = 21_000, 32_000
 """Below 32768, where Linux takes the ports of outgoing connections from."""
-_next_port = itertools.count(os.getpid() % 900 * 10)
+# Far from those of a process that started beside this one.
+_next_port = itertools.count(os.getpid() * 389 % 900 * 10)
 
 
 def free_ports(count: int = 10) -> int:
@@ -273,4 +277,19 @@ def agent_file() -> Path:
     file = folder / "tidewheel.pyz"
     command = [str(node), str(ROOT / "cli" / "pack-agent.ts"), str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    for archive in folder.iterdir():
+        _add_bytecode(archive)
     return file
+
+
+def _add_bytecode(archive: Path) -> None:
+    """For processes of this Python, since hundreds of them would compile the same sources. Others
+    ignore it."""
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive, "a") as packed:
+        packed.extractall(folder)
+        mode = PycInvalidationMode.UNCHECKED_HASH
+        compileall.compile_dir(
+            folder, ddir=str(archive), quiet=1, legacy=True, invalidation_mode=mode
+        )
+        for path in Path(folder).rglob("*.pyc"):
+            packed.write(path, path.relative_to(folder))
