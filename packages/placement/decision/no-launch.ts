@@ -22,8 +22,10 @@ export function giveUpReason(
 ): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
-  const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
-  if (refused !== undefined) return refused;
+  if (input.attempts.length >= limits.attempts)
+    return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(input.attempts)}`;
+  const tooSmall = quotasTooSmall(situation, assessed);
+  if (tooSmall !== undefined) return tooSmall;
   const deadlineHours = deadlineHoursOf(limits);
   if (secondsLeft <= 0)
     return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(input.attempts)}`;
@@ -36,11 +38,6 @@ export function giveUpReason(
   if (assessed.every(({ candidate }) => candidate.closed !== undefined))
     return `no pool can be weighed: ${reasonsOf(situation, assessed)}`;
   return isPaid ? overBudget(situation, assessed) : undefined;
-}
-
-function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
-  if (attempts.length < limits.attempts) return undefined;
-  return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(attempts)}`;
 }
 
 function lastLack(attempts: Situation['input']['attempts']): string {
