@@ -5,6 +5,6 @@
  * API and launchers.
  */
 
-export { type AssumedName, assumed, NEXT_LOOK_SECONDS } from './model/assumed.ts';
+export { type AssumedName, assumed, dollars, hours, NEXT_LOOK_SECONDS } from './model/assumed.ts';
 export * from './records/attempts.ts';
 export * from './records/placement-records.ts';

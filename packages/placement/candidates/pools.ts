@@ -29,7 +29,7 @@ export interface Candidate extends PoolPrices {
   readonly closed?: string | undefined;
 }
 
-export interface Pruned {
+interface Pruned {
   readonly pool: Pool;
   readonly topology: Topology;
   readonly reason: string;
@@ -195,11 +195,7 @@ function openPools({ instanceType }: GangTopology, { view, question, named }: Si
   );
 }
 
-const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
-  nodes,
-  acceleratorsPerNode,
-  ...(helpers === undefined ? {} : { helpers }),
-});
+const shapeOf = ({ instanceType: _type, ...shape }: GangTopology): Topology => shape;
 
 /**
  * The same with a group of CPU nodes, where hosts were measured as the bottleneck and the pipeline allows helpers.

@@ -113,9 +113,9 @@ export function throughputModel(
     return { throughputOf: () => ({ ...REFERENCE_THROUGHPUT, basis: 'unknown' }) };
   const known = measured.filter(isKnown);
   const helping: Helping = { hardware, helpers: helpers.filter(isKnown) };
-  const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
-    sourceOf(each, helping),
-  );
+  // Before any attempt, the uncertainty lies in going from here to other topologies.
+  const prior = { ...reference, stepSeconds: PRIOR_STEP_SECONDS, steps: Number.MAX_SAFE_INTEGER };
+  const sources = (known.length > 0 ? pooled(known) : [prior]).map((each) => sourceOf(each, helping));
   const own = combine(sources, reference, helping);
   const seen = sources.findLast(
     ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
@@ -162,13 +162,6 @@ export const sameTopology = (a: TrainedTopology, b: TrainedTopology): boolean =>
 
 const groupsOf = ({ helpers = [] }: TrainedTopology): string =>
   helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
-
-/** Before any attempt: the uncertainty lies in going from here to other topologies. */
-const priorOf = (reference: TrainedTopology): MeasuredThroughput => ({
-  ...reference,
-  stepSeconds: PRIOR_STEP_SECONDS,
-  steps: Number.MAX_SAFE_INTEGER,
-});
 
 /** One measurement a topology: the mean over all its steps, with the newest utilisation. */
 function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThroughput[] {

@@ -164,12 +164,10 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
   const around = (count: number): number => (count < 2 ? 0 : (2 * bytes * (count - 1)) / count);
   const fast = /nvlink|nvswitch|neuronlink|torus/i.test(facts.interconnect ?? '');
   const inside = around(facts.acceleratorCount) / (fast ? assumed.nvlinkBytes : assumed.pcieBytes);
-  return inside + secondsToMove(around(nodes), facts);
+  // Training traffic is steady and gets the baseline; burst credit lasts minutes.
+  const bitsASecond = facts.networkBaselineGbps * 1e9 * (facts.efa ? assumed.efaShare : assumed.tcpShare);
+  return inside + (around(nodes) * 8) / bitsASecond;
 }
-
-/** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
-const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
-  (bytes * 8) / (gbps * 1e9 * (efa ? assumed.efaShare : assumed.tcpShare));
 
 // The seconds that a type needs to read the data of a step: what its memory does not hold comes from its disk or network.
 

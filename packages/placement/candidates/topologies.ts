@@ -165,10 +165,9 @@ export function infeasibleOn(topology: GangTopology, question: TopologyQuestion)
 }
 
 function againstStrategy({ instanceType, nodes }: GangTopology, strategy?: Strategy): string | undefined {
-  if (strategy === undefined) return undefined;
-  const traits = strategyTraits[strategy];
-  if (traits.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
-  return trainingType(instanceType)?.device === 'neuron' && !traits.runsOnTrainium
+  const traits = strategy && strategyTraits[strategy];
+  if (traits?.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
+  return traits?.runsOnTrainium === false && trainingType(instanceType)?.device === 'neuron'
     ? `Trainium is launched by torchrun: training.strategy ${strategy} does not run there`
     : undefined;
 }

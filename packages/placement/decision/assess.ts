@@ -55,12 +55,10 @@ export function seenIn(situation: Situation): (candidate: Candidate) => Seen {
 const isUsable = (each: Known): boolean => isOpen(each) && !each.isLimited;
 
 /** On-Demand, or a reservation, is assumed to have capacity as soon as its cool-down ends. */
-const onDemandOutlook = (coolsSeconds: number): Outlook => ({
-  belief: [],
-  chanceUp: coolsSeconds > 0 ? 0.5 : 1,
-  waitSeconds: coolsSeconds,
-  upSeconds: Number.POSITIVE_INFINITY,
-});
+const sureAfter = (waitSeconds: number): Outlook => {
+  const chanceUp = waitSeconds > 0 ? 0.5 : 1;
+  return { belief: [], chanceUp, waitSeconds, upSeconds: Number.POSITIVE_INFINITY };
+};
 
 function knownOf(candidate: Candidate, situation: Situation, seen: Seen) {
   const { work, met } = situation;
@@ -72,7 +70,7 @@ function knownOf(candidate: Candidate, situation: Situation, seen: Seen) {
     candidate,
     ...lately,
     coolsSeconds,
-    outlook: isSure ? onDemandOutlook(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen),
+    outlook: isSure ? sureAfter(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen),
     /** Of the remaining work here: the expectation, and the ninth decile. */
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),

@@ -118,11 +118,11 @@ const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed):
  * do not quite, but in replays of measured traces the assumption costs nothing (docs/research/log.md).
  */
 function lastingShare(pools: readonly Assessed[]): number {
+  const { lastingTicks, longestTicks } = market();
   const byZone = Map.groupBy(pools, ({ candidate }) => candidate.pool.zoneId);
-  return 1 - [...byZone.values()].reduce((gone, inZone) => gone * (1 - longest(inZone)), 1);
+  const gone = [...byZone.values()].reduce((chance, inZone) => {
+    const longest = Math.max(...inZone.map(({ outlook }) => lastingTicks(observe(outlook.belief, 1, 0))));
+    return chance * (1 - longest / longestTicks);
+  }, 1);
+  return 1 - gone;
 }
-
-/** The longest expected spell of capacity among these pools. */
-const longest = (pools: readonly Assessed[]): number =>
-  Math.max(...pools.map(({ outlook }) => market().lastingTicks(observe(outlook.belief, 1, 0)))) /
-  market().longestTicks;

@@ -34,7 +34,7 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const picked = cheapestPool(usable, situation) ?? interimPool(assessed, situation);
   const reserved = ends && worthWaitingForReservation(ends, picked, situation);
   if (reserved) return waitFor(table, reserved);
-  if (picked === undefined) return waitFor(table, whyNone(table));
+  if (picked === undefined) return waitFor(table, { why: whyNone(table) });
   const choice = whyWait(picked, table) ?? amongSpot(picked, table);
   if ('why' in choice) return waitFor(table, choice);
   // What remains after a capacity error in a pool that the run tries before the picked one.
@@ -83,16 +83,11 @@ function alternativesTo(
  * The work and the time that are left beside the reservations that begin later.
  * @returns with `ends` where they do all of the work: then nothing may have to be paid, and the whole of it is weighed
  */
-function besideReservations(whole: Situation): {
-  readonly situation: Situation;
-  readonly ends?: readonly ReservedSpan[];
-} {
+function besideReservations(whole: Situation) {
   const ahead = spansAhead(whole);
-  if (ahead.length === 0) return { situation: whole };
   const { situation, used } = paidRest(whole, ahead);
-  return situation.work.workSeconds > 0
-    ? { situation: { ...situation, planned: used } }
-    : { situation: whole, ends: used };
+  if (ahead.length > 0 && situation.work.workSeconds <= 0) return { situation: whole, ends: used };
+  return { situation: ahead.length === 0 ? whole : { ...situation, planned: used }, ends: undefined };
 }
 
 /** Nothing is paid meanwhile but the hours until the end, and what is idle goes first. */
@@ -172,12 +167,10 @@ function reservedPart(candidate: Candidate, situation: Situation): Pick<Placemen
   if (reservation === undefined) return {};
   const { kind, placementGroup } = reservation;
   const untilGone = secondsUntilGone(candidate, situation);
-  const until = Number.isFinite(untilGone) ? { until: timeIn(untilGone, situation) } : {};
-  return { reserved: { kind, ...until, ...(placementGroup !== undefined && { placementGroup }) } };
+  const until = new Date(Math.round(situation.nowMilliseconds + untilGone * 1_000));
+  const ends = Number.isFinite(untilGone) ? { until: until.toISOString() } : {};
+  return { reserved: { kind, ...ends, ...(placementGroup !== undefined && { placementGroup }) } };
 }
-
-const timeIn = (seconds: number, { nowMilliseconds }: Situation): string =>
-  new Date(Math.round(nowMilliseconds + seconds * 1_000)).toISOString();
 
 /** SageMaker itself stops an attempt at its budget. */
 function longestRun(candidate: Candidate, { input, spentUsd, fileSystems }: Situation): number {

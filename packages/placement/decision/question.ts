@@ -34,7 +34,13 @@ export interface QuestionDeps extends MarketStores, FormerRuns {
   /** Needed only for a pipeline that declares `compute.reserved`. */
   readonly reservations?: ReservationSource | undefined;
   /** Needed only for a pipeline that names other regions. */
-  readonly regions?: RegionDeps | undefined;
+  readonly regions?:
+    | {
+        market(region: string): MarketSource;
+        /** Why no job can be launched in the region, or undefined when one can. */
+        whyClosed(region: string): Promise<string | undefined>;
+      }
+    | undefined;
   readonly clock: Clock;
 }
 
@@ -147,13 +153,6 @@ async function readHardware(
 
 const noteOn = ({ facts, readAt }: ReadFacts): string =>
   `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
-
-/** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
-interface RegionDeps {
-  market(region: string): MarketSource;
-  /** Why no job can be launched in the region, or undefined when one can. */
-  whyClosed(region: string): Promise<string | undefined>;
-}
 
 /** One view for each named region but the data's own. */
 async function readElsewhere(

@@ -127,5 +127,5 @@ function withSpan(situation: Situation, span: ReservedSpan) {
   const startsAgain = span.fromSeconds > 0 ? work.restartSeconds : 0;
   const returns = work.workSeconds > 0 ? assumed.saveSeconds + startsAgain : 0;
   const secondsLeft = situation.secondsLeft - (used.untilSeconds - used.fromSeconds) - returns;
-  return { used, situation: withLeft(situation, { work, secondsLeft }) };
+  return { used, situation: withLeft(situation, work, secondsLeft) };
 }

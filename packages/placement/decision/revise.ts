@@ -44,9 +44,9 @@ export function revise(campaign: RunningCampaign): StopReason {
 }
 
 /** The work that reservations do later needs no On-Demand. */
-const besideReservations = (standing: Standing): Standing => ({
-  ...standing,
-  situation: paidRest(standing.situation, spansAhead(standing.situation)).situation,
+const besideReservations = ({ situation, here }: Standing): Standing => ({
+  situation: paidRest(situation, spansAhead(situation)).situation,
+  here,
 });
 
 /** Whether the reservation lasts until the work is done, even at the slow end of its estimate. */

@@ -30,7 +30,6 @@ import {
   longWaitOf,
   spentUsd,
   startRatioOf,
-  type TimeLeft,
   type WorkEstimate,
   waitsWithPrior,
   withDownloads,
@@ -135,7 +134,12 @@ export function situationOf(input: PlacementInput) {
     hardware,
   });
   const work = withDownloads(estimated, candidates);
-  const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
+  // AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future.
+  const own = observationsOf(input.attempts).map((each) => ({
+    ...each,
+    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
+  }));
+  const seen = [...(input.observations ?? []), ...own];
   const observations = recentObservations(seen, nowMilliseconds);
   const onDemandWaits = waitsWithPrior([...(input.onDemandWaits ?? []), ...onDemandWaitsOf(input.attempts)]);
   const marginSeconds =
@@ -158,24 +162,14 @@ export function situationOf(input: PlacementInput) {
     met: metIn(observations, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
   };
-  return withLeft(moment, { work, secondsLeft: secondsLeftOf(moment, work) });
+  return withLeft(moment, work, secondsLeftOf(moment, work));
 }
-
-/** AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future. */
-const ownObservations = (
-  attempts: readonly PlacedAttempt[],
-  nowMilliseconds: number,
-): readonly Observation[] =>
-  observationsOf(attempts).map((each) => ({
-    ...each,
-    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
-  }));
 
 /** The same moment with `seconds` more of the reference's work proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
   const work = { ...situation.work, workSeconds };
-  return withLeft(situation, { work, secondsLeft: secondsLeftOf(situation, work) });
+  return withLeft(situation, work, secondsLeftOf(situation, work));
 }
 
 /**
@@ -183,13 +177,10 @@ export function withWorkDone(situation: Situation, seconds: number): Situation {
  * its distance while the run trains and comes nearer while the run waits.
  */
 function secondsLeftOf(
-  {
-    input,
-    ...moment
-  }: Pick<TimeLeft, 'marginSeconds'> & { readonly input: PlacementInput; readonly nowMilliseconds: number },
+  moment: Readonly<Record<'nowMilliseconds' | 'marginSeconds', number>> & { readonly input: PlacementInput },
   { workSeconds, restartSeconds }: WorkEstimate,
 ): number {
-  const { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 } = input;
+  const { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 } = moment.input;
   const since = (at: string): number => (moment.nowMilliseconds - Date.parse(at)) / 1_000;
   const { patienceHours = Number.POSITIVE_INFINITY } = limits;
   const deadlineSeconds = (deadlineHoursOf(limits) ?? Number.POSITIVE_INFINITY) * 3_600;

@@ -262,26 +262,11 @@ export function hourlyUsdOf(placement: Placement): number {
 export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
   attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
 
-// The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off.
-
-interface Pools {
+/** What can be fallen back on, and the margin for noticing a loss and for On-Demand without capacity at first. */
+interface Moment {
   readonly candidates: readonly Candidate[];
   readonly met: MetIn;
-}
-
-export interface TimeLeft {
-  readonly work: WorkEstimate;
-  /** Until the deadline. */
-  readonly secondsLeft: number;
-  /** Reserved for noticing a loss, and for On-Demand without capacity at first. */
   readonly marginSeconds: number;
-}
-
-export interface Fallbacks {
-  /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last; none where none is allowed. */
-  readonly fallbacks: readonly Candidate[];
-  /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
-  readonly slackSeconds: number;
 }
 
 /** The most fallbacks that are planned for: the cheapest, the fastest and one between. */
@@ -290,25 +275,20 @@ const MAXIMUM_FALLBACKS = 3;
 /**
  * The same moment with this work and time left. A Spot attempt may make no progress and cost a whole restart; then one of
  * the fallbacks must still end in time. The more expensive of two counts only if it is faster.
+ * @param secondsLeft until the deadline
  */
-export function withLeft<Moment extends Pools & Pick<TimeLeft, 'marginSeconds'>>(
-  moment: Moment,
-  left: Pick<TimeLeft, 'work' | 'secondsLeft'>,
-): Moment & TimeLeft & Fallbacks {
-  const { work, secondsLeft } = left;
+export function withLeft<M extends Moment>(moment: M, work: WorkEstimate, secondsLeft: number) {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
-  const onDemand = reliable(moment, slackOf);
   // What is reserved makes the work shorter (reserved.ts); nothing falls back on it.
-  const counted =
-    onDemand.length > 0
-      ? onDemand
-      : moment.candidates.filter(
-          ({ closed, pool }) => closed === undefined && pool.purchaseOption !== 'reserved',
-        );
-  const slackSeconds =
-    counted.length > 0
-      ? Math.max(...counted.map(slackOf))
-      : secondsLeft - work.workSeconds - work.restartSeconds;
+  const open = moment.candidates.filter(
+    ({ closed, pool }) => closed === undefined && pool.purchaseOption !== 'reserved',
+  );
+  const bought = open.filter(({ pool }) => pool.purchaseOption === 'on-demand');
+  // It is unknown when a quota will be raised: waiting for a fast pool of one would make the slower ones too late.
+  const sure = bought.filter((each) => !moment.met(each).isQuota && slackOf(each) >= 0);
+  const onDemand = sure.length > 0 ? sure : bought;
+  const counted = onDemand.length > 0 ? onDemand : open;
+  const least = secondsLeft - work.workSeconds - work.restartSeconds;
   const front: Candidate[] = [];
   for (const each of onDemand.toSorted((a, b) => unitUsd(a) - unitUsd(b) || slackOf(b) - slackOf(a))) {
     const before = front.at(-1);
@@ -317,21 +297,13 @@ export function withLeft<Moment extends Pools & Pick<TimeLeft, 'marginSeconds'>>
   }
   const last =
     front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unitUsd(a) - unitUsd(b))[0];
-  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
-  return { ...moment, ...left, slackSeconds, fallbacks };
-}
-
-/**
- * The On-Demand pools, without those that a quota of the account forbids while others end in time: it is unknown when the
- * quota will be raised, and waiting for a fast pool without capacity would make the slower ones too late.
- */
-function reliable(
-  { candidates, met }: Pools,
-  slackOf: (candidate: Candidate) => number,
-): readonly Candidate[] {
-  const onDemand = candidates.filter(
-    ({ closed, pool }) => closed === undefined && pool.purchaseOption === 'on-demand',
-  );
-  const sure = onDemand.filter((each) => !met(each).isQuota && slackOf(each) >= 0);
-  return sure.length > 0 ? sure : onDemand;
+  return {
+    ...moment,
+    work,
+    secondsLeft,
+    /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
+    slackSeconds: counted.length > 0 ? Math.max(...counted.map(slackOf)) : least,
+    /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last; none where none is allowed. */
+    fallbacks: last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last],
+  };
 }

@@ -141,20 +141,28 @@ export function filledFrom(
   };
 }
 
+/** A stored view at a later time: its scores are older. */
+export const agedTo = (view: MarketView, now: Date, readAt: string): MarketView => {
+  const age = Math.max(0, (now.getTime() - Date.parse(readAt)) / 1_000);
+  return {
+    ...view,
+    scores: view.scores.map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age })),
+  };
+};
+
 /** Brings a stored view up to date with the samples stored since it was read. */
 export function refreshedBy(
   samples: readonly MarketSample[],
   view: MarketView,
   question: MemoryQuestion & { readonly readAt: string },
 ): MarketView {
-  const since = samples.filter((sample) => sample.readAt >= question.readAt);
-  const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
-  const aged = view.scores.map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age }));
-  const prices = keptPrices(since, typesOf(question.compute, question.hardware));
+  const { compute, hardware, now, readAt } = question;
+  const since = samples.filter((sample) => sample.readAt >= readAt);
+  const aged = agedTo(view, now, readAt);
   return {
-    ...view,
-    scores: replacedBy(aged, keptScores(since, question), keyOfScore),
-    spotPrices: replacedBy(view.spotPrices, prices, keyOfPrice),
+    ...aged,
+    scores: replacedBy(aged.scores, keptScores(since, question), keyOfScore),
+    spotPrices: replacedBy(view.spotPrices, keptPrices(since, typesOf(compute, hardware)), keyOfPrice),
   };
 }
 

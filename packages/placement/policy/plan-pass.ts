@@ -18,22 +18,9 @@ export interface Layer {
 }
 
 const ACTIONS = 3;
-const WITHOUT_SPOT = 2;
 
-/** States with capacity have a row for each of: nothing runs, Spot runs, On-Demand runs. The others have no row for Spot. */
-export function rowsFor(upStates: number, states: number) {
-  const firstDown = upStates * ACTIONS;
-  return {
-    upStates,
-    count: firstDown + (states - upStates) * WITHOUT_SPOT,
-    of: (state: number, ran: Action): number =>
-      state < upStates
-        ? state * ACTIONS + ran
-        : firstDown + (state - upStates) * WITHOUT_SPOT + (ran === ON_DEMAND ? 1 : 0),
-  };
-}
-
-export type Rows = ReturnType<typeof rowsFor>;
+/** A row for each state and what ran last; that of Spot stays empty for states without capacity. */
+export const rowOf = (state: number, ran: Action): number => state * ACTIONS + ran;
 
 /** The value at a place on the slack axis, in cells; between two cells linearly. */
 export function lookUp({ values, width }: Layer, row: number, position: number): number {
@@ -88,7 +75,6 @@ interface PassGrid {
   /** The most of slack. */
   readonly cells: number;
   readonly cellSeconds: number;
-  readonly rows: Rows;
 }
 
 /** Where not even On-Demand ends in time: more expensive than any schedule, cheaper than an unreachable cell. */
@@ -143,10 +129,10 @@ const cellAt = (seconds: number, cellSeconds: number, cells: number): number =>
 const LEAST_SHARE = 1e-7;
 
 /** The next states of each running action, weighted by the market's transition chances from one state. */
-function mixturesFrom(chances: readonly number[], rows: Rows) {
+function mixturesFrom(chances: readonly number[], upStates: number) {
   const mixed = (ran: Action, isOf: (isUp: boolean) => boolean): Mixture =>
     chances.flatMap((share, state) =>
-      share > LEAST_SHARE && isOf(state < rows.upStates) ? [{ row: rows.of(state, ran), share }] : [],
+      share > LEAST_SHARE && isOf(state < upStates) ? [{ row: rowOf(state, ran), share }] : [],
     );
   return {
     idleDown: mixed(IDLE, (isUp) => !isUp),
@@ -161,40 +147,41 @@ export function backwardPass(
   job: Terms,
   grid: PassGrid,
 ): (previous: Layer | undefined, ticksLeft: number) => Layer {
-  const { cells, cellSeconds, rows } = grid;
-  const mixtures = chain.step.map((chances) => mixturesFrom(chances, rows));
+  const { cells, cellSeconds } = grid;
+  const mixtures = chain.step.map((chances) => mixturesFrom(chances, chain.upStates));
   const movesAt = movesOf(job, grid);
   const blank = (): Float64Array => new Float64Array(cells + 1);
   const [zero, down] = [blank(), blank()];
   const expected = { idle: blank(), onDemand: blank(), spot: blank() };
   return (previous, ticksLeft) => {
     const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
-    const layer: Layer = { values: new Float32Array(rows.count * width), width };
+    const layer: Layer = { values: new Float32Array(mixtures.length * ACTIONS * width), width };
     if (previous === undefined) return layer;
     const moves = movesAt(ticksLeft);
     for (const [state, next] of mixtures.entries()) {
       addRows(down, zero, previous, next.idleDown);
       addRows(expected.idle, down, previous, next.idleUp);
       addRows(expected.onDemand, zero, previous, next.onDemand);
-      if (state < rows.upStates) addRows(expected.spot, down, previous, next.spotUp);
-      settle(layer, state, { rows, expected, moves });
+      const isUp = state < chain.upStates;
+      if (isUp) addRows(expected.spot, down, previous, next.spotUp);
+      settle(layer, state, { isUp, expected, moves });
     }
     return layer;
   };
 }
 
 interface Weighed {
-  readonly rows: Rows;
+  /** Whether there is Spot capacity in the state. */
+  readonly isUp: boolean;
   /** By what runs, over the market's next step. */
   readonly expected: Readonly<Record<'idle' | 'onDemand' | 'spot', Float64Array>>;
   readonly moves: ReturnType<ReturnType<typeof movesOf>>;
 }
 
 /** The cheapest action in one state of the market, by what runs. */
-function settle({ values, width }: Layer, state: number, { rows, expected, moves }: Weighed): void {
+function settle({ values, width }: Layer, state: number, { isUp, expected, moves }: Weighed): void {
   const { idle, onDemand, spot } = expected;
-  const isUp = state < rows.upStates;
-  const at = (ran: Action): number => rows.of(state, ran) * width;
+  const at = (ran: Action): number => rowOf(state, ran) * width;
   const [idleRow, demandRow, spotRow] = [at(IDLE), at(ON_DEMAND), at(SPOT)];
   for (let cell = 0; cell < width - 1; cell += 1) {
     const wait = moved(idle, moves.wait, cell);

@@ -14,7 +14,7 @@ import {
   lookUp,
   type MarketChain,
   ON_DEMAND,
-  rowsFor,
+  rowOf,
   SPOT,
   type Terms,
 } from './plan-pass.ts';
@@ -84,9 +84,8 @@ type PlanTable = ReturnType<typeof makeTable>;
 /** The values of every situation that jobs on the same terms can come to. */
 function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number) {
   const cellSeconds = job.tickSeconds / cellsPerTick;
-  const rows = rowsFor(chain.upStates, chain.step.length);
   const reach = reachOf(job, cellSeconds);
-  const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds, rows });
+  const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds });
   const layers: Layer[] = [];
   for (let ticksLeft = 0; ticksLeft < reach.ticks; ticksLeft += 1)
     layers.push(pass(layers.at(-1), ticksLeft));
@@ -109,9 +108,9 @@ function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number) {
         let total = 0;
         if (layer === undefined) return total;
         for (const { state, chance } of weights) {
-          const lost = end.ran === SPOT && state >= rows.upStates;
+          const lost = end.ran === SPOT && state >= chain.upStates;
           const slack = end.slack + (lost ? end.debt : 0);
-          total += chance * lookUp(layer, rows.of(state, lost ? IDLE : end.ran), slack / cellSeconds);
+          total += chance * lookUp(layer, rowOf(state, lost ? IDLE : end.ran), slack / cellSeconds);
         }
         return total;
       };
