@@ -20,7 +20,7 @@ export interface Layer {
 const ACTIONS = 3;
 
 /** A row for each state and what ran last; that of Spot stays empty for states without capacity. */
-export const rowOf = (state: number, ran: Action): number => state * ACTIONS + ran;
+export const rowFor = (state: number, ran: Action): number => state * ACTIONS + ran;
 
 /** The value at a place on the slack axis, in cells; between two cells linearly. */
 export function lookUp({ values, width }: Layer, row: number, position: number): number {
@@ -132,7 +132,7 @@ const LEAST_SHARE = 1e-7;
 function mixturesFrom(chances: readonly number[], upStates: number) {
   const mixed = (ran: Action, isOf: (isUp: boolean) => boolean): Mixture =>
     chances.flatMap((share, state) =>
-      share > LEAST_SHARE && isOf(state < upStates) ? [{ row: rowOf(state, ran), share }] : [],
+      share > LEAST_SHARE && isOf(state < upStates) ? [{ row: rowFor(state, ran), share }] : [],
     );
   return {
     idleDown: mixed(IDLE, (isUp) => !isUp),
@@ -181,7 +181,7 @@ interface Weighed {
 /** The cheapest action in one state of the market, by what runs. */
 function settle({ values, width }: Layer, state: number, { isUp, expected, moves }: Weighed): void {
   const { idle, onDemand, spot } = expected;
-  const at = (ran: Action): number => rowOf(state, ran) * width;
+  const at = (ran: Action): number => rowFor(state, ran) * width;
   const [idleRow, demandRow, spotRow] = [at(IDLE), at(ON_DEMAND), at(SPOT)];
   for (let cell = 0; cell < width - 1; cell += 1) {
     const wait = moved(idle, moves.wait, cell);
