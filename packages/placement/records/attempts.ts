@@ -175,18 +175,6 @@ export const fileSystemsUsd = (
   seconds: number,
 ): number => (fileSystemsHourlyUsd * seconds) / 3_600;
 
-export interface Spent {
-  readonly costUsd: number;
-  /** Cost of the same on On-Demand. */
-  readonly onDemandUsd: number;
-}
-
-/** Below 0 where Spot cost more. */
-export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
-  savedUsd: onDemandUsd - costUsd,
-  savedPercent: onDemandUsd > 0 ? Math.round((1 - costUsd / onDemandUsd) * 1_000) / 10 : 0,
-});
-
 /** What an attempt's start took. */
 export type AttemptStart = ReturnType<typeof startsOf>[number];
 

@@ -3,6 +3,7 @@ import { deadlineHoursOf, limitsSchema } from '@tidewheel/declaration/pipeline.t
 import { describe, expect, it } from 'vitest';
 import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import { deadlineAt } from '../../../../functions/run/attempts/make-report.ts';
+import { attemptTimeoutSeconds } from '../../../../functions/run/attempts/stop-rules.ts';
 import {
   attempt,
   CLOSED_AT,
@@ -17,7 +18,6 @@ import {
 } from '../../../../test/support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../../test/support/builders/records.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { attemptTimeoutSeconds } from '../../records/placement-records.ts';
 
 const scores = (score: number) => market({ scores: ZONES.map((zoneId) => ({ zoneId, score })) });
 const limits = (given: object) => limitsSchema.parse({ maximumRunSeconds: 86_400, ...given });
