@@ -16,7 +16,6 @@ import {
   type PolicyJob,
   type PolicyPlan,
   type PolicyState,
-  slackAt,
 } from '../../packages/placement/policy/value-function.ts';
 import type { Setting } from '../../test/support/market/job.ts';
 import type { Decision, Strategy, View } from './world.ts';
@@ -112,6 +111,16 @@ function controller(job: Setting, { model, planOf, smallPlanOf }: Market): (mome
     const lasting = model.lastingTicks(pool) / model.longestTicks;
     return inZone(candidate, { model, smallPlanOf, job, moment, slack, beliefs: zones, lasting });
   };
+}
+
+/** Whole ticks that end by the deadline, and the time that can still be lost if On-Demand runs from now. */
+function slackAt(
+  { job: { tickSeconds, deadlineSeconds } }: PolicyPlan,
+  { nowSeconds, workLeft, runs, debt }: View,
+): Pick<PolicyState, 'ticksLeft' | 'slack'> {
+  const ticksLeft = Math.floor((deadlineSeconds - nowSeconds) / tickSeconds + 1e-9);
+  const owed = runs === IDLE ? 0 : debt;
+  return { ticksLeft, slack: Math.max(0, ticksLeft * tickSeconds - workLeft - owed) };
 }
 
 interface Known {

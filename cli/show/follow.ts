@@ -3,13 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '@tidewheel/emulators/region/api-client.ts';
 import { printable } from '@tidewheel/kit/command-line.ts';
-import { formatDecision } from '@tidewheel/placement/explain.ts';
 import type { PlacementDecision, Progress } from '@tidewheel/placement/records.ts';
 import pc from 'picocolors';
 import * as z from 'zod';
 import { metricTexts, reportedTexts, restartText, savedText, usdText } from '../../client/amounts.ts';
 import { isFinished } from '../../client/run-view.ts';
 import type { RunReport } from '../../functions/run/attempts/make-report.ts';
+import { formatDecision } from './decision-text.ts';
 import type { Screen } from './screen.ts';
 
 const POLL_MILLISECONDS = 700;

@@ -1,12 +1,12 @@
 /** `tidewheel limits`: another deadline or budget for an open run, and what placement would do with it. */
 
 import { UsageError } from '@tidewheel/kit/command-line.ts';
-import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import { usdText } from '../../client/amounts.ts';
 import type { AnswerOf } from '../../client/operations.ts';
 import { runMeant } from '../command/run-list.ts';
 import { defineVerb, option } from '../command/verb.ts';
+import { formatDecision } from '../show/decision-text.ts';
 
 const AMOUNT = 'write a number above 0, or none';
 const amount = z

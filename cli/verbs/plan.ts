@@ -4,7 +4,6 @@ import path from 'node:path';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
-import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import { bytesText, lateTexts, usdText } from '../../client/amounts.ts';
 import type { AnswerOf, BodyOf } from '../../client/operations.ts';
@@ -16,6 +15,7 @@ import { overridesOf, setOption } from '../command/overrides.ts';
 import { noSuchPipeline } from '../command/run-list.ts';
 import { defineVerb, flag, option } from '../command/verb.ts';
 import { formatFindings } from '../deployment/format-findings.ts';
+import { formatDecision } from '../show/decision-text.ts';
 import { dataFilesBelow } from '../upload/local-files.ts';
 
 const SIZE = 'write a number above 0';

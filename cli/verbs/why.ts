@@ -3,7 +3,6 @@
 import { DECLARED_LAUNCHERS } from '@tidewheel/declaration/launchers.ts';
 import { UsageError } from '@tidewheel/kit/command-line.ts';
 import { wholeNumber } from '@tidewheel/kit/fields.ts';
-import { formatDecision } from '@tidewheel/placement/explain.ts';
 import * as z from 'zod';
 import type { AnswerOf } from '../../client/operations.ts';
 import { type Api, ApiError } from '../command/api-calls.ts';
@@ -12,6 +11,7 @@ import { safe } from '../command/format.ts';
 import { runMeant } from '../command/run-list.ts';
 import type { Terminal } from '../command/terminal.ts';
 import { defineVerb, option, type ValuesOf } from '../command/verb.ts';
+import { formatDecision } from '../show/decision-text.ts';
 
 const ABOVE_0 = 'write a number above 0';
 const amount = z.coerce.number(ABOVE_0).positive(ABOVE_0).optional();

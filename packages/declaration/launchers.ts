@@ -18,6 +18,5 @@ export {
   STRATEGIES,
   type Strategy,
   type StrategyTraits,
-  strategiesWith,
   strategyTraits,
 } from './schema/strategies.ts';

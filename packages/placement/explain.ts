@@ -1,11 +1,10 @@
 /**
- * A stored decision in words, put again, or under other assumptions.
+ * A stored decision put again, or under other assumptions.
  *
- * Errors: UnreadableRecordError for a decision of another release. Called by the API and `tidewheel why`.
+ * Errors: UnreadableRecordError for a decision of another release. Called by the API.
  */
 export { offersThatPay } from './explain/offers-that-pay.ts';
 export {
-  formatDecision,
   questionAt,
   questionBesideOthers,
   questionOf,

@@ -1,11 +1,10 @@
 import { list, seconds, time, usd } from '@tidewheel/kit/fields.ts';
 import { mapLimited } from '@tidewheel/kit/limited.ts';
-import { savedOf } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { spentOf } from '../../records/ended.ts';
 import { runsChangedIn } from '../../records/recent-runs.ts';
 import { FINISHED, type ListedRun, type RunSpent, spentOnPoolSchema } from '../../records/run-records.ts';
-import { type RunReport, readReport } from '../../run/attempts/make-report.ts';
+import { type RunReport, readReport, savedOf } from '../../run/attempts/make-report.ts';
 import { ok } from '../shared/answers.ts';
 import { defineOperation, READS } from '../shared/operation.ts';
 import { leftOut, steppedOver, unreadable } from '../shared/paging.ts';

@@ -11,11 +11,7 @@ import {
   reportedHeld,
   type VersionStore,
 } from '@tidewheel/packing/dataset.ts';
-import {
-  type AttemptOutcome,
-  attemptTimeoutSeconds,
-  type PlatformFault,
-} from '@tidewheel/placement/records.ts';
+import { type AttemptOutcome, type PlatformFault } from '@tidewheel/placement/records.ts';
 import { jobOf, portOf } from '../../launch/launcher.ts';
 import { copyResultsBack, homeUri, type RegionBucket } from '../../launch/regions/region-copy.ts';
 import { tellAutomatic } from '../../records/automatic.ts';
@@ -25,6 +21,7 @@ import type { AttemptRecord, Resume, RunRecord, StopRequest } from '../../record
 import { modelBeforeEvaluation } from '../models/evaluation.ts';
 import type { AloneDeps } from './evaluate-alone.ts';
 import { type AttemptObservation, type ObserveDeps, observeAttempt } from './observe-attempt.ts';
+import { attemptTimeoutSeconds } from './stop-rules.ts';
 import { stopScoring, trainingNeedOf } from './train-when.ts';
 import { remedyFor, startedOver, watchResume } from './watch-resume.ts';
 

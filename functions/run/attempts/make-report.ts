@@ -15,7 +15,6 @@ import {
   type Progress,
   poolSchema,
   promiseSchema,
-  savedOf,
 } from '@tidewheel/placement/records.ts';
 import * as z from 'zod';
 import { REPORT_VERSION, readReportAs } from '../../records/ended.ts';
@@ -407,3 +406,9 @@ export const readReport = (
   store: Pick<ObjectStore, 'readText'>,
   run: Pick<RunRecord, 'pipeline' | 'runId'>,
 ): Promise<RunReport | undefined> => readReportAs(store, run, kindOf(reportSchema));
+
+/** Below 0 where Spot cost more. @param onDemandUsd the cost of the same on On-Demand */
+export const savedOf = ({ costUsd, onDemandUsd }: Readonly<Record<'costUsd' | 'onDemandUsd', number>>) => ({
+  savedUsd: onDemandUsd - costUsd,
+  savedPercent: onDemandUsd > 0 ? Math.round((1 - costUsd / onDemandUsd) * 1_000) / 10 : 0,
+});

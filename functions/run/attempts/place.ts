@@ -11,11 +11,12 @@ import {
 import { decide } from '@tidewheel/placement/estimate.ts';
 import { offersThatPay } from '@tidewheel/placement/explain.ts';
 import { type OfferSource, poolOutcomeOf } from '@tidewheel/placement/market.ts';
-import { attemptTimeoutSeconds, type PlacementDecision } from '@tidewheel/placement/records.ts';
+import type { PlacementDecision } from '@tidewheel/placement/records.ts';
 import { datasetSize } from '../../records/run-dataset.ts';
 import type { AttemptRecord } from '../../records/run-records.ts';
 import { safeRemedies, withRemedies } from '../../records/safe-remedies.ts';
 import type { Stores } from '../../records/stores.ts';
+import { attemptTimeoutSeconds } from './stop-rules.ts';
 
 export interface PlaceDeps
   extends Omit<QuestionDeps, 'runs' | 'attempts'>,

@@ -13,16 +13,13 @@ import {
 import { typesOf } from '@tidewheel/placement/estimate.ts';
 import { questionOf } from '@tidewheel/placement/explain.ts';
 import {
-  askScores,
-  type MarketSample,
   type MarketSource,
   type MarketView,
   observationsOfOthers,
   type ReservationSource,
   refreshedBy,
   samplesFor,
-  samplesOfNow,
-  scoreNeeds,
+  withScoresOfNow,
 } from '@tidewheel/placement/market.ts';
 import type { Progress, StopReason } from '@tidewheel/placement/records.ts';
 import type { TrainingJobDescription } from '../../launch/job/training-service.ts';
@@ -94,15 +91,16 @@ async function campaignNow(
   const progress = await progressOf(deps.store, attempt);
   if (progress === undefined) return undefined;
   const now = deps.clock.now();
-  const questionWith = await questionNow(deps, { run, attempt, now });
-  if (questionWith === undefined) return undefined;
-  const campaign = { attempt, progress, trainingSince, now, question: questionWith([]) };
+  const question = await questionNow(deps, { run, attempt, now });
+  if (question === undefined) return undefined;
+  const campaign = { attempt, progress, trainingSince, now, question };
   return {
     campaign,
-    withScoresOfNow: async () => ({
-      ...campaign,
-      question: questionWith(await scoresOfNow(deps, campaign.question, now)),
-    }),
+    withScoresOfNow: async () => {
+      const asked = { ...deps, compute: question.compute, hardware: factsWith(question.hardware) };
+      const market = await withScoresOfNow(question.market, deps.market, asked);
+      return { ...campaign, question: { ...question, market } };
+    },
   };
 }
 
@@ -119,22 +117,11 @@ async function progressOf(
   return placement.pool.purchaseOption === 'on-demand' ? progressBefore : undefined;
 }
 
-/** Repeats the score requests of `collect-scores`, because AWS limits new ones. Stored scores replace missing answers. */
-async function scoresOfNow(
-  { scoreQuestions, market, clock }: ReviseDeps,
-  { compute, hardware }: PlacementInput,
-  now: Date,
-): Promise<readonly MarketSample[]> {
-  const site = { home: market.region, hardware: factsWith(hardware) };
-  const needs = scoreNeeds([compute], site).filter(({ region }) => region === market.region);
-  return samplesOfNow(await askScores({ scoreQuestions, market: () => market, clock }, needs, []), now);
-}
-
-/** The attempt's own question with current prices, scores and outcomes. The result accepts newer scores. */
+/** The attempt's own question with current prices and outcomes, and the newest stored scores. */
 async function questionNow(
   deps: ReviseDeps,
   { run, attempt, now }: { readonly run: RunRecord; readonly attempt: AttemptRecord; readonly now: Date },
-): Promise<((newer: readonly MarketSample[]) => PlacementInput) | undefined> {
+): Promise<PlacementInput | undefined> {
   const { runId } = run;
   const stored = await deps.placements.get(runId, attempt.attempt);
   if (stored === undefined || run.declaration === undefined) return undefined;
@@ -151,15 +138,11 @@ async function questionNow(
   if (question === undefined) return undefined;
   const { market, elsewhere = [], now: readAt } = question;
   /** Adds the samples stored since the decision. A score without a newer sample ages. */
-  const upToDate = async (view: MarketView) => {
+  const upToDate = async (view: MarketView): Promise<MarketView> => {
     const request = { compute, hardware, region: view.region, now };
-    const kept = await samplesFor(deps.marketSamples, request);
-    return (newer: readonly MarketSample[]): MarketView =>
-      refreshedBy([...newer, ...kept], view, { ...request, readAt });
+    return refreshedBy(await samplesFor(deps.marketSamples, request), view, { ...request, readAt });
   };
   const home = await upToDate({ ...market, ...(reserved && { reservations: reserved.reservations }) });
-  const away = await Promise.all(
-    elsewhere.map(async (view) => ({ ...view, market: (await upToDate(view.market))([]) })),
-  );
-  return (newer) => ({ ...question, market: home(newer), elsewhere: away });
+  const away = elsewhere.map(async (view) => ({ ...view, market: await upToDate(view.market) }));
+  return { ...question, market: home, elsewhere: await Promise.all(away) };
 }

@@ -38,14 +38,6 @@ export interface Expectations {
   readonly formerThroughputs?: readonly MeasuredThroughput[] | undefined;
 }
 
-interface FormerRun extends Expectations {
-  readonly expectedSeconds: number;
-  readonly formerStarts: readonly AttemptStart[];
-  readonly onDemandWaits: readonly number[];
-  /** Of its newest checkpoint. */
-  readonly checkpointBytes?: number | undefined;
-}
-
 /**
  * The longest of the last runs whose declaration asked for the same number of nodes or the same needs.
  * @returns undefined where none is known
@@ -53,7 +45,7 @@ interface FormerRun extends Expectations {
 export async function formerRunOf(
   { runs, attempts }: FormerRuns,
   run: Pick<PlacedRun, 'runId' | 'pipeline' | 'declaration'>,
-): Promise<FormerRun | undefined> {
+) {
   const alike = (await runs.list(run.pipeline, LOOKED_THROUGH)).filter(
     (each) => each.runId !== run.runId && each.status === 'succeeded' && isAlike(each, run),
   );
@@ -95,7 +87,7 @@ function isAlike(a: Pick<PlacedRun, 'declaration'>, b: Pick<PlacedRun, 'declarat
 }
 
 /** The training time that a run's last checkpoint proves, else the sum over its attempts. */
-function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
+function tookOf(attempts: readonly PlacedAttempt[]) {
   const last = attempts.at(-1);
   const spent = attempts.reduce((sum, { outcome }) => sum + (outcome?.trainingSeconds ?? 0), 0);
   const proven = last?.progressAfter;
@@ -109,6 +101,7 @@ function tookOf(attempts: readonly PlacedAttempt[]): FormerRun | undefined {
     formerStarts: startsOf(attempts),
     formerThroughputs: measuredThroughputs(attempts),
     onDemandWaits: onDemandWaitsOf(attempts),
+    /** Of its newest checkpoint. */
     checkpointBytes: proven?.checkpointBytes,
   };
 }

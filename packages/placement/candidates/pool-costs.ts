@@ -22,8 +22,9 @@ import {
 import { deadlineHoursOf, type InputChannel, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
-import type { MarketView, OnDemandPrice, PlacementScore } from '../records/market-history.ts';
+import type { MarketView, OnDemandPrice } from '../records/market-history.ts';
 import {
+  type HelperNodes,
   nameOfReservation,
   type Pool,
   requestedAs,
@@ -37,10 +38,7 @@ export interface PoolPrices extends NodePrices {
   readonly scoreAgeSeconds?: number | undefined;
 }
 
-export type Quotes = ReadonlyMap<string, MarketView['spotPrices']>;
-
-export const quotesOf = (market: MarketView): Quotes =>
-  Map.groupBy(market.spotPrices, ({ instanceType }) => instanceType);
+type Quotes = ReadonlyMap<string, MarketView['spotPrices']>;
 
 /** @returns why no price is known, where none is */
 export function pricesOf(
@@ -68,30 +66,29 @@ export function pricesOf(
 function listedPrices({ instanceType, zoneId }: Pool, price: OnDemandPrice, all: Quotes): ListedPrices {
   const quotes =
     all.get(instanceType)?.filter((each) => zoneId === undefined || each.zoneId === zoneId) ?? [];
+  const sum = quotes.reduce((usd, each) => usd + each.hourlyUsd, 0);
   return {
     instanceType,
     trainingUsd: price.hourlyUsd,
     trainingNote: price.note,
     ec2Usd: price.ec2HourlyUsd,
     ec2Note: price.ec2Note,
-    ec2SpotUsd: mean(quotes),
+    ec2SpotUsd: quotes.length === 0 ? undefined : sum / quotes.length,
     isSpotOfSnapshot: quotes.some(({ basis }) => basis === 'snapshot'),
   };
 }
 
-const mean = (quotes: MarketView['spotPrices']): number | undefined =>
-  quotes.length === 0 ? undefined : quotes.reduce((sum, each) => sum + each.hourlyUsd, 0) / quotes.length;
-
 /** Per hour of all helper groups, or why it cannot be known: what has no price is not free. */
 export function helpersIn(
-  market: MarketView,
-  { helpers = [] }: Pick<Pipeline['compute'], 'helpers'>,
+  region: string,
+  prices: ReadonlyMap<string, OnDemandPrice>,
+  helpers: readonly HelperNodes[],
 ): number | string {
   let sum = 0;
   for (const { name, instanceType, nodes } of helpers) {
-    const price = market.onDemandPrices.find((each) => each.instanceType === instanceType);
+    const price = prices.get(instanceType);
     if (price === undefined)
-      return `no price of ${instanceType} in ${market.region} is known, which the helper group "${name}" runs on: name another type`;
+      return `no price of ${instanceType} in ${region} is known, which the helper group "${name}" runs on: name another type`;
     sum += nodes * price.hourlyUsd;
   }
   return sum;
@@ -105,24 +102,14 @@ function scoreOf(
 ): Pick<PoolPrices, 'score' | 'scoreAgeSeconds'> {
   const best = market.scores
     .filter((each) => (zoneId === undefined || each.zoneId === zoneId) && (each.nodes ?? nodes) === nodes)
-    .reduce<PlacementScore | undefined>(
-      (most, each) => (most !== undefined && most.score >= each.score ? most : each),
-      undefined,
-    );
+    .toSorted((a, b) => b.score - a.score)[0];
   return best === undefined ? {} : { score: best.score, scoreAgeSeconds: best.ageSeconds };
 }
 
 // The file systems that a pipeline's channels read: what an hour of them costs, and whose price is not known.
 
-export interface FileSystems {
-  /** Sums those whose price is known. */
-  readonly hourlyUsd: number;
-  /** A sentence for each file system. */
-  readonly notes: readonly string[];
-}
-
 /** Two channels may read one file system, which is paid for once. */
-export function fileSystemsOf({ channels = {} }: Pick<Pipeline['training'], 'channels'>): FileSystems {
+export function fileSystemsOf({ channels = {} }: Pick<Pipeline['training'], 'channels'>) {
   const byId = new Map<string, FileSystem | undefined>();
   for (const channel of Object.values(channels)) {
     if ('s3' in channel) continue;
@@ -131,7 +118,9 @@ export function fileSystemsOf({ channels = {} }: Pick<Pipeline['training'], 'cha
   }
   const known = [...byId.values()].filter((each) => each !== undefined);
   return {
+    /** Sums those whose price is known. */
     hourlyUsd: known.reduce((sum, each) => sum + fileSystemHourlyUsd(each), 0),
+    /** A sentence for each file system. */
     notes: [...byId].map(([id, each]) => noteOn(id, each)),
   };
 }
@@ -149,41 +138,31 @@ const noteOn = (id: string, known: FileSystem | undefined): string =>
 
 // What each start in a pool downloads, and the pools whose hosts cannot hold it or would have it too late.
 
-interface DownloadsQuestion extends Pick<Pipeline, 'compute' | 'training' | 'limits'> {
+export interface DownloadsQuestion extends Pick<Pipeline, 'compute' | 'training' | 'limits'> {
   readonly dataset?: DatasetSize | undefined;
   /** ISO 8601: the deadline counts from the first. */
   readonly closedAt: string;
   readonly now: string;
 }
 
-/** @returns why nothing can be trained there, instead of the download */
-export type DownloadIn = (
+/**
+ * Undefined where nothing is known of the dataset.
+ * @returns why nothing can be trained there, instead of the download
+ */
+export function downloadIn(
+  question: DownloadsQuestion,
   pool: Pick<Pool, 'launcher' | 'instanceType' | 'purchaseOption'>,
-  topology: Pick<Topology, 'nodes'>,
-) => Download | string;
-
-export function downloadsOf(question: DownloadsQuestion): DownloadIn | undefined {
+  { nodes }: Pick<Topology, 'nodes'>,
+): Download | string | undefined {
   const { compute, training, dataset } = question;
   if (dataset === undefined) return undefined;
-  const limit = tighterLimit(question);
-  return (pool, { nodes }) => {
-    const { launcher, instanceType } = pool;
-    const purchaseOption = requestedAs(pool);
-    const start = { dataset, compute, training, instanceType, nodes, purchaseOption };
-    const download = launcherFacts[launcher].downloads(start);
-    if ('problem' in download) return download.problem.message;
-    const late = whyTooLate(download, limit);
-    return late === undefined ? download : `${late}: ${FASTER_DOWNLOAD}`;
-  };
+  const { launcher, instanceType } = pool;
+  const start = { dataset, compute, training, instanceType, nodes, purchaseOption: requestedAs(pool) };
+  const download = launcherFacts[launcher].downloads(start);
+  if ('problem' in download) return download.problem.message;
+  const late = whyTooLate(download, tighterLimit(question));
+  return late === undefined ? download : `${late}: ${FASTER_DOWNLOAD}`;
 }
-
-/** The same with starts as long as the run's own. */
-export const slowedBy =
-  (ratio: number, downloadIn: DownloadIn): DownloadIn =>
-  (pool, topology) => {
-    const download = downloadIn(pool, topology);
-    return typeof download === 'string' ? download : { ...download, seconds: download.seconds * ratio };
-  };
 
 function tighterLimit({ limits, closedAt, now }: DownloadsQuestion): Parameters<typeof whyTooLate>[1] {
   const { maximumRunSeconds } = limits;

@@ -4,20 +4,13 @@ import type { FactsOf } from '@tidewheel/catalog/catalog.ts';
 import type { Download } from '@tidewheel/catalog/data-on-hosts.ts';
 import { type LauncherName, launchersOf } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
-import type { MarketView, OnDemandPrice, Reservation } from '../records/market-history.ts';
+import type { MarketView, Reservation } from '../records/market-history.ts';
 import { type Pool, requestedAs, type Topology, type Transfer } from '../records/placement-records.ts';
-import {
-  type DownloadIn,
-  helpersIn,
-  type PoolPrices,
-  pricesOf,
-  type Quotes,
-  quotesOf,
-} from './pool-costs.ts';
+import { type DownloadsQuestion, downloadIn, helpersIn, type PoolPrices, pricesOf } from './pool-costs.ts';
 import { reservedFor } from './reserved-pools.ts';
-import { adviseHelpers } from './throughput.ts';
+import { helpersThatPay } from './throughput.ts';
 import type { RelativeThroughput, ThroughputModel } from './throughput-estimate.ts';
-import { type GangTopology, infeasibleOn, type TopologyQuestion, topologiesOf } from './topologies.ts';
+import { type GangTopology, infeasibleOn, topologiesOf } from './topologies.ts';
 
 export interface Candidate extends PoolPrices {
   readonly pool: Pool;
@@ -36,11 +29,13 @@ export interface Candidate extends PoolPrices {
   readonly closed?: string | undefined;
 }
 
-export interface Pruned {
+interface Pruned {
   readonly pool: Pool;
   readonly topology: Topology;
   readonly reason: string;
 }
+
+const isPruned = (each: Candidate | Pruned): each is Pruned => 'reason' in each;
 
 /** Another region that the pipeline names. */
 export interface RegionView {
@@ -51,36 +46,17 @@ export interface RegionView {
   readonly closed?: string | undefined;
 }
 
-interface PoolsQuestion extends ThroughputModel {
-  readonly compute: Pipeline['compute'];
-  readonly training: Pipeline['training'];
+interface PoolsQuestion extends ThroughputModel, DownloadsQuestion {
   readonly market: MarketView;
   readonly elsewhere?: readonly RegionView[] | undefined;
-  /** ISO 8601. */
-  readonly now: string;
   readonly savedOn?: GangTopology | undefined;
-  /** Absent where nothing is known of the dataset. */
-  readonly downloadIn?: DownloadIn | undefined;
+  /** Of the run's own starts to what they were expected to take. */
+  readonly startRatio: number;
   readonly hardware: FactsOf;
 }
 
 /** The most pools that are assessed; the rest are the most expensive for their speed, on demand. */
 const MAXIMUM_POOLS = 300;
-
-interface Place {
-  readonly zoneId?: string | undefined;
-  readonly subnetId?: string | undefined;
-}
-
-/** With a VPC one place per zone (its first subnet); without one SageMaker chooses the zone. */
-function placesOf({ vpc }: Pick<Pipeline['compute'], 'vpc'>): readonly Place[] {
-  if (!vpc) return [{}];
-  const byZone = new Map<string, Place>();
-  for (const { id, zoneId } of vpc.subnets) {
-    if (!byZone.has(zoneId)) byZone.set(zoneId, { zoneId, subnetId: id });
-  }
-  return [...byZone.values()];
-}
 
 const purchaseOptionsOf = (compute: Pipeline['compute']): readonly Pool['purchaseOption'][] =>
   compute.purchaseOption === 'spot-then-on-demand' ? ['spot', 'on-demand'] : [compute.purchaseOption];
@@ -99,36 +75,24 @@ export function poolsOf(question: PoolsQuestion): Pools {
     ...elsewhere.map((each) => ({ ...each, region: each.market.region })),
   ];
   const found = views.flatMap((view) =>
-    launchersOf(compute).map((launcher) => poolsAt(siteOf(launcher, view, question))),
+    launchersOf(compute).flatMap((launcher) => poolsAt(siteOf(launcher, view, question))),
   );
   return mostPromising(
-    found.flatMap(({ candidates }) => candidates),
-    onceEach(found.flatMap(({ pruned }) => pruned)),
+    found.filter((each): each is Candidate => !isPruned(each)),
+    onceEach(found.filter(isPruned)),
   );
 }
 
-interface View {
-  readonly market: MarketView;
-  readonly vpc?: Pipeline['compute']['vpc'];
+interface View extends Omit<RegionView, 'transfer'> {
   readonly transfer?: Transfer | undefined;
-  readonly closed?: string | undefined;
   /** Absent for the data's own. */
   readonly region?: string | undefined;
 }
 
-/** What holds for every pool of a launcher in a region. */
-interface Site {
-  readonly view: View;
-  readonly question: PoolsQuestion;
-  readonly named: Pick<Pool, 'region' | 'launcher'>;
-  readonly requested: TopologyQuestion;
-  /** USD an hour of the pipeline's own helper groups, or why it is not known. */
-  readonly helpersUsd: number | string;
-  readonly prices: ReadonlyMap<string, OnDemandPrice>;
-  readonly quotes: Quotes;
-}
+type Site = ReturnType<typeof siteOf>;
 
-function siteOf(launcher: LauncherName, view: View, question: PoolsQuestion): Site {
+/** What holds for every pool of a launcher in a region. */
+function siteOf(launcher: LauncherName, view: View, question: PoolsQuestion) {
   const { compute, training, savedOn, hardware } = question;
   const { market, region } = view;
   const isElsewhere = region !== undefined;
@@ -137,40 +101,44 @@ function siteOf(launcher: LauncherName, view: View, question: PoolsQuestion): Si
     question,
     named: { ...(isElsewhere && { region }), launcher },
     requested: { compute, training, region: market.region, isElsewhere, launcher, savedOn, hardware },
-    helpersUsd: helpersIn(market, compute),
     prices: new Map(market.onDemandPrices.map((each) => [each.instanceType, each])),
-    quotes: quotesOf(market),
+    quotes: Map.groupBy(market.spotPrices, ({ instanceType }) => instanceType),
   };
 }
 
-function poolsAt(site: Site): Pools {
+function poolsAt(site: Site): readonly (Candidate | Pruned)[] {
   const { question, named, requested } = site;
   const { topologies, ruledOut } = topologiesOf(requested);
   const [purchaseOption = 'spot'] = purchaseOptionsOf(question.compute);
-  const pruned: Pruned[] = ruledOut.map(({ topology, reason }) => ({
-    pool: { instanceType: topology.instanceType, purchaseOption, ...named },
-    topology: shapeOf(topology),
-    reason,
-  }));
-  const candidates: Candidate[] = [];
-  for (const topology of topologies.flatMap((each) => [each, ...helpedBy(each, site)]))
-    for (const { problem, ...each } of [...openPools(topology, site), ...reservedPools(topology, site)]) {
-      const found = problem ?? weighed(each.pool, topology, site);
-      if (typeof found === 'string')
-        pruned.push({ pool: each.pool, topology: shapeOf(topology), reason: found });
-      else candidates.push({ ...found, ...each });
-    }
-  return { candidates, pruned };
+  return [
+    ...ruledOut.map(({ topology, reason }) => ({
+      pool: { instanceType: topology.instanceType, purchaseOption, ...named },
+      topology: shapeOf(topology),
+      reason,
+    })),
+    ...topologies
+      .flatMap((each) => [each, ...helpedBy(each, site)])
+      .flatMap((topology) =>
+        [...openPools(topology, site), ...reservedPools(topology, site)].map(({ problem, ...each }) => {
+          const found = problem ?? weighed(each.pool, topology, site);
+          return typeof found === 'string'
+            ? { pool: each.pool, topology: shapeOf(topology), reason: found }
+            : { ...found, ...each };
+        }),
+      ),
+  ];
 }
 
 /** @returns why the pool is left out, where no price is known, the zone does not offer it, or no job could run there */
-function weighed(pool: Pool, topology: GangTopology, site: Site): Candidate | string {
-  const { view, question, requested, helpersUsd, prices, quotes } = site;
+function weighed(pool: Pool, topology: GangTopology, site: Site): Omit<Candidate, 'pool'> | string {
+  const { view, question, requested, prices, quotes } = site;
   const { instanceType, zoneId } = pool;
   const { market, transfer, closed } = view;
   const price = prices.get(instanceType);
   if (!price) return `no price of ${instanceType} is known, so its cost cannot be weighed`;
-  if (typeof helpersUsd === 'string') return helpersUsd;
+  const helpers = [...(question.compute.helpers ?? []), ...(topology.helpers ?? [])];
+  const helpersHourlyUsd = helpersIn(market.region, prices, helpers);
+  if (typeof helpersHourlyUsd === 'string') return helpersHourlyUsd;
   if (pool.reservation === undefined && notOffered(pool, quotes))
     return `${instanceType} is not offered in ${zoneId ?? market.region}`;
   const infeasible = infeasibleOn(topology, { ...requested, purchaseOption: requestedAs(pool) });
@@ -178,87 +146,74 @@ function weighed(pool: Pool, topology: GangTopology, site: Site): Candidate | st
   const shape = shapeOf(topology);
   const billed = pricesOf({ pool, topology: shape }, price, market, quotes);
   if ('unknown' in billed) return billed.unknown;
-  const download = question.downloadIn?.(pool, shape);
+  const download = downloadIn(question, pool, shape);
   if (typeof download === 'string') return download;
   return {
-    pool,
     topology: shape,
     throughput: question.throughputOf(topology),
     transfer,
     closed,
-    helpersHourlyUsd: helpersUsd + addedUsd(topology, prices),
+    helpersHourlyUsd,
     ...billed,
-    download,
+    download: download && { ...download, seconds: download.seconds * question.startRatio },
   };
 }
 
 interface PlacePool {
   readonly pool: Pool;
-  readonly subnetId: string | undefined;
+  readonly subnetId?: string | undefined;
   readonly reservation?: Reservation;
   /** Why it cannot take the gang. */
   readonly problem?: string | undefined;
 }
 
 function reservedPools(
-  topology: GangTopology,
+  { instanceType, ...shape }: GangTopology,
   { view: { market }, question: { compute, now }, named }: Site,
 ): readonly PlacePool[] {
   const asked = { compute, launcher: named.launcher, now: new Date(now) };
-  return reservedFor(topology, market.reservations ?? [], asked).map(({ zoneId, ...rest }) => ({
-    ...rest,
-    pool: {
-      instanceType: topology.instanceType,
-      zoneId,
-      purchaseOption: 'reserved',
-      reservation: rest.reservation.id,
-      ...named,
-    },
-  }));
+  return reservedFor({ instanceType, ...shape }, market.reservations ?? [], asked).map(
+    ({ zoneId, ...rest }) => ({
+      ...rest,
+      pool: { instanceType, zoneId, purchaseOption: 'reserved', reservation: rest.reservation.id, ...named },
+    }),
+  );
 }
 
-/** One for each place and purchase option. */
-const openPools = ({ instanceType }: GangTopology, { view, question, named }: Site): readonly PlacePool[] =>
-  placesOf(view).flatMap(({ zoneId, subnetId }) =>
+/**
+ * One for each place and purchase option. With a VPC a place is a zone (its first subnet); without one SageMaker chooses
+ * the zone.
+ */
+function openPools({ instanceType }: GangTopology, { view, question, named }: Site): readonly PlacePool[] {
+  const byZone = Map.groupBy(view.vpc?.subnets ?? [], ({ zoneId }) => zoneId);
+  const places = [...byZone].map(([zoneId, [subnet]]) => ({ zoneId, subnetId: subnet?.id }));
+  return (view.vpc ? places : [{ zoneId: undefined, subnetId: undefined }]).flatMap(({ zoneId, subnetId }) =>
     purchaseOptionsOf(question.compute).map((purchaseOption) => ({
       pool: { instanceType, zoneId, purchaseOption, ...named },
       subnetId,
     })),
   );
+}
 
-const shapeOf = ({ nodes, acceleratorsPerNode, helpers }: GangTopology): Topology => ({
-  nodes,
-  acceleratorsPerNode,
-  ...(helpers === undefined ? {} : { helpers }),
-});
+const shapeOf = ({ instanceType: _type, ...shape }: GangTopology): Topology => shape;
 
 /**
  * The same with a group of CPU nodes, where hosts were measured as the bottleneck and the pipeline allows helpers.
  */
-function helpedBy(topology: GangTopology, { view, question, prices }: Site): readonly GangTopology[] {
+function helpedBy(topology: GangTopology, { question, prices }: Site): readonly GangTopology[] {
   const { workload, hardware } = question;
   const may = question.compute.mayAddHelpers;
   if (may === undefined || workload === undefined || hardware(topology.instanceType) === undefined) return [];
-  const advice = adviseHelpers({
+  const helpers = helpersThatPay({
     workload,
     instanceType: topology.instanceType,
     nodes: topology.nodes,
-    region: view.market.region,
-    candidates: may.instanceTypes,
-    maximumNodes: may.maximumNodes,
+    may,
     hardware,
     priceOf: (type) => prices.get(type)?.hourlyUsd,
   });
-  return advice?.helpers === undefined
-    ? []
-    : [{ ...topology, helpers: [{ name: may.name, ...advice.helpers }] }];
+  return helpers === undefined ? [] : [{ ...topology, helpers: [{ name: may.name, ...helpers }] }];
 }
-
-const addedUsd = ({ helpers = [] }: GangTopology, prices: ReadonlyMap<string, OnDemandPrice>): number =>
-  helpers.reduce(
-    (sum, { instanceType, nodes }) => sum + nodes * (prices.get(instanceType)?.hourlyUsd ?? 0),
-    0,
-  );
 
 /** The price of one hour of the reference topology's work in this pool. */
 export const unitUsd = (candidate: Candidate, hourlyUsd = candidate.hourlyUsd): number =>
@@ -295,7 +250,7 @@ function mostPromising(candidates: readonly Candidate[], pruned: readonly Pruned
 }
 
 /** A type with live Spot prices in some zones is offered only there; no live price anywhere says nothing. */
-function notOffered({ instanceType, zoneId }: Pool, quotes: Quotes): boolean {
+function notOffered({ instanceType, zoneId }: Pool, quotes: Site['quotes']): boolean {
   if (zoneId === undefined) return false;
   const offered = quotes.get(instanceType)?.filter((each) => each.basis === 'quoted') ?? [];
   return offered.length > 0 && !offered.some((each) => each.zoneId === zoneId);

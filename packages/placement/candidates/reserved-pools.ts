@@ -16,17 +16,8 @@ export const ENDING_SECONDS = 1_800;
 const isServedBy = ({ kind }: Reservation, launcher: LauncherName): boolean =>
   launcherFacts[launcher].reservations.includes(kind);
 
-interface HostWindow {
-  readonly fromMilliseconds: number;
-  /** When its hosts must be free; infinite for a reservation of no end. */
-  readonly untilMilliseconds: number;
-}
-
-/** When hosts may run in it, in order. */
-export const hostWindows = ({
-  kind,
-  windows,
-}: Pick<Reservation, 'kind' | 'windows'>): readonly HostWindow[] =>
+/** When hosts may run in it, in order: until they must be free, which is never for a reservation of no end. */
+export const hostWindows = ({ kind, windows }: Pick<Reservation, 'kind' | 'windows'>) =>
   windows.map(({ startsAt, endsAt }) => ({
     fromMilliseconds: Date.parse(startsAt),
     untilMilliseconds:

@@ -7,11 +7,12 @@ import { type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/cata
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
-import { describeReading, secondsWithoutBurst } from './reading-cost.ts';
 import {
+  describeReading,
   forecastStep,
   type HelperGroup,
   isSpeedKnown,
+  secondsWithoutBurst,
   type TrainedTopology,
   type Workload,
   workloadOf,
@@ -46,15 +47,7 @@ export interface RelativeThroughput {
   readonly unknown?: string | undefined;
 }
 
-type Notes = Pick<RelativeThroughput, 'reading' | 'unknown'>;
-
-const afterBurst = (each: MeasuredThroughput): string =>
-  `was measured in a burst: a step takes ${laterSeconds(each).toFixed(2)} s once it ends, not ${each.stepSeconds.toFixed(2)} s`;
-
 export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
-
-const percent = (value: number | undefined): number | undefined =>
-  value === undefined ? undefined : value / 100;
 
 /** The throughput of each attempt that saved new work, oldest first. */
 export const measuredThroughputs = (attempts: readonly PlacedAttempt[]): readonly MeasuredThroughput[] =>
@@ -64,10 +57,17 @@ export const measuredThroughputs = (attempts: readonly PlacedAttempt[]): readonl
     const seconds = (after.trainingSeconds ?? 0) - (progressBefore?.trainingSeconds ?? 0);
     const { nodes, helpers } = placement.topology;
     const shape = { instanceType: placement.pool.instanceType, nodes, ...(helpers && { helpers }) };
-    return steps <= 0 || seconds <= 0
-      ? []
-      : [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after), reading: diagnosis?.reading }];
+    if (steps <= 0 || seconds <= 0) return [];
+    return [{ ...shape, stepSeconds: seconds / steps, steps, ...useOf(after), reading: diagnosis?.reading }];
   });
+
+const useOf = ({ usage, checkpointBytes }: Progress) => ({
+  acceleratorUse: shareOf(usage?.gpuPercent),
+  cpuUse: shareOf(usage?.cpuPercent),
+  checkpointBytes,
+});
+
+const shareOf = (percent?: number): number | undefined => (percent === undefined ? undefined : percent / 100);
 
 /** With the steps that follow a burst, for work that is longer than one. */
 export const withoutBurst =
@@ -81,12 +81,6 @@ export const withoutBurst =
 
 const laterSeconds = ({ stepSeconds, laterStepSeconds = stepSeconds }: MeasuredThroughput): number =>
   laterStepSeconds;
-
-const useOf = ({ usage, checkpointBytes }: Progress): Partial<MeasuredThroughput> => ({
-  acceleratorUse: percent(usage?.gpuPercent),
-  cpuUse: percent(usage?.cpuPercent),
-  checkpointBytes,
-});
 
 export interface ThroughputModel {
   throughputOf(topology: GangTopology): RelativeThroughput;
@@ -119,47 +113,47 @@ export function throughputModel(
     return { throughputOf: () => ({ ...REFERENCE_THROUGHPUT, basis: 'unknown' }) };
   const known = measured.filter(isKnown);
   const helping: Helping = { hardware, helpers: helpers.filter(isKnown) };
-  const sources = (known.length > 0 ? pooled(known) : [priorOf(reference)]).map((each) =>
-    sourceOf(each, helping),
-  );
+  // Before any attempt, the uncertainty lies in going from here to other topologies.
+  const prior = { ...reference, stepSeconds: PRIOR_STEP_SECONDS, steps: Number.MAX_SAFE_INTEGER };
+  const sources = (known.length > 0 ? pooled(known) : [prior]).map((each) => sourceOf(each, helping));
   const own = combine(sources, reference, helping);
-  const reading = known.findLast((each) => each.reading !== undefined)?.reading;
-  const notesOn = (topology: TrainedTopology, facts: InstanceFacts | undefined): Notes => {
-    const burst = known.findLast(
-      (each) => sameTopology(each, topology) && each.laterStepSeconds !== undefined,
-    );
-    const read = reading && facts && describeReading(reading, facts);
-    return {
-      ...(read && { reading: burst === undefined ? read : `${read}, and ${afterBurst(burst)}` }),
-      ...(facts &&
-        !isSpeedKnown(facts) && {
-          unknown: `the speed of ${facts.accelerator} is not known, an A10G's is taken`,
-        }),
-    };
-  };
   const seen = sources.findLast(
     ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
   );
+  const basisOf = (topology: TrainedTopology): RelativeThroughput['basis'] => {
+    if (known.length === 0) return 'dataSheet';
+    return known.some((each) => sameTopology(each, topology)) ? 'measured' : 'extrapolated';
+  };
   return {
-    ...(seen === undefined ? {} : { workload: seen.workload }),
+    ...(seen && { workload: seen.workload }),
     throughputOf(topology) {
       const facts = hardware(topology.instanceType);
-      const met = notesOn(topology, facts);
-      if (sameTopology(topology, reference)) return { ...REFERENCE_THROUGHPUT, ...met };
+      const notes = facts && notesOn(topology, facts, known);
+      if (sameTopology(topology, reference)) return { ...REFERENCE_THROUGHPUT, ...notes };
       if (facts === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
-      const there = combine(sources, topology, helping);
-      return {
-        factor: there.stepSeconds / own.stepSeconds,
-        uncertainty: there.uncertainty,
-        basis:
-          known.length === 0
-            ? 'dataSheet'
-            : known.some((each) => sameTopology(each, topology))
-              ? 'measured'
-              : 'extrapolated',
-        ...met,
-      };
+      const { stepSeconds, uncertainty } = combine(sources, topology, helping);
+      return { factor: stepSeconds / own.stepSeconds, uncertainty, basis: basisOf(topology), ...notes };
     },
+  };
+}
+
+/** What stands in for what is not known of a type, and how it meets the reading. */
+function notesOn(
+  topology: TrainedTopology,
+  facts: InstanceFacts,
+  known: readonly MeasuredThroughput[],
+): Pick<RelativeThroughput, 'reading' | 'unknown'> {
+  const reading = known.findLast((each) => each.reading !== undefined)?.reading;
+  const burst = known.findLast((each) => sameTopology(each, topology) && each.laterStepSeconds !== undefined);
+  const afterBurst =
+    burst === undefined
+      ? ''
+      : `, and was measured in a burst: a step takes ${laterSeconds(burst).toFixed(2)} s once it ends, not ${burst.stepSeconds.toFixed(2)} s`;
+  return {
+    ...(reading && { reading: `${describeReading(reading, facts)}${afterBurst}` }),
+    ...(!isSpeedKnown(facts) && {
+      unknown: `the speed of ${facts.accelerator} is not known, an A10G's is taken`,
+    }),
   };
 }
 
@@ -168,13 +162,6 @@ export const sameTopology = (a: TrainedTopology, b: TrainedTopology): boolean =>
 
 const groupsOf = ({ helpers = [] }: TrainedTopology): string =>
   helpers.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join();
-
-/** Before any attempt: the uncertainty lies in going from here to other topologies. */
-const priorOf = (reference: TrainedTopology): MeasuredThroughput => ({
-  ...reference,
-  stepSeconds: PRIOR_STEP_SECONDS,
-  steps: Number.MAX_SAFE_INTEGER,
-});
 
 /** One measurement a topology: the mean over all its steps, with the newest utilisation. */
 function pooled(measured: readonly MeasuredThroughput[]): readonly MeasuredThroughput[] {
@@ -201,21 +188,13 @@ const newestUses = (
   laterStepSeconds: each.laterStepSeconds ?? before?.laterStepSeconds,
 });
 
-interface Source {
-  readonly measured: MeasuredThroughput;
-  readonly workload: Workload;
-  /** The forecast for its own topology, so that the model's remaining error cancels out. */
-  readonly scale: number;
-  readonly uncertainty: number;
-}
-
 /** Inputs that are the same for every topology. */
 interface Helping {
   readonly helpers: readonly HelperGroup[];
   readonly hardware: FactsOf;
 }
 
-function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping): Source {
+function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping) {
   const { acceleratorUse, cpuUse, checkpointBytes } = measured;
   const gradientBytes =
     checkpointBytes === undefined ? assumed.gradientBytes : checkpointBytes / assumed.checkpointGradients;
@@ -232,6 +211,7 @@ function sourceOf(measured: MeasuredThroughput, { helpers, hardware }: Helping):
   return {
     measured,
     workload,
+    /** The forecast for its own topology, so that the model's remaining error cancels out. */
     scale: laterSeconds(measured) / forecastStep(workload, beside, hardware).stepSeconds,
     uncertainty: Math.hypot(ownSpread(measured), cpuUse === undefined && !cpuOnly ? assumed.hostSpread : 0),
   };
@@ -242,7 +222,7 @@ const ownSpread = ({ steps }: MeasuredThroughput): number =>
 
 /** The mean of every measurement's forecast, weighted by its certainty. */
 function combine(
-  sources: readonly Source[],
+  sources: readonly ReturnType<typeof sourceOf>[],
   topology: TrainedTopology,
   { helpers, hardware }: Helping,
 ): { readonly stepSeconds: number; readonly uncertainty: number } {

@@ -4,18 +4,11 @@
  * predicts others, with more uncertainty the less they have in common.
  */
 
-import {
-  catalogTypes,
-  type FactsOf,
-  type InstanceFacts,
-  instanceFacts,
-  trainingPrice,
-} from '@tidewheel/catalog/catalog.ts';
-import { acceleratorSpeed, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
+import { catalogTypes, type FactsOf, type InstanceFacts, instanceFacts } from '@tidewheel/catalog/catalog.ts';
+import { acceleratorSpeed, diskRate, isDiskRateAssumed, VCPU_SPEED } from '@tidewheel/catalog/speeds.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { HostReading } from '@tidewheel/doctor/verdict.ts';
 import { assumed } from '../model/assumed.ts';
-import { readingCost } from './reading-cost.ts';
 
 export interface HelperGroup {
   readonly instanceType: string;
@@ -41,23 +34,7 @@ export interface MeasuredSpeed extends TrainedTopology {
 }
 
 /** Seconds that one step of the whole gang needs of each resource, on one unit of it. */
-export interface Workload {
-  /** The type it was measured on; seconds are those of its accelerator. */
-  readonly measuredOn: string;
-  readonly acceleratorSeconds: number;
-  readonly vcpuSeconds: number;
-  readonly gradientBytes: number;
-  /** Of each of the `readers` that it was measured on. */
-  readonly reading?: HostReading | undefined;
-  readonly readers: number;
-}
-
-interface StepForecast {
-  readonly stepSeconds: number;
-  readonly bottleneck: (typeof RESOURCES)[number];
-  /** Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated. */
-  readonly uncertainty: number;
-}
+export type Workload = ReturnType<typeof workloadOf>;
 
 const RESOURCES = ['accelerator', 'host', 'network', 'disk'] as const;
 
@@ -95,16 +72,18 @@ const scalingSpread = (from: InstanceFacts, to: InstanceFacts): number =>
   trainsOnCpus(from) && trainsOnCpus(to) ? assumed.hostSpread * Math.abs(Math.log2(to.vcpu / from.vcpu)) : 0;
 
 /** What one step costs of each resource, from a measurement of any topology. */
-export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instanceFacts): Workload {
+export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instanceFacts) {
   const facts = factsIn(hardware, measured.instanceType);
   const hostBound = measured.cpuUse >= assumed.hostSaturated && measured.cpuUse > measured.acceleratorUse;
   const hostShare = hostBound ? 1 : Math.min(1, measured.cpuUse / 0.95);
   return {
+    /** Seconds are those of its accelerator. */
     measuredOn: measured.instanceType,
     acceleratorSeconds:
       measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
     vcpuSeconds: measured.stepSeconds * hostShare * vcpusOf(measured, hardware),
     gradientBytes: measured.gradientBytes ?? 0,
+    /** Of each of the `readers` that it was measured on. */
     reading: measured.reading,
     readers: measured.nodes,
   };
@@ -114,7 +93,7 @@ export function forecastStep(
   workload: Workload,
   topology: TrainedTopology,
   hardware: FactsOf = instanceFacts,
-): StepForecast {
+) {
   const { instanceType, nodes, helpers = [] } = topology;
   const facts = factsIn(hardware, instanceType);
   const load = loadOn(workload, facts, hardware);
@@ -129,6 +108,7 @@ export function forecastStep(
   const bottleneck = RESOURCES.find((each) => seconds[each] === slowest) ?? 'accelerator';
   const stepSeconds =
     slowest + exchangeSeconds(workload.gradientBytes, facts, nodes) * (1 - assumed.hiddenExchange);
+  // Standard deviation of the logarithm: 0.2 is about 20 % either way. Priors, narrower where less is extrapolated.
   const uncertainty = Math.hypot(
     helpers.length > 0 || nodes > 1 ? 0.15 : 0.05,
     load.uncertainty,
@@ -184,12 +164,64 @@ function exchangeSeconds(bytes: number, facts: InstanceFacts, nodes: number): nu
   const around = (count: number): number => (count < 2 ? 0 : (2 * bytes * (count - 1)) / count);
   const fast = /nvlink|nvswitch|neuronlink|torus/i.test(facts.interconnect ?? '');
   const inside = around(facts.acceleratorCount) / (fast ? assumed.nvlinkBytes : assumed.pcieBytes);
-  return inside + secondsToMove(around(nodes), facts);
+  // Training traffic is steady and gets the baseline; burst credit lasts minutes.
+  const bitsASecond = facts.networkBaselineGbps * 1e9 * (facts.efa ? assumed.efaShare : assumed.tcpShare);
+  return inside + (around(nodes) * 8) / bitsASecond;
 }
 
-/** Training traffic is steady and gets the baseline; burst credit lasts minutes. */
-const secondsToMove = (bytes: number, { networkBaselineGbps: gbps, efa }: InstanceFacts): number =>
-  (bytes * 8) / (gbps * 1e9 * (efa ? assumed.efaShare : assumed.tcpShare));
+// The seconds that a type needs to read the data of a step: what its memory does not hold comes from its disk or network.
+
+const GIBIBYTE = 2 ** 30;
+const GIGABIT_BYTES = 125e6;
+
+/** @param share of the measured host's bytes that one host there reads in a step */
+export function readingCost(reading: HostReading | undefined, share: number, facts: InstanceFacts) {
+  if (reading === undefined) return { diskSeconds: 0, networkSeconds: 0 };
+  const bytes = reading.bytesPerStep * share;
+  return reading.inputMode === 'File'
+    ? { diskSeconds: (missing(reading, facts) * bytes) / diskRate(facts), networkSeconds: 0 }
+    : { diskSeconds: 0, networkSeconds: bytes / streamRate(facts) };
+}
+
+/** The part of the data that has left the page cache when the next epoch asks for it. */
+const missing = ({ dataBytes, processBytes }: HostReading, { memoryGib }: InstanceFacts): number =>
+  Math.max(0, 1 - Math.max(0, memoryGib * GIBIBYTE - processBytes) / Math.max(1, dataBytes));
+
+/** Of the baseline: AWS gives a burst by best effort, for minutes. */
+const streamRate = ({ networkBaselineGbps }: InstanceFacts): number => networkBaselineGbps * GIGABIT_BYTES;
+
+/** What of a type's memory, disk and network meets the reading, for the table of a placement. */
+export function describeReading(reading: HostReading, facts: InstanceFacts): string {
+  if (reading.inputMode === 'FastFile')
+    return `streams its data at a baseline of ${megabytes(streamRate(facts))} a second`;
+  const share = missing(reading, facts);
+  if (share === 0) return `its memory holds the ${gigabytes(reading.dataBytes)} of data`;
+  const rest = `${Math.ceil(share * 100)} % of the data, which its memory does not hold`;
+  const disk = facts.nvmeGb > 0 ? 'its NVMe' : 'EBS';
+  const assumed = isDiskRateAssumed(facts) ? 'an assumed ' : '';
+  return `${disk} reads ${rest}, at ${assumed}${megabytes(diskRate(facts))} a second`;
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+
+/** Beyond the baseline by more than the jitter of a link. */
+const BURST = 1.1;
+
+/**
+ * Seconds of the same step once the burst has ended that it was measured in: what network or EBS read then was more than
+ * their baseline, which AWS gives for minutes.
+ * @returns undefined where the step needs no burst
+ */
+export function secondsWithoutBurst(
+  reading: HostReading,
+  stepSeconds: number,
+  facts: InstanceFacts,
+): number | undefined {
+  const { diskSeconds, networkSeconds } = readingCost(reading, 1, facts);
+  const atBaseline = Math.max(isDiskRateAssumed(facts) ? 0 : diskSeconds, networkSeconds);
+  return atBaseline > BURST * stepSeconds ? atBaseline : undefined;
+}
 
 // Whether CPU helper nodes pay: the same samples for less money, by this model.
 
@@ -197,52 +229,38 @@ interface HelperQuestion {
   readonly workload: Workload;
   readonly instanceType: string;
   readonly nodes: number;
-  readonly region: string;
-  /** CPU types that may help; default: the c5 family, the one with listed SageMaker prices. */
-  readonly candidates?: readonly string[] | undefined;
-  readonly maximumNodes?: number | undefined;
-  /** USD an hour of one instance; default: the catalog's. A type without a known price is no candidate. */
-  readonly priceOf?: ((instanceType: string) => number | undefined) | undefined;
-  /** Default: the snapshot's. */
-  readonly hardware?: FactsOf | undefined;
-}
-
-interface HelperAdvice {
-  readonly helpers: HelperGroup | undefined;
-  readonly reason: string;
+  readonly may: Pick<NonNullable<Pipeline['compute']['mayAddHelpers']>, 'instanceTypes' | 'maximumNodes'>;
+  /** USD an hour of one instance. A type without a known price is no candidate. */
+  readonly priceOf: (instanceType: string) => number | undefined;
+  readonly hardware: FactsOf;
 }
 
 const MAXIMUM_HELPERS_PER_NODE = 4;
 
-/** Undefined: a price is unknown, so costs cannot be compared. */
-export function adviseHelpers(question: HelperQuestion): HelperAdvice | undefined {
-  const { workload, instanceType, nodes, region } = question;
-  const priceOf = question.priceOf ?? ((type: string) => trainingPrice(type, region)?.hourlyUsd);
+/** @returns undefined where none would pay, or costs cannot be compared */
+export function helpersThatPay(question: HelperQuestion): HelperGroup | undefined {
+  const { workload, instanceType, nodes, may, priceOf, hardware } = question;
   const price = priceOf(instanceType);
-  if (price === undefined) return undefined;
-  const without = forecastStep(workload, { instanceType, nodes }, question.hardware);
-  if (without.bottleneck !== 'host')
-    return {
-      helpers: undefined,
-      reason: `the ${without.bottleneck} is the bottleneck: helpers would wait for it`,
-    };
-  let best: HelperAdvice | undefined;
+  const without = forecastStep(workload, { instanceType, nodes }, hardware);
+  // Helpers would wait for any other bottleneck.
+  if (price === undefined || without.bottleneck !== 'host') return undefined;
+  let best: HelperGroup | undefined;
   let bestRatio = 1;
   let least = 1;
-  for (const helpers of helperGroups(question)) {
-    const helperPrice = priceOf(helpers.instanceType);
-    if (helperPrice === undefined) continue;
-    const forecast = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, question.hardware);
-    const timeRatio = forecast.stepSeconds / without.stepSeconds;
-    const costRatio = timeRatio * (1 + (helperPrice * helpers.nodes) / (price * nodes));
-    const burden = costRatio + assumed.helperGain * (helpers.nodes - 1);
-    if (costRatio >= 1 || burden >= least - 1e-9) continue;
-    const reason = `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - timeRatio)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(forecast.uncertainty)})`;
-    best = { helpers, reason };
-    [bestRatio, least] = [costRatio, burden];
+  const most = Math.min(may.maximumNodes, MAXIMUM_HELPERS_PER_NODE * nodes);
+  for (const type of may.instanceTypes ?? HELPER_TYPES) {
+    const helperPrice = priceOf(type);
+    if (helperPrice === undefined || hardware(type)?.acceleratorCount !== 0) continue;
+    for (let count = 1; count <= most; count += 1) {
+      const helpers = { instanceType: type, nodes: count };
+      const { stepSeconds } = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, hardware);
+      const ratio = (stepSeconds / without.stepSeconds) * (1 + (helperPrice * count) / (price * nodes));
+      const burden = ratio + assumed.helperGain * (count - 1);
+      if (ratio >= 1 || burden >= least - 1e-9) continue;
+      [best, bestRatio, least] = [helpers, ratio, burden];
+    }
   }
-  const isWorth = best !== undefined && bestRatio <= 1 - assumed.helperGain;
-  return isWorth ? best : { helpers: undefined, reason: 'helpers would cost what they save' };
+  return bestRatio <= 1 - assumed.helperGain ? best : undefined;
 }
 
 /** The c5 family has listed SageMaker prices. */
@@ -256,22 +274,3 @@ export const helperTypesOf = ({
   ...helpers.map(({ instanceType }) => instanceType),
   ...(may === undefined ? [] : (may.instanceTypes ?? HELPER_TYPES)),
 ];
-
-function helperGroups({
-  candidates,
-  nodes,
-  maximumNodes,
-  hardware = instanceFacts,
-}: HelperQuestion): readonly HelperGroup[] {
-  const types = candidates ?? HELPER_TYPES;
-  return types
-    .filter((type) => hardware(type)?.acceleratorCount === 0)
-    .flatMap((type) =>
-      Array.from({ length: Math.min(maximumNodes ?? 64, MAXIMUM_HELPERS_PER_NODE * nodes) }, (_, k) => ({
-        instanceType: type,
-        nodes: k + 1,
-      })),
-    );
-}
-
-const percent = (share: number): string => `${Math.round(share * 100)} %`;

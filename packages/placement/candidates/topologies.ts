@@ -15,14 +15,11 @@ import {
 } from '@tidewheel/declaration/launchers.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { LikelyReaders } from '@tidewheel/packing/plan.ts';
-import type { HelperNodes, Topology } from '../records/placement-records.ts';
+import type { Topology } from '../records/placement-records.ts';
 
-export interface GangTopology {
+/** Its helpers are those that placement adds. */
+export interface GangTopology extends Topology {
   readonly instanceType: string;
-  readonly nodes: number;
-  readonly acceleratorsPerNode: number;
-  /** Of CPU nodes, where placement adds them. */
-  readonly helpers?: readonly HelperNodes[] | undefined;
 }
 
 export interface TopologyQuestion {
@@ -46,14 +43,14 @@ export interface TopologyQuestion {
 type Needs = NonNullable<Pipeline['compute']['needs']>;
 
 export function topologiesOf(question: TopologyQuestion) {
-  const topologies: GangTopology[] = [];
-  const ruledOut: { readonly topology: GangTopology; readonly reason: string }[] = [];
-  for (const { topology, reason } of proposals(question.compute, question.hardware)) {
-    const why = reason ?? whyRuledOut(topology, question);
-    if (why === undefined) topologies.push(topology);
-    else ruledOut.push({ topology, reason: why });
-  }
-  return { topologies, ruledOut };
+  const all = proposals(question.compute, question.hardware).map(({ topology, reason }) => ({
+    topology,
+    reason: reason ?? whyRuledOut(topology, question),
+  }));
+  return {
+    topologies: all.flatMap(({ topology, reason }) => (reason === undefined ? [topology] : [])),
+    ruledOut: all.flatMap(({ topology, reason }) => (reason === undefined ? [] : [{ topology, reason }])),
+  };
 }
 
 /** Every type that may be used, by number of nodes: one market question for each gang size. */
@@ -61,14 +58,11 @@ export function gangsOf(
   compute: Pipeline['compute'],
   hardware?: FactsOf,
 ): readonly { readonly nodes: number; readonly instanceTypes: readonly string[] }[] {
-  const byNodes = new Map<number, string[]>();
-  for (const { topology, reason } of proposals(compute, hardware)) {
-    if (reason !== undefined) continue;
-    const types = byNodes.get(topology.nodes) ?? [];
-    if (!types.includes(topology.instanceType)) types.push(topology.instanceType);
-    byNodes.set(topology.nodes, types);
-  }
-  return [...byNodes].map(([nodes, instanceTypes]) => ({ nodes, instanceTypes }));
+  const open = proposals(compute, hardware).filter(({ reason }) => reason === undefined);
+  return [...Map.groupBy(open, ({ topology }) => topology.nodes)].map(([nodes, gangs]) => ({
+    nodes,
+    instanceTypes: [...new Set(gangs.map(({ topology }) => topology.instanceType))],
+  }));
 }
 
 /** Every type of every gang. */
@@ -97,17 +91,24 @@ function proposals(
     const facts = hardware(instanceType);
     if (facts === undefined)
       return [{ topology: gang(instanceType, 1), reason: `the catalog does not know ${instanceType}` }];
-    const lacking = facts.acceleratorCount > 0 ? lackOfAccelerators(facts, needs) : lackOfCpus(facts, needs);
-    // A type of the wrong sort is not shown as a candidate that lost.
-    if (lacking === NO_CANDIDATE) return [];
-    const topology = gang(instanceType, nodesOf(facts, needs)[0] ?? 1);
-    if (lacking !== undefined) return [{ topology, reason: lacking }];
-    return nodesOf(facts, needs).map((count) => ({ topology: gang(instanceType, count) }));
+    if (!isOfSort(facts, needs)) return [];
+    const [lack, counts] = [lackOf(facts, needs), nodesOf(facts, needs)];
+    if (lack === undefined) return counts.map((count) => ({ topology: gang(instanceType, count) }));
+    // Almost every CPU size is too small or too large for a given need; such sizes are no candidates.
+    return facts.acceleratorCount === 0
+      ? []
+      : [{ topology: gang(instanceType, counts[0] ?? 1), reason: lack }];
   });
 }
 
-const NO_CANDIDATE = Symbol('no candidate');
-type Lack = string | typeof NO_CANDIDATE | undefined;
+/** A type of the wrong sort is not shown as a candidate that lost. */
+function isOfSort(
+  { acceleratorCount, accelerator }: InstanceFacts,
+  { accelerators, kinds, cpuInstead }: Needs,
+): boolean {
+  if (acceleratorCount === 0) return accelerators === 0 || cpuInstead === true;
+  return accelerators > 0 && (kinds?.some((kind) => kind === accelerator) ?? accelerator !== 'Trainium');
+}
 
 /** The numbers of nodes that give the needed accelerators; for CPU nodes 1, 2, 4, ... */
 function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): readonly number[] {
@@ -119,45 +120,34 @@ function nodesOf(facts: InstanceFacts, { accelerators, maximumNodes }: Needs): r
 /** AWS states the memory that the driver leaves: 22,888 MiB of an A10G's 24 GB. */
 const USABLE_SHARE = 0.93;
 
-function lackOfMemory(
-  { acceleratorMemoryMib, accelerator = 'accelerator' }: InstanceFacts,
-  gigabytes = 0,
-): string | undefined {
-  if (gigabytes === 0) return undefined;
-  if (acceleratorMemoryMib === undefined)
-    return `how much memory its ${accelerator} has is not known, and compute.needs asks for ${gigabytes} GB`;
-  const each = acceleratorMemoryMib / 1_024;
-  return each < gigabytes * USABLE_SHARE
-    ? `its ${accelerator} has ${each.toFixed(0)} GB, compute.needs asks for ${gigabytes}`
-    : undefined;
-}
-
-function lackOfAccelerators(facts: InstanceFacts, needs: Needs): Lack {
-  const { accelerators, kinds, acceleratorsPerNode: least = 1 } = needs;
-  const { acceleratorCount: count, accelerator = 'accelerator' } = facts;
-  if (accelerators === 0) return NO_CANDIDATE;
-  if (kinds ? !kinds.some((kind) => kind === accelerator) : accelerator === 'Trainium') return NO_CANDIDATE;
-  const small = lackOfMemory(facts, needs.acceleratorMemoryGigabytes);
-  if (small !== undefined) return small;
-  if (count < least) return `it has ${count} accelerators in a node, compute.needs asks for ${least}`;
-  if (accelerators % count !== 0) return `${accelerators} accelerators cannot be made of nodes with ${count}`;
-  return accelerators / count > needs.maximumNodes
-    ? `it takes ${accelerators / count} nodes, compute.needs.maximumNodes is ${needs.maximumNodes}`
-    : lackOfHost(facts, needs);
-}
-
-function lackOfCpus(facts: InstanceFacts, needs: Needs): Lack {
-  if (needs.accelerators > 0 && !needs.cpuInstead) return NO_CANDIDATE;
-  // Almost every CPU size is too small or too large for a given need; such sizes are no candidates.
-  return lackOfHost(facts, needs) === undefined ? undefined : NO_CANDIDATE;
-}
-
-function lackOfHost({ memoryGib, vcpu }: InstanceFacts, needs: Needs): string | undefined {
-  if (memoryGib < (needs.memoryGigabytes ?? 0))
-    return `a node has ${memoryGib} GB of memory, tuning.compute.needs asks for ${needs.memoryGigabytes}`;
-  if (vcpu < (needs.vcpus ?? 0))
-    return `a node has ${vcpu} vCPUs, tuning.compute.needs asks for ${needs.vcpus}`;
-  return undefined;
+/** What a type has too little of: the first reason there is. */
+function lackOf(facts: InstanceFacts, needs: Needs): string | undefined {
+  const { accelerator = 'accelerator', acceleratorCount: count, acceleratorMemoryMib: mib, ...host } = facts;
+  const { accelerators, maximumNodes, acceleratorMemoryGigabytes: gigabytes = 0 } = needs;
+  const { acceleratorsPerNode: least = 1, memoryGigabytes = 0, vcpus = 0 } = needs;
+  const each = mib === undefined ? undefined : mib / 1_024;
+  const nodes = accelerators / count;
+  const lacks: readonly (readonly [boolean, string])[] = [
+    [
+      gigabytes > 0 && each === undefined,
+      `how much memory its ${accelerator} has is not known, and compute.needs asks for ${gigabytes} GB`,
+    ],
+    [
+      each !== undefined && each < gigabytes * USABLE_SHARE,
+      `its ${accelerator} has ${each?.toFixed(0)} GB, compute.needs asks for ${gigabytes}`,
+    ],
+    [count < least, `it has ${count} accelerators in a node, compute.needs asks for ${least}`],
+    [accelerators % count !== 0, `${accelerators} accelerators cannot be made of nodes with ${count}`],
+    [nodes > maximumNodes, `it takes ${nodes} nodes, compute.needs.maximumNodes is ${maximumNodes}`],
+  ];
+  const hostLacks: typeof lacks = [
+    [
+      host.memoryGib < memoryGigabytes,
+      `a node has ${host.memoryGib} GB of memory, tuning.compute.needs asks for ${memoryGigabytes}`,
+    ],
+    [host.vcpu < vcpus, `a node has ${host.vcpu} vCPUs, tuning.compute.needs asks for ${vcpus}`],
+  ];
+  return [...(count > 0 ? lacks : []), ...hostLacks].find(([isLacking]) => isLacking)?.[1];
 }
 
 /** Why the launcher, the strategy or the checkpoint would not accept a topology. */
@@ -175,10 +165,9 @@ export function infeasibleOn(topology: GangTopology, question: TopologyQuestion)
 }
 
 function againstStrategy({ instanceType, nodes }: GangTopology, strategy?: Strategy): string | undefined {
-  if (strategy === undefined) return undefined;
-  const traits = strategyTraits[strategy];
-  if (traits.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
-  return trainingType(instanceType)?.device === 'neuron' && !traits.runsOnTrainium
+  const traits = strategy && strategyTraits[strategy];
+  if (traits?.trainingHosts === 'one' && nodes > 1) return `training.strategy ${strategy} runs on one node`;
+  return traits?.runsOnTrainium === false && trainingType(instanceType)?.device === 'neuron'
     ? `Trainium is launched by torchrun: training.strategy ${strategy} does not run there`
     : undefined;
 }

@@ -10,32 +10,21 @@ import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
-import { type Met, outsideLossCooldown } from './met.ts';
+import { samePool } from '../records/placement-records.ts';
+import { outsideLossCooldown } from './met.ts';
 import { idleSpan, isReserved, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
 import { type SpotValue, spotValue } from './spot-value.ts';
 import { costUsd, gangUsd, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
 
+type Known = ReturnType<typeof knownOf>;
+
 export interface Assessed extends Known {
   readonly expectedCostUsd: number;
-  /** For a Spot pool beside On-Demand: the expected cost once its capacity is there. */
-  readonly costOnceUpUsd?: number | undefined;
-  /** The part of the cost that is not billed: the value of the minutes spent asking without success. */
-  readonly askCostUsd?: number | undefined;
-  /** The same with each fallback: started on it now, and returned here later. */
-  readonly afterOnDemandUsd?: readonly number[];
+  /** For Spot, the part of the cost that is not billed: the value of the minutes spent asking without success. */
+  readonly askCostUsd?: number;
   /** For an On-Demand pool: how much it costs less because the job can return to Spot. */
-  readonly returnUsd?: number | undefined;
-}
-
-interface Known extends Met {
-  readonly candidate: Candidate;
-  readonly outlook: Outlook;
-  /** Of the remaining work here: the expectation, and the ninth decile. */
-  readonly workSeconds: number;
-  readonly safeWorkSeconds: number;
-  /** With one start and the transfer, without a loss: when the run ends, the forecast says. */
-  readonly expectedSeconds: number;
+  readonly returnUsd?: number;
 }
 
 export const isSpot = ({ candidate }: Known): boolean => candidate.pool.purchaseOption === 'spot';
@@ -66,49 +55,49 @@ export function seenIn(situation: Situation): (candidate: Candidate) => Seen {
 const isUsable = (each: Known): boolean => isOpen(each) && !each.isLimited;
 
 /** On-Demand, or a reservation, is assumed to have capacity as soon as its cool-down ends. */
-const onDemandOutlook = (coolsSeconds: number): Outlook => ({
-  belief: [],
-  chanceUp: coolsSeconds > 0 ? 0.5 : 1,
-  waitSeconds: coolsSeconds,
-  upSeconds: Number.POSITIVE_INFINITY,
-});
+const sureAfter = (waitSeconds: number): Outlook => {
+  const chanceUp = waitSeconds > 0 ? 0.5 : 1;
+  return { belief: [], chanceUp, waitSeconds, upSeconds: Number.POSITIVE_INFINITY };
+};
+
+function knownOf(candidate: Candidate, situation: Situation, seen: Seen) {
+  const { work, met } = situation;
+  const lately = met(candidate);
+  const coolsSeconds = Math.max(lately.coolsSeconds, secondsUntilRoom(candidate, situation));
+  const isSure = candidate.pool.purchaseOption !== 'spot';
+  const workSeconds = workOf(candidate, work);
+  return {
+    candidate,
+    ...lately,
+    coolsSeconds,
+    outlook: isSure ? sureAfter(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen),
+    /** Of the remaining work here: the expectation, and the ninth decile. */
+    workSeconds,
+    safeWorkSeconds: safeWorkOf(candidate, work),
+    /** With one start and the transfer, without a loss: when the run ends, the forecast says. */
+    expectedSeconds:
+      (isSure ? coolsSeconds : 0) +
+      workSeconds +
+      restartSecondsIn(candidate, work) +
+      (candidate.transfer?.seconds ?? 0),
+  };
+}
 
 export function assessPools(situation: Situation): readonly Assessed[] {
-  const { candidates, work, met, fallbacks } = situation;
+  const { candidates, fallbacks } = situation;
   const seen = seenIn(situation);
-  const known = candidates.map((candidate): Known => {
-    const lately = met(candidate);
-    const coolsSeconds = Math.max(lately.coolsSeconds, secondsUntilRoom(candidate, situation));
-    const isSure = candidate.pool.purchaseOption !== 'spot';
-    const workSeconds = workOf(candidate, work);
-    return {
-      candidate,
-      ...lately,
-      coolsSeconds,
-      outlook: isSure ? onDemandOutlook(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen(candidate)),
-      workSeconds,
-      safeWorkSeconds: safeWorkOf(candidate, work),
-      expectedSeconds:
-        (isSure ? coolsSeconds : 0) +
-        workSeconds +
-        restartSecondsIn(candidate, work) +
-        (candidate.transfer?.seconds ?? 0),
-    };
-  });
+  const known = candidates.map((candidate) => knownOf(candidate, situation, seen(candidate)));
   const spot = known.filter(isSpot);
   const cheapest = spot.filter(isUsable).toSorted((a, b) => unitOf(a) - unitOf(b))[0];
   const values =
     cheapest === undefined ? [] : fallbacks.map((each) => spotValue(each, unitOf(cheapest), situation));
-  const asked = new Map(spot.map((each) => [each, askingFor(each, { cheapest, values, situation })]));
-  const returnsUsd = returnsOf([...asked.values()], { values, situation });
-  const together = besideEachOther([...asked.values()]);
-  const [paidFor = [], reserved = []] = [false, true].map((is) =>
-    known.filter(({ candidate }) => isReserved(candidate) === is),
-  );
-  const paid = paidFor.map((each) => {
-    const found = asked.get(each);
-    return found === undefined ? onDemandFrom(each, returnsUsd, situation) : together(found);
-  });
+  const asked = spot.map((each) => askingFor(each, cheapest, values, situation));
+  const returnsUsd = returnsOf(asked, values, situation);
+  const together = new Map(besideEachOther(asked).map((each, k) => [spot[k], each]));
+  const paid = known
+    .filter(({ candidate }) => !isReserved(candidate))
+    .map((each) => together.get(each) ?? onDemandFrom(each, returnsUsd, situation));
+  const reserved = known.filter(({ candidate }) => isReserved(candidate));
   return [...paid, ...reserved.map((each) => reservedFrom(each, paid, situation))];
 }
 
@@ -126,13 +115,15 @@ function reservedFrom(each: Known, paid: readonly Assessed[], situation: Situati
   return { ...each, expectedCostUsd: heldUsd + helpersUsd + (share < 1 ? (1 - share) * restUsd : 0) };
 }
 
-interface Beside {
-  readonly cheapest: Known | undefined;
-  readonly values: readonly SpotValue[];
-  readonly situation: Situation;
-}
+type Asked = ReturnType<typeof askingFor>;
 
-function askingFor(each: Known, { cheapest, values, situation }: Beside): Assessed {
+/** @param cheapest of the Spot pools that may be used, for which the values are */
+function askingFor(
+  each: Known,
+  cheapest: Known | undefined,
+  values: readonly SpotValue[],
+  situation: Situation,
+) {
   const { work, timeUsd } = situation;
   const { candidate, outlook } = each;
   const hourlyUsd = gangUsd(candidate);
@@ -156,8 +147,10 @@ function askingFor(each: Known, { cheapest, values, situation }: Beside): Assess
   return {
     ...each,
     expectedCostUsd: askCostUsd + (best?.ask ?? aloneUsd),
-    costOnceUpUsd: best?.had,
     askCostUsd,
+    /** Once its capacity is there; undefined for Spot alone. */
+    hadUsd: best?.had,
+    /** With each fallback: started on it now, and returned here later. */
     afterOnDemandUsd: courses.map(({ onDemand }) => onDemand),
   };
 }
@@ -191,10 +184,10 @@ function premiumOver(cheapest: Known, each: Known, situation: Situation): number
  * A run that meets one capacity error has lost a few minutes and can still ask the other pools, where scores tell them
  * apart. Assessed alone, the error would look as if all pools were down.
  */
-function besideEachOther(pools: readonly Assessed[]): (pool: Assessed) => Assessed {
+function besideEachOther(pools: readonly Asked[]): readonly Assessed[] {
   const [best, second] = pools.filter(isUsable).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
-  return (each) => {
-    const { candidate, outlook, costOnceUpUsd: hadUsd, askCostUsd = 0, expectedCostUsd } = each;
+  return pools.map((each) => {
+    const { candidate, outlook, hadUsd, askCostUsd, expectedCostUsd } = each;
     const other = each === best ? second : best;
     const isAlone = hadUsd === undefined || other === undefined || candidate.score === undefined;
     if (isAlone || outlook.chanceUp < assumed.leastChanceTried) return each;
@@ -202,7 +195,7 @@ function besideEachOther(pools: readonly Assessed[]): (pool: Assessed) => Assess
     const refusedUsd = Math.max(hadUsd, other.expectedCostUsd);
     const requested = outlook.chanceUp * hadUsd + (1 - outlook.chanceUp) * refusedUsd + askCostUsd;
     return { ...each, expectedCostUsd: Math.min(expectedCostUsd, requested) };
-  };
+  });
 }
 
 /**
@@ -210,16 +203,17 @@ function besideEachOther(pools: readonly Assessed[]): (pool: Assessed) => Assess
  * whose scores show when they are up.
  */
 function returnsOf(
-  asked: readonly Assessed[],
-  { values, situation }: Pick<Beside, 'values' | 'situation'>,
+  asked: readonly Asked[],
+  values: readonly SpotValue[],
+  { work }: Situation,
 ): readonly number[] {
   // Of unknown length, the work may have ended before the job returns, and no job does so before a checkpoint (revise.ts).
-  if (situation.work.basis === 'assumed') return [];
+  if (work.basis === 'assumed') return [];
   const seen = outsideLossCooldown(asked).filter(
     (each) => isUsable(each) && each.candidate.score !== undefined,
   );
   return values.map(({ surelyUsd }, k) =>
-    Math.max(0, ...seen.map(({ afterOnDemandUsd }) => surelyUsd - (afterOnDemandUsd?.[k] ?? surelyUsd))),
+    Math.max(0, ...seen.map(({ afterOnDemandUsd }) => surelyUsd - (afterOnDemandUsd[k] ?? surelyUsd))),
   );
 }
 
@@ -234,10 +228,8 @@ function onDemandFrom(
     costUsd(gangUsd(candidate), billed) + (candidate.transfer?.usd ?? 0) + costUsd(timeUsd, expectedSeconds);
   // The same in another zone is no fallback of its own, and saves as much.
   const isAlike = (other: Candidate): boolean =>
-    unitUsd(other) === unitUsd(candidate) &&
-    workOf(other, work) === workOf(candidate, work) &&
-    restartSecondsIn(other, work) === restartSecondsIn(candidate, work) &&
-    other.transfer?.usd === candidate.transfer?.usd;
+    samePool({ ...other.pool, zoneId: candidate.pool.zoneId }, candidate.pool) &&
+    unitUsd(other) === unitUsd(candidate);
   const own = fallbacks.indexOf(candidate);
   const returnUsd = returnsUsd[own >= 0 ? own : fallbacks.findIndex(isAlike)] ?? 0;
   return { ...each, expectedCostUsd: aloneUsd - returnUsd, returnUsd };

@@ -16,8 +16,6 @@ import type { Situation } from './situation.ts';
 import { spotValue } from './spot-value.ts';
 import { costUsd, safeWorkOf, type WorkEstimate, workOf } from './work.ts';
 
-/** A waiting run looks again once per tick of the policy. */
-export const LOOK_SECONDS = TICK_SECONDS;
 /**
  * Less than an hour of work is too few ticks: with three, a better score made the choice more expensive once in a
  * thousand times. A run also never stands still for an assumed length of work.
@@ -29,14 +27,8 @@ const isWorthPlanning = ({ basis, workSeconds }: WorkEstimate): boolean =>
 /** Each comparison computes a table, which takes milliseconds; only the most promising pools are compared. */
 const MOST_COMPARED = 2;
 
-interface CheaperPool {
-  readonly kind: 'ask' | 'wait';
-  readonly pool: Assessed;
-  /** Against going on in the pool at hand, over the hours looked ahead. */
-  readonly savedUsd: number;
-}
-
 /**
+ * With what it saves against going on in the pool at hand, over the hours looked ahead.
  * @param atHand the Spot pool in which the run trains, or which it would ask; it counts as there
  * @param pools Spot pools that may be used; the run does not try those that cool down or were just lost, but may wait for them
  * @param inUse whether the run trains in the pool at hand
@@ -45,7 +37,7 @@ export function cheaperPool(
   atHand: Assessed,
   pools: readonly Assessed[],
   { situation, inUse }: { readonly situation: Situation; readonly inUse: boolean },
-): CheaperPool | undefined {
+) {
   const { timeUsd, work, slackSeconds, marginSeconds } = situation;
   const usdOf = (each: Assessed): number => unitOf(each) + timeUsd;
   const mayAsk = (each: Assessed): boolean => hasAttemptsToSpare(situation) && isWorthAsking(each);
@@ -83,7 +75,7 @@ export function cheaperPool(
   const found = cheaper
     .toSorted((a, b) => promise(b) - promise(a))
     .slice(0, MOST_COMPARED)
-    .map((pool): CheaperPool => {
+    .map((pool) => {
       const value = spotValue(atHand.candidate, unitOf(pool), shortly);
       // A pool that the run may not try counts as down.
       const belief = mayAsk(pool) ? pool.outlook.belief : observe(pool.outlook.belief, 0, 1);
@@ -96,12 +88,12 @@ export function cheaperPool(
       const askUsd = mayAsk(pool) ? ask : Number.POSITIVE_INFINITY;
       const waitUsd = span.mayWait && seesBack > 0 ? seen(wait) : Number.POSITIVE_INFINITY;
       const savedUsd = seen(onDemand) - Math.min(askUsd, waitUsd);
-      return { kind: askUsd <= waitUsd ? 'ask' : 'wait', pool, savedUsd };
+      return { kind: askUsd <= waitUsd ? ('ask' as const) : ('wait' as const), pool, savedUsd };
     })
     .toSorted((a, b) => b.savedUsd - a.savedUsd)[0];
   if (found === undefined) return undefined;
   // A wait that does not pay for the time that it stands still is no reason to ask instead.
-  const stillUsd = found.kind === 'wait' ? costUsd(usdOf(atHand), LOOK_SECONDS) * assumed.stillShare : 0;
+  const stillUsd = found.kind === 'wait' ? costUsd(usdOf(atHand), TICK_SECONDS) * assumed.stillShare : 0;
   const savedUsd = found.savedUsd - (found.pool.askCostUsd ?? 0) - stillUsd;
   return savedUsd > 0 ? { ...found, savedUsd } : undefined;
 }
@@ -126,11 +118,11 @@ const isComparable = ({ candidate }: Assessed, { candidate: atHand }: Assessed):
  * do not quite, but in replays of measured traces the assumption costs nothing (docs/research/log.md).
  */
 function lastingShare(pools: readonly Assessed[]): number {
+  const { lastingTicks, longestTicks } = market();
   const byZone = Map.groupBy(pools, ({ candidate }) => candidate.pool.zoneId);
-  return 1 - [...byZone.values()].reduce((gone, inZone) => gone * (1 - longest(inZone)), 1);
+  const gone = [...byZone.values()].reduce((chance, inZone) => {
+    const longest = Math.max(...inZone.map(({ outlook }) => lastingTicks(observe(outlook.belief, 1, 0))));
+    return chance * (1 - longest / longestTicks);
+  }, 1);
+  return 1 - gone;
 }
-
-/** The longest expected spell of capacity among these pools. */
-const longest = (pools: readonly Assessed[]): number =>
-  Math.max(...pools.map(({ outlook }) => market().lastingTicks(observe(outlook.belief, 1, 0)))) /
-  market().longestTicks;

@@ -7,6 +7,7 @@
 import type { Candidate } from '../candidates/pools.ts';
 import { sameShape } from '../candidates/topologies.ts';
 import { dollars, hours } from '../model/assumed.ts';
+import { TICK_SECONDS } from '../policy/market-model.ts';
 import {
   nameOfPool,
   nameOfReservation,
@@ -15,10 +16,10 @@ import {
   samePool,
 } from '../records/placement-records.ts';
 import { type Assessed, assessPools, isSpot } from './assess.ts';
-import { cheaperPool, LOOK_SECONDS } from './cheaper-pool.ts';
+import { cheaperPool } from './cheaper-pool.ts';
 import { describeAction, rowsOf, type Weighed } from './decision-table.ts';
 import { giveUpReason, type Wait, waitFor, whyNone, whyWait } from './no-launch.ts';
-import { isReserved, paidRest, reservedUntil, spansAhead } from './reserved.ts';
+import { isReserved, paidRest, secondsUntilGone, spansAhead } from './reserved.ts';
 import { cheapestPool, interimPool, secondsUntilUnsafe, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type ReservedSpan, type Situation, situationOf } from './situation.ts';
 import { costUsd, gangUsd, restartOf } from './work.ts';
@@ -30,10 +31,10 @@ export function choosePlacement(input: PlacementInput): PlacementDecision {
   const giveUp = giveUpReason(table, { isPaid: ends === undefined });
   if (giveUp !== undefined) return { kind: 'giveUp', reason: giveUp, considered: rowsOf(table) };
   const usable = assessed.filter(({ coolsSeconds }) => coolsSeconds <= 0);
-  const picked = cheapestPool(usable, situation) ?? interimPool(usable, assessed, situation);
+  const picked = cheapestPool(usable, situation) ?? interimPool(assessed, situation);
   const reserved = ends && worthWaitingForReservation(ends, picked, situation);
   if (reserved) return waitFor(table, reserved);
-  if (picked === undefined) return waitFor(table, whyNone(table));
+  if (picked === undefined) return waitFor(table, { why: whyNone(table) });
   const choice = whyWait(picked, table) ?? amongSpot(picked, table);
   if ('why' in choice) return waitFor(table, choice);
   // What remains after a capacity error in a pool that the run tries before the picked one.
@@ -64,14 +65,11 @@ function alternativesTo(
   const needed = Math.min(secondsLeft, longestRun(candidate, situation));
   return assessed
     .filter(
-      ({ candidate: other }) =>
-        other.pool.instanceType !== pool.instanceType &&
-        samePool({ ...other.pool, instanceType: pool.instanceType }, pool) &&
-        sameShape(other.topology, topology) &&
-        other.helpersHourlyUsd === 0,
-    )
-    .filter(
       (each) =>
+        each.candidate.pool.instanceType !== pool.instanceType &&
+        samePool({ ...each.candidate.pool, instanceType: pool.instanceType }, pool) &&
+        sameShape(each.candidate.topology, topology) &&
+        each.candidate.helpersHourlyUsd === 0 &&
         !each.isQuota &&
         each.expectedCostUsd <= DEAREST * chosenUsd &&
         whyNotAllowed(each, situation) === undefined &&
@@ -85,16 +83,11 @@ function alternativesTo(
  * The work and the time that are left beside the reservations that begin later.
  * @returns with `ends` where they do all of the work: then nothing may have to be paid, and the whole of it is weighed
  */
-function besideReservations(whole: Situation): {
-  readonly situation: Situation;
-  readonly ends?: readonly ReservedSpan[];
-} {
+function besideReservations(whole: Situation) {
   const ahead = spansAhead(whole);
-  if (ahead.length === 0) return { situation: whole };
   const { situation, used } = paidRest(whole, ahead);
-  return situation.work.workSeconds > 0
-    ? { situation: { ...situation, planned: used } }
-    : { situation: whole, ends: used };
+  if (ahead.length > 0 && situation.work.workSeconds <= 0) return { situation: whole, ends: used };
+  return { situation: ahead.length === 0 ? whole : { ...situation, planned: used }, ends: undefined };
 }
 
 /** Nothing is paid meanwhile but the hours until the end, and what is idle goes first. */
@@ -172,15 +165,11 @@ function launch(
 function reservedPart(candidate: Candidate, situation: Situation): Pick<Placement, 'reserved'> {
   const { reservation } = candidate;
   if (reservation === undefined) return {};
-  const until = reservedUntil(candidate, situation)?.toISOString();
   const { kind, placementGroup } = reservation;
-  return {
-    reserved: {
-      kind,
-      ...(until !== undefined && { until }),
-      ...(placementGroup !== undefined && { placementGroup }),
-    },
-  };
+  const untilGone = secondsUntilGone(candidate, situation);
+  const until = new Date(Math.round(situation.nowMilliseconds + untilGone * 1_000));
+  const ends = Number.isFinite(untilGone) ? { until: until.toISOString() } : {};
+  return { reserved: { kind, ...ends, ...(placementGroup !== undefined && { placementGroup }) } };
 }
 
 /** SageMaker itself stops an attempt at its budget. */
@@ -206,5 +195,6 @@ function amongSpot(picked: Assessed, { assessed, situation }: Weighed): Assessed
   if (kind === 'ask') return pool;
   const [there, here] = [pool, picked].map(({ candidate }) => nameOfPool(candidate.pool));
   const why = `${there} is down, cheaper than ${here}, and expected to have capacity again: waiting for it saves $${savedUsd.toFixed(2)}`;
-  return { why, atMostSeconds: LOOK_SECONDS };
+  // It looks again once per tick of the policy.
+  return { why, atMostSeconds: TICK_SECONDS };
 }

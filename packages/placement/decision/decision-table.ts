@@ -1,17 +1,14 @@
 /** The table that explains a placement, and the sentence above it. */
-import { factsWith } from '@tidewheel/catalog/hardware.ts';
-import { strategiesWith, strategyTraits } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import type { Candidate } from '../candidates/pools.ts';
-import { adviseHelpers, NINE_OF_TEN } from '../candidates/throughput.ts';
-import { dollars, hours } from '../model/assumed.ts';
+import { NINE_OF_TEN } from '../candidates/throughput.ts';
+import { assumed, dollars, hours } from '../model/assumed.ts';
 import { nameOfReservation, type PoolAssessment } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
 import { wasLostWithin } from './met.ts';
-import { reservedUntil } from './reserved.ts';
+import { secondsUntilGone } from './reserved.ts';
 import { whyNotAllowed } from './rules.ts';
 import type { Situation } from './situation.ts';
-import { assumedTimeNote } from './work.ts';
 
 /** A decision is stored with its table, and a DynamoDB item holds 400 KB, so only the best rows are kept. */
 const MAXIMUM_ROWS = 60;
@@ -34,13 +31,9 @@ interface TableInput extends Weighed {
 export function rowsOf(table: TableInput): readonly PoolAssessment[] {
   const { assessed, situation, chosen, alternatives = [] } = table;
   const { pruned } = situation;
-  const ordered = assessed.toSorted(
-    (a, b) =>
-      Number(b === chosen) - Number(a === chosen) ||
-      Number(alternatives.includes(b)) - Number(alternatives.includes(a)) ||
-      Number(isOpen(b)) - Number(isOpen(a)) ||
-      a.expectedCostUsd - b.expectedCostUsd,
-  );
+  const rank = (each: Assessed): number =>
+    each === chosen ? 0 : alternatives.includes(each) ? 1 : isOpen(each) ? 2 : 3;
+  const ordered = assessed.toSorted((a, b) => rank(a) - rank(b) || a.expectedCostUsd - b.expectedCostUsd);
   const weighed = MAXIMUM_ROWS - Math.min(ROWS_FOR_PRUNED, pruned.length);
   const rows = ordered.slice(0, weighed).map((each) => rowOf(each, table));
   const left = pruned.map(({ reason, ...row }) => ({ ...row, hourlyUsd: 0, verdict: `left out: ${reason}` }));
@@ -50,7 +43,6 @@ export function rowsOf(table: TableInput): readonly PoolAssessment[] {
 function rowOf(each: Assessed, table: TableInput): PoolAssessment {
   const { candidate, outlook, expectedSeconds, workSeconds } = each;
   const { pool, topology, score, hourlyUsd, throughput, transfer, priceNote } = candidate;
-  const isKnown = table.situation.work.basis !== 'assumed';
   const [least, most] = betweenOf(workSeconds, throughput).map((seconds) =>
     Math.max(0, Math.round(expectedSeconds - workSeconds + seconds)),
   );
@@ -60,13 +52,11 @@ function rowOf(each: Assessed, table: TableInput): PoolAssessment {
     topology,
     ...(score !== undefined && { score }),
     hourlyUsd,
-    ...(isKnown && {
+    ...(table.situation.work.basis !== 'assumed' && {
       expectedCostUsd: each.expectedCostUsd,
       expectedSeconds: Math.round(expectedSeconds),
+      ...(least !== undefined && most !== undefined && { expectedSecondsBetween: [least, most] as const }),
     }),
-    ...(isKnown &&
-      least !== undefined &&
-      most !== undefined && { expectedSecondsBetween: [least, most] as const }),
     chanceNow: outlook.chanceUp,
     expectedWaitSeconds: Math.round(waitIfDown(outlook)),
     ...(Number.isFinite(outlook.upSeconds) && { expectedUpSeconds: Math.round(outlook.upSeconds) }),
@@ -87,15 +77,14 @@ const waitIfDown = ({ chanceUp, waitSeconds }: Assessed['outlook']): number =>
 
 /** How the speed is known, where it was not measured, and what meets the reading. */
 const notesOnPace = ({ basis, factor, reading, unknown }: Candidate['throughput']): readonly string[] =>
-  [PACES[basis](`throughput x ${factor.toFixed(2)}`), reading, unknown].filter((each) => each !== undefined);
+  [PACES[basis]?.replace('FACTOR', factor.toFixed(2)), reading, unknown].filter((each) => each !== undefined);
 
-type Basis = Candidate['throughput']['basis'];
-const PACES: Readonly<Record<Basis, (relative: string) => string | undefined>> = {
-  reference: () => undefined,
-  measured: () => undefined,
-  extrapolated: (relative) => `${relative} extrapolated from what was measured`,
-  dataSheet: (relative) => `${relative} by data sheets, nothing measured yet`,
-  unknown: () => 'throughput unknown, taken for the same',
+const PACES: Readonly<Record<Candidate['throughput']['basis'], string | undefined>> = {
+  reference: undefined,
+  measured: undefined,
+  extrapolated: 'throughput x FACTOR extrapolated from what was measured',
+  dataSheet: 'throughput x FACTOR by data sheets, nothing measured yet',
+  unknown: 'throughput unknown, taken for the same',
 };
 
 /** A shorter download decides nothing. */
@@ -126,9 +115,9 @@ function verdictOf(each: Assessed, { chosen, alternatives = [], situation }: Tab
   const coolsDown = each.coolsSeconds > 0;
   const refusal = each.isQuota ? 'a quota of the account refused it lately' : 'had a capacity error lately';
   if (chosen === undefined) return coolsDown ? refusal : 'not used';
-  if (coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd)
-    return `${refusal}, left alone for a while`;
-  return besideChosen(each, chosen, situation);
+  return coolsDown && each.expectedCostUsd <= chosen.expectedCostUsd
+    ? `${refusal}, left alone for a while`
+    : besideChosen(each, chosen, situation);
 }
 
 function besideChosen(each: Assessed, chosen: Assessed, { work }: Situation): string {
@@ -136,15 +125,10 @@ function besideChosen(each: Assessed, chosen: Assessed, { work }: Situation): st
   if (dearer < 0 && wasLostWithin(each)) return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
-  if (dearer > SAME_COST * chosen.expectedCostUsd)
-    return work.basis === 'assumed'
-      ? 'expected to cost more'
-      : `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
-  return each.expectedSeconds > chosen.expectedSeconds
-    ? 'costs the same and takes longer'
-    : dearer < LEAST_USD
-      ? 'as good, second by name'
-      : 'as good: the costs differ by less than 1 %';
+  if (dearer <= SAME_COST * chosen.expectedCostUsd) return 'as good: the costs differ by less than 1 %';
+  return work.basis === 'assumed'
+    ? 'expected to cost more'
+    : `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
 }
 
 const transferShare = ({ candidate: { transfer } }: Assessed): string =>
@@ -168,7 +152,7 @@ export function describeAction(
   parts.push(...aboutMarket(chosen, situation));
   if (alternatives.length > 0)
     parts.push(`without capacity it takes ${alternatives.map(typeOf).join(', or ')}: the request names them`);
-  parts.push(...aboutHelpers(chosen, situation));
+  parts.push(...aboutHelpers(chosen));
   if (candidate.transfer)
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)} (${candidate.transfer.priceNote})`,
@@ -179,7 +163,7 @@ export function describeAction(
   const worth = `worth $${valueUsd.toFixed(2)}, which every expected cost holds`;
   parts.push(
     valueOfTimeUsdPerHour === undefined
-      ? `an hour sooner is assumed to be ${worth} (${assumedTimeNote()}; tuning.limits.valueOfTimeUsdPerHour changes it)`
+      ? `an hour sooner is assumed to be ${worth} (${assumed.timeShare * 100} % of the cheapest On-Demand price, at least $${assumed.leastTimeUsd}; tuning.limits.valueOfTimeUsdPerHour changes it)`
       : `an hour sooner is ${worth}`,
   );
   if (deadlineHoursOf(input.limits) === undefined)
@@ -208,11 +192,8 @@ function aboutWork(
 const typeOf = ({ candidate }: Assessed): string => candidate.pool.instanceType;
 
 function aboutReservation(candidate: Candidate, situation: Situation): string {
-  const until = reservedUntil(candidate, situation);
-  const ends =
-    until === undefined
-      ? 'does not end'
-      : `has to be left in ${hours((until.getTime() - situation.nowMilliseconds) / 1_000)}`;
+  const untilGone = secondsUntilGone(candidate, situation);
+  const ends = Number.isFinite(untilGone) ? `has to be left in ${hours(untilGone)}` : 'does not end';
   return `${nameOfReservation(candidate.pool.reservation)} is idle and has been paid for; it ${ends}`;
 }
 
@@ -242,27 +223,12 @@ function aboutMarket(
   ];
 }
 
-function aboutHelpers({ candidate }: Assessed, situation: Situation): readonly string[] {
+function aboutHelpers({ candidate }: Assessed): readonly string[] {
   const { helpersHourlyUsd, topology } = candidate;
   const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
   if (added !== undefined)
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
-  if (helpersHourlyUsd > 0) return [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`];
-  return helpersThatWouldPay(candidate, situation);
-}
-
-/** The model adds the helpers' CPUs to those of the training hosts, so it says nothing where helpers alone prepare data. */
-function helpersThatWouldPay(
-  { topology: { nodes }, pool: { instanceType, region } }: Candidate,
-  { input, workload }: Situation,
-): readonly string[] {
-  const hardware = factsWith(input.hardware);
-  const preparing = strategyTraits[input.training.strategy].dataPreparedBy;
-  if (preparing === 'helpers' || workload === undefined || hardware(instanceType) === undefined) return [];
-  const there = region ?? input.market.region;
-  const advice = adviseHelpers({ workload, instanceType, nodes, region: there, hardware });
-  if (advice?.helpers === undefined) return [];
-  const needed = strategiesWith((traits) => traits.dataPreparedBy === 'allHosts');
-  const withStrategy = preparing === 'trainingHosts' ? ` with strategy ${needed}` : '';
-  return [`${advice.reason}${withStrategy}: see compute.helpers`];
+  return helpersHourlyUsd > 0
+    ? [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`]
+    : [];
 }

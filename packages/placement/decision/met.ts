@@ -6,20 +6,6 @@ import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt } from '../records/attempts.ts';
 import type { Pool } from '../records/placement-records.ts';
 
-export interface Met {
-  /** Consecutive capacity errors. */
-  readonly capacityErrors: number;
-  /** The last one was for a quota of the account, which waiting does not lift. */
-  readonly isQuota: boolean;
-  /** Seconds until the run may try the pool again; 0: now. */
-  readonly coolsSeconds: number;
-  /** A quota of the account forbids it now. After the cool-down it may have been raised. */
-  readonly isLimited: boolean;
-  /** Since the pool took capacity from a job, and since its zone did with none seen there since; infinite: not lately. */
-  readonly lostSecondsAgo: number;
-  readonly zoneLostSecondsAgo: number;
-}
-
 const doubled = (first: number, errors: number, most: number): number =>
   Math.min(most, first * 2 ** (errors - 1));
 
@@ -50,10 +36,11 @@ export const quotaRefusals = (attempts: readonly PlacedAttempt[]): ReadonlyMap<s
 const zoneKeyOf = ({ zoneId, purchaseOption }: Pick<Pool, 'zoneId' | 'purchaseOption'>): string =>
   `${zoneId ?? ''} ${purchaseOption}`;
 
-export type MetIn = (candidate: Pick<Candidate, 'pool'>) => Met;
+export type MetIn = ReturnType<typeof metIn>;
+export type Met = ReturnType<MetIn>;
 
 /** @param observations oldest first; they are sorted once, for questions about hundreds of pools */
-export function metIn(observations: readonly Observation[], nowMilliseconds: number): MetIn {
+export function metIn(observations: readonly Observation[], nowMilliseconds: number) {
   const byKey = Map.groupBy(observations, quotaKeyOf);
   const lastInZone = new Map<string, Observation>();
   for (const each of observations) if (each.seen !== 'capacityError') lastInZone.set(zoneKeyOf(each), each);
@@ -61,15 +48,20 @@ export function metIn(observations: readonly Observation[], nowMilliseconds: num
     observation === undefined
       ? Number.POSITIVE_INFINITY
       : (nowMilliseconds - observation.atMilliseconds) / 1_000;
-  return ({ pool }) => {
+  return ({ pool }: Pick<Candidate, 'pool'>) => {
     const inZone = pool.zoneId === undefined ? undefined : lastInZone.get(zoneKeyOf(pool));
     const { capacityErrors, isQuota, last, lost } = countedFor(pool, byKey.get(quotaKeyOf(pool)) ?? []);
     const coolsSeconds = Math.max(0, backoffSeconds(capacityErrors, isQuota) - since(last));
     return {
+      /** Consecutive ones. */
       capacityErrors,
+      /** The last one was for a quota of the account, which waiting does not lift. */
       isQuota,
+      /** Seconds until the run may try the pool again; 0: now. */
       coolsSeconds,
+      /** A quota of the account forbids it now. After the cool-down it may have been raised. */
       isLimited: isQuota && coolsSeconds > 0,
+      /** Since the pool took capacity from a job, and since its zone did with none seen there since; infinite: not lately. */
       lostSecondsAgo: since(lost),
       zoneLostSecondsAgo: since(inZone?.seen === 'lost' ? inZone : undefined),
     };

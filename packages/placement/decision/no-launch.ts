@@ -22,8 +22,10 @@ export function giveUpReason(
 ): string | undefined {
   const { input, work, secondsLeft } = situation;
   const { limits } = input;
-  const refused = attemptsUsed(situation) ?? quotasTooSmall(situation, assessed);
-  if (refused !== undefined) return refused;
+  if (input.attempts.length >= limits.attempts)
+    return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(input.attempts)}`;
+  const tooSmall = quotasTooSmall(situation, assessed);
+  if (tooSmall !== undefined) return tooSmall;
   const deadlineHours = deadlineHoursOf(limits);
   if (secondsLeft <= 0)
     return `the deadline of ${deadlineHours ?? 0} h has passed${lastLack(input.attempts)}`;
@@ -38,11 +40,6 @@ export function giveUpReason(
   return isPaid ? overBudget(situation, assessed) : undefined;
 }
 
-function attemptsUsed({ input: { attempts, limits } }: Situation): string | undefined {
-  if (attempts.length < limits.attempts) return undefined;
-  return `all ${limits.attempts} attempts of tuning.limits.attempts were used${lastLack(attempts)}`;
-}
-
 function lastLack(attempts: Situation['input']['attempts']): string {
   const last = attempts.at(-1)?.outcome;
   return last?.kind === 'capacity' ? `; the last attempt found no capacity: ${last.message}` : '';
@@ -54,16 +51,14 @@ function lastLack(attempts: Situation['input']['attempts']): string {
  */
 const QUOTA_SIZE = /\bis (\d+) Instances\b|\blimit of (\d+)\b/;
 
-function isTooSmall(message: string, { pool, topology }: Assessed['candidate']): boolean {
-  const [, instances, vcpus] = QUOTA_SIZE.exec(message) ?? [];
-  if (instances !== undefined) return Number(instances) < topology.nodes;
-  const needed = topology.nodes * (instanceFacts(pool.instanceType)?.vcpu ?? 1);
-  return vcpus !== undefined && Number(vcpus) < needed;
-}
-
 /** A quota below what the gang needs lasts until a person raises it. One that other jobs use up is worth a wait. */
 function quotasTooSmall({ input }: Situation, assessed: readonly Assessed[]): string | undefined {
   const refusals = quotaRefusals(input.attempts);
+  const isTooSmall = (message: string, { pool, topology: { nodes } }: Assessed['candidate']): boolean => {
+    const [, instances, vcpus] = QUOTA_SIZE.exec(message) ?? [];
+    if (instances !== undefined) return Number(instances) < nodes;
+    return vcpus !== undefined && Number(vcpus) < nodes * (instanceFacts(pool.instanceType)?.vcpu ?? 1);
+  };
   const found = assessed.filter(isOpen).map((each) => {
     const message = each.isQuota ? refusals.get(quotaKeyOf(each.candidate.pool)) : undefined;
     return message !== undefined && isTooSmall(message, each.candidate) ? message : undefined;
@@ -86,44 +81,30 @@ function reasonsOf({ pruned }: Situation, assessed: readonly Assessed[]): string
   return [first, ...others, ...more].join('; ');
 }
 
-/** A budget limits money only; the value of time and the cost of asking serve to compare pools. */
-const unbilledUsd = (
-  { expectedSeconds, outlook, askCostUsd = 0 }: Assessed,
-  { timeUsd, fileSystems }: Situation,
-): number => costUsd(timeUsd - fileSystems.hourlyUsd, expectedSeconds + outlook.waitSeconds) + askCostUsd;
-
-function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
-  const { input, work, spentUsd } = situation;
-  const budget = input.limits.budgetUsd;
-  if (budget === undefined) return undefined;
-  const cheapest = cheapestUsable(assessed, situation);
-  if (cheapest === undefined) return undefined;
-  const left = budget - spentUsd;
-  // The shortest attempt lasts from its start to the end of a save requested at the first look.
-  const shortestSeconds = Math.max(work.restartSeconds, NEXT_LOOK_SECONDS + assumed.saveSeconds);
-  const restart = costUsd(gangUsd(cheapest.candidate), shortestSeconds);
-  // An assumed length of the work is no reason to give up; failing to reach the first progress is.
-  const needed =
-    work.basis === 'assumed'
-      ? restart
-      : Math.max(restart, cheapest.expectedCostUsd - unbilledUsd(cheapest, situation));
-  if (needed <= left) return undefined;
-  return `the budget of ${dollars(budget)} does not last: ${dollars(spentUsd)} spent, at least ${dollars(needed)} still needed`;
-}
-
 /**
  * A cheap Spot pool does not help when no slack is left for it. Where nothing ends in time, the fastest On-Demand pool
  * starts.
  */
-function cheapestUsable(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
-  const byCost = (pools: readonly Assessed[]): Assessed | undefined =>
-    pools.toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd)[0];
-  const open = assessed.filter(isOpen);
-  return (
-    byCost(open.filter((each) => whyNotAllowed(each, situation) === undefined)) ??
-    fastestOnDemand(open) ??
-    byCost(open)
-  );
+function overBudget(situation: Situation, assessed: readonly Assessed[]): string | undefined {
+  const { input, work, spentUsd, timeUsd, fileSystems } = situation;
+  const { budgetUsd } = input.limits;
+  const byCost = assessed.filter(isOpen).toSorted((a, b) => a.expectedCostUsd - b.expectedCostUsd);
+  const cheapest =
+    byCost.find((each) => whyNotAllowed(each, situation) === undefined) ??
+    fastestOnDemand(byCost) ??
+    byCost[0];
+  if (budgetUsd === undefined || cheapest === undefined) return undefined;
+  const { candidate, expectedCostUsd, expectedSeconds, outlook, askCostUsd = 0 } = cheapest;
+  // The shortest attempt lasts from its start to the end of a save requested at the first look.
+  const shortestSeconds = Math.max(work.restartSeconds, NEXT_LOOK_SECONDS + assumed.saveSeconds);
+  const restart = costUsd(gangUsd(candidate), shortestSeconds);
+  // A budget limits money only; the value of time and the cost of asking serve to compare pools.
+  const seconds = expectedSeconds + outlook.waitSeconds;
+  const unbilledUsd = costUsd(timeUsd - fileSystems.hourlyUsd, seconds) + askCostUsd;
+  // An assumed length of the work is no reason to give up; failing to reach the first progress is.
+  const needed = work.basis === 'assumed' ? restart : Math.max(restart, expectedCostUsd - unbilledUsd);
+  if (needed <= budgetUsd - spentUsd) return undefined;
+  return `the budget of ${dollars(budgetUsd)} does not last: ${dollars(spentUsd)} spent, at least ${dollars(needed)} still needed`;
 }
 
 // When nothing is launched now, and for how long.
@@ -135,13 +116,22 @@ export interface Wait {
   readonly atMostSeconds?: number;
 }
 
-/** Where no pool may be picked. What is reserved refuses by its hours, so it says nothing of capacity errors and quotas. */
-export function whyNone({ assessed, situation }: Weighed): Wait {
+/**
+ * Where no pool may be picked. What is reserved refuses by its hours, so it says nothing of capacity errors and quotas.
+ * EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use.
+ */
+export function whyNone({ assessed, situation }: Weighed): string {
   const paid = assessed.filter((each) => isOpen(each) && !isReserved(each.candidate));
-  const why = paid.every(({ coolsSeconds }) => coolsSeconds > 0)
-    ? whyAll(paid, situation)
-    : 'On-Demand is needed now and had a capacity error lately';
-  return { why };
+  if (paid.length === 0) return 'no reservation has room';
+  if (paid.some(({ coolsSeconds }) => coolsSeconds <= 0))
+    return 'On-Demand is needed now and had a capacity error lately';
+  if (!paid.every(({ isLimited }) => isLimited))
+    return 'every pool that may be used had a capacity error lately';
+  const refusals = quotaRefusals(situation.input.attempts);
+  const said = new Set(paid.flatMap(({ candidate: { pool } }) => refusals.get(quotaKeyOf(pool)) ?? []));
+  const [first, ...others] = said;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `quotas of the account refuse every pool that may be used${first === undefined ? '' : `; AWS says: ${first}${more}`}`;
 }
 
 /** Waits for a pool that is cooling down, where On-Demand is all that is left and costs more, or is too slow. */
@@ -180,16 +170,4 @@ export function waitFor(
   const seconds = Math.max(1, Math.ceil(Math.min(...cooldowns, limit, atMostSeconds)));
   const reason = `${why}; retried in ${seconds} s, ${hours(situation.slackSeconds)} of slack left`;
   return { kind: 'wait', seconds, reason, considered: rowsOf(table) };
-}
-
-/** EC2's refusal of Spot does not give the quota's value, so only the reader can say whether a wait is of use. */
-function whyAll(open: readonly Assessed[], situation: Situation): string {
-  if (open.length === 0) return 'no reservation has room';
-  if (!open.every(({ isLimited }) => isLimited))
-    return 'every pool that may be used had a capacity error lately';
-  const refusals = quotaRefusals(situation.input.attempts);
-  const said = new Set(open.flatMap(({ candidate: { pool } }) => refusals.get(quotaKeyOf(pool)) ?? []));
-  const [first, ...others] = said;
-  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-  return `quotas of the account refuse every pool that may be used${first === undefined ? '' : `; AWS says: ${first}${more}`}`;
 }

@@ -21,7 +21,6 @@ import {
   type PlacedRun,
 } from '../records/attempts.ts';
 import {
-  type MarketSample,
   type MarketSource,
   type MarketStores,
   type MarketView,
@@ -35,7 +34,13 @@ export interface QuestionDeps extends MarketStores, FormerRuns {
   /** Needed only for a pipeline that declares `compute.reserved`. */
   readonly reservations?: ReservationSource | undefined;
   /** Needed only for a pipeline that names other regions. */
-  readonly regions?: RegionDeps | undefined;
+  readonly regions?:
+    | {
+        market(region: string): MarketSource;
+        /** Why no job can be launched in the region, or undefined when one can. */
+        whyClosed(region: string): Promise<string | undefined>;
+      }
+    | undefined;
   readonly clock: Clock;
 }
 
@@ -67,15 +72,8 @@ export async function placementQuestion(
   ]);
   const { checkpointBytes: formerBytes, ...expectations } = former ?? {};
   const checkpointBytes = progress?.checkpointBytes ?? formerBytes;
-  const elsewhere = await readElsewhere(deps, {
-    run,
-    home: market.region,
-    attempts,
-    datasetBytes: dataset?.bytes,
-    checkpointBytes,
-    read: readView,
-    now,
-  });
+  const moved = { home: market.region, attempts, datasetBytes: dataset?.bytes, checkpointBytes };
+  const elsewhere = await readElsewhere(deps, readView, { run, now }, moved);
   return {
     compute,
     training,
@@ -125,19 +123,18 @@ async function viewOf(
   known: Pick<MemoryQuestion, 'compute' | 'now'> & { readonly hardware: FactsOf },
 ): Promise<MarketView> {
   const { compute, hardware, now } = known;
+  const spot = compute.purchaseOption !== 'on-demand';
   const gangs = gangsOf(compute, hardware);
   const helperTypes = helperTypesOf(compute);
-  const { scoreQuestions, clock } = deps;
-  const planned = withinPlan(source, { scoreQuestions, clock, home: deps.market.region });
-  const view = await readMarket(planned, {
-    gangs,
-    spot: compute.purchaseOption !== 'on-demand',
-    alsoPriced: helperTypes,
-  });
+  const planned = withinPlan(source, { ...deps, home: deps.market.region });
+  const view = await readMarket(planned, { gangs, spot, alsoPriced: helperTypes });
   const zoneIds = view.zones.map(({ zoneId }) => zoneId);
   const question = { ...known, region: source.region, ...(zoneIds.length > 0 && { zoneIds }) };
+  const isAnswered =
+    view.spotPrices.some(({ basis }) => basis === 'quoted') &&
+    gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
   const [samples, list] = await Promise.all([
-    remembered(deps, view, { ...question, gangs }),
+    spot && !isAnswered ? samplesFor(deps.marketSamples, question) : [],
     deps.listPrices.get(source.region),
   ]);
   const wanted = [...typesOf(compute, hardware), ...helperTypes];
@@ -157,35 +154,12 @@ async function readHardware(
 const noteOn = ({ facts, readAt }: ReadFacts): string =>
   `the hardware of ${facts.type} is EC2's of ${readAt.slice(0, 10)}, not the snapshot's of ${snapshotDates.instances}`;
 
-/** Reads the market's history only for gang sizes that the market itself does not answer. */
-async function remembered(
-  { marketSamples }: QuestionDeps,
-  view: MarketView,
-  question: MemoryQuestion & { readonly gangs: ReturnType<typeof gangsOf> },
-): Promise<readonly MarketSample[]> {
-  if (question.compute.purchaseOption === 'on-demand') return [];
-  const priced = view.spotPrices.some(({ basis }) => basis === 'quoted');
-  const scored = question.gangs.every(({ nodes }) => view.scores.some((each) => each.nodes === nodes));
-  return scored && priced ? [] : samplesFor(marketSamples, question);
-}
-
-/** The other regions that a pipeline names: their markets, what moving there costs, and whether anything can be launched. */
-interface RegionDeps {
-  market(region: string): MarketSource;
-  /** Why no job can be launched in the region, or undefined when one can. */
-  whyClosed(region: string): Promise<string | undefined>;
-}
-
-interface RegionsQuestion extends Omit<TransferQuestion, 'region' | 'rates'> {
-  readonly run: PlacedRun;
-  readonly read: (source: MarketSource) => Promise<MarketView>;
-  readonly now: Date;
-}
-
 /** One view for each named region but the data's own. */
 async function readElsewhere(
   { regions, listPrices }: QuestionDeps,
-  { run, read, now, ...moved }: RegionsQuestion,
+  read: (source: MarketSource) => Promise<MarketView>,
+  { run, now }: Pick<Known, 'run' | 'now'>,
+  moved: Omit<TransferQuestion, 'region' | 'rates'>,
 ): Promise<readonly RegionView[]> {
   const { home } = moved;
   const named = (run.declaration?.compute.regions ?? []).filter(({ name }) => name !== home);

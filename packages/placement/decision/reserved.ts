@@ -7,7 +7,7 @@ import type { Candidate } from '../candidates/pools.ts';
 import { hostWindows } from '../candidates/reserved-pools.ts';
 import { assumed, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
 import type { ReservedSpan, Situation } from './situation.ts';
-import { fallbacksOf, restartSecondsIn, safeWorkOf } from './work.ts';
+import { restartSecondsIn, safeWorkOf, withLeft } from './work.ts';
 
 /** The run is stopped at the last look before the end, and saves. */
 export const LEAVES_SECONDS = NEXT_LOOK_SECONDS + assumed.saveSeconds;
@@ -18,24 +18,27 @@ export const isReserved = ({ pool }: Pick<Candidate, 'pool'>): boolean => pool.p
 
 type Time = Pick<Situation, 'nowMilliseconds'>;
 
+/** When its hosts may run, in seconds from now; the first is open where it begins in the past. */
+const windowsOf = ({ reservation }: Candidate, { nowMilliseconds }: Time) =>
+  (reservation === undefined ? [] : hostWindows(reservation))
+    .map(({ fromMilliseconds, untilMilliseconds }) => ({
+      fromSeconds: (fromMilliseconds - nowMilliseconds) / 1_000,
+      untilSeconds: (untilMilliseconds - nowMilliseconds) / 1_000,
+    }))
+    .filter(({ untilSeconds }) => untilSeconds > 0);
+
 /** Seconds until it begins, or until its hosts may be free again; 0: its capacity is there now. */
-export function secondsUntilRoom({ reservation, topology }: Candidate, { nowMilliseconds }: Time): number {
+export function secondsUntilRoom(candidate: Candidate, time: Time): number {
+  const { reservation, topology } = candidate;
   if (reservation === undefined) return 0;
-  const next = hostWindows(reservation).find(({ untilMilliseconds }) => untilMilliseconds > nowMilliseconds);
-  if (next === undefined) return Number.POSITIVE_INFINITY;
-  if (next.fromMilliseconds > nowMilliseconds) return (next.fromMilliseconds - nowMilliseconds) / 1_000;
+  const [{ fromSeconds } = { fromSeconds: Number.POSITIVE_INFINITY }] = windowsOf(candidate, time);
+  if (fromSeconds > 0) return fromSeconds;
   return reservation.availableInstances < topology.nodes ? NEXT_LOOK_SECONDS : 0;
 }
 
-/** When a start of now has to be gone; undefined where nothing ends it. */
-export function reservedUntil({ reservation }: Candidate, { nowMilliseconds }: Time): Date | undefined {
-  const current =
-    reservation &&
-    hostWindows(reservation).find(({ untilMilliseconds }) => untilMilliseconds > nowMilliseconds);
-  return current === undefined || current.untilMilliseconds === Number.POSITIVE_INFINITY
-    ? undefined
-    : new Date(current.untilMilliseconds);
-}
+/** Seconds until a start of now has to be gone; infinite where nothing ends it. */
+export const secondsUntilGone = (candidate: Candidate, time: Time): number =>
+  windowsOf(candidate, time)[0]?.untilSeconds ?? Number.POSITIVE_INFINITY;
 
 /** The hours of now that an idle reservation offers; undefined where it is in use, or hardly any are left. */
 export function idleSpan(candidate: Candidate, situation: Situation): ReservedSpan | undefined {
@@ -60,14 +63,13 @@ export function needsNothingPaid(situation: Situation): boolean {
 const isOpen = ({ closed }: Candidate): boolean => closed === undefined;
 
 function spansIn(candidate: Candidate, situation: Situation): readonly ReservedSpan[] {
-  const { nowMilliseconds, secondsLeft, marginSeconds } = situation;
-  const windows = candidate.reservation === undefined ? [] : hostWindows(candidate.reservation);
-  return windows.flatMap(({ fromMilliseconds, untilMilliseconds }) => {
-    const fromSeconds = Math.max(0, (fromMilliseconds - nowMilliseconds) / 1_000);
-    const untilEnd = (untilMilliseconds - nowMilliseconds) / 1_000 - LEAVES_SECONDS;
+  const { secondsLeft, marginSeconds } = situation;
+  return windowsOf(candidate, situation).flatMap((window) => {
+    const fromSeconds = Math.max(0, window.fromSeconds);
     // What begins later may begin late; what is idle ends as surely as On-Demand.
     const untilDeadline = secondsLeft - (fromSeconds > 0 ? marginSeconds : 0);
-    return spanOf(candidate, { fromSeconds, untilSeconds: Math.min(untilEnd, untilDeadline) }, situation);
+    const untilSeconds = Math.min(window.untilSeconds - LEAVES_SECONDS, untilDeadline);
+    return spanOf(candidate, { fromSeconds, untilSeconds }, situation);
   });
 }
 
@@ -112,7 +114,6 @@ const isSafe = ({ work, slackSeconds, marginSeconds }: Situation): boolean =>
   work.workSeconds <= 0 || slackSeconds >= Math.min(NEXT_LOOK_SECONDS, marginSeconds) + assumed.saveSeconds;
 
 function withSpan(situation: Situation, span: ReservedSpan) {
-  const { candidates, met, marginSeconds } = situation;
   const share = Math.min(1, situation.work.workSeconds / span.workSeconds);
   const starts = restartSecondsIn(span.candidate, situation.work);
   const trains = (span.untilSeconds - span.fromSeconds - starts) * share;
@@ -126,6 +127,5 @@ function withSpan(situation: Situation, span: ReservedSpan) {
   const startsAgain = span.fromSeconds > 0 ? work.restartSeconds : 0;
   const returns = work.workSeconds > 0 ? assumed.saveSeconds + startsAgain : 0;
   const secondsLeft = situation.secondsLeft - (used.untilSeconds - used.fromSeconds) - returns;
-  const base = { work, secondsLeft, marginSeconds };
-  return { used, situation: { ...situation, ...base, ...fallbacksOf(candidates, met, base) } };
+  return { used, situation: withLeft(situation, work, secondsLeft) };
 }

@@ -11,8 +11,8 @@ import type { PlacedAttempt, Progress, StopReason } from '../records/attempts.ts
 import { nameOfPool, nameOfReservation, samePool } from '../records/placement-records.ts';
 import { assessPools, isSpot, unitOf } from './assess.ts';
 import { cheaperPool } from './cheaper-pool.ts';
-import { idleSpan, isReserved, paidRest, reservedUntil, spansAhead } from './reserved.ts';
-import { spotToAsk, whyNotAllowed } from './rules.ts';
+import { idleSpan, isReserved, paidRest, secondsUntilGone, spansAhead } from './reserved.ts';
+import { cheapestPool, whyNotAllowed } from './rules.ts';
 import { type PlacementInput, type Situation, situationOf, withWorkDone } from './situation.ts';
 import { spotValue } from './spot-value.ts';
 import { costUsd, gangUsd, restartOf, restartSecondsIn, safeWorkOf, workOf } from './work.ts';
@@ -35,29 +35,23 @@ export function revise(campaign: RunningCampaign): StopReason {
   if (standing === undefined) return undefined;
   switch (campaign.attempt.placement.pool.purchaseOption) {
     case 'spot':
-      return (
-        intoReservation(campaign, standing) ??
-        tooSlow(besideReservations(standing)) ??
-        cheaperElsewhere(campaign, standing)
-      );
+      return intoReservation(standing) ?? tooSlow(besideReservations(standing)) ?? cheaperElsewhere(standing);
     case 'on-demand':
-      return intoReservation(campaign, standing) ?? cheaperOnSpot(campaign, standing);
+      return intoReservation(standing) ?? cheaperOnSpot(standing);
     case 'reserved':
       return endsInside(standing) || !isSlower(standing) ? undefined : tooSlow(standing);
   }
 }
 
 /** The work that reservations do later needs no On-Demand. */
-const besideReservations = (standing: Standing): Standing => ({
-  ...standing,
-  situation: paidRest(standing.situation, spansAhead(standing.situation)).situation,
+const besideReservations = ({ situation, here }: Standing): Standing => ({
+  situation: paidRest(situation, spansAhead(situation)).situation,
+  here,
 });
 
 /** Whether the reservation lasts until the work is done, even at the slow end of its estimate. */
-function endsInside({ situation, here }: Standing): boolean {
-  const until = reservedUntil(here, situation)?.getTime() ?? Number.POSITIVE_INFINITY;
-  return safeWorkOf(here, situation.work) * 1_000 <= until - situation.nowMilliseconds;
-}
+const endsInside = ({ situation, here }: Standing): boolean =>
+  safeWorkOf(here, situation.work) <= secondsUntilGone(here, situation);
 
 /** Beside the fallbacks. Slack does not shrink in a reservation that is as fast, and none of its hosts are lost. */
 const isSlower = ({ situation: { fallbacks, work }, here }: Standing): boolean =>
@@ -67,8 +61,8 @@ const isSlower = ({ situation: { fallbacks, work }, here }: Standing): boolean =
  * Moves a job that is paid for into a reservation that is idle, and stops one whose rest the reservations do that begin
  * later, where that saves more than the save costs.
  */
-function intoReservation({ question }: RunningCampaign, { situation: now, here }: Standing): StopReason {
-  if (question.attempts.length + 2 >= question.limits.attempts) return undefined;
+function intoReservation({ situation: now, here }: Standing): StopReason {
+  if (!hasAttemptToSpare(now)) return undefined;
   const situation = { ...now, secondsLeft: now.secondsLeft - assumed.saveSeconds };
   const idle = situation.candidates.flatMap((each) =>
     // What refused the run is tried by `place`: a job that is paid for is not stopped for it.
@@ -98,7 +92,7 @@ function intoReservation({ question }: RunningCampaign, { situation: now, here }
 /** Whether news of Spot could move a run that is on demand. */
 export function mayMoveToSpot(campaign: RunningCampaign): boolean {
   const standing = standingOf(campaign);
-  return standing?.situation.candidates.some(isOnSpot) === true && canMove(campaign, standing);
+  return standing?.situation.candidates.some(isOnSpot) === true && canMove(standing.situation);
 }
 
 /** The campaign's state if the job is stopped now and saves. */
@@ -187,9 +181,13 @@ function tooSlow({ situation, here }: Standing): StopReason {
   return { cause: 'deadline', why: `${slow}: stopped after a save, for On-Demand` };
 }
 
-function canMove({ question }: RunningCampaign, { situation }: Standing): boolean {
+/** Beside the one that a move takes. The running one is among them. */
+const hasAttemptToSpare = ({ input: { attempts, limits } }: Situation): boolean =>
+  attempts.length + 1 < limits.attempts;
+
+function canMove(situation: Situation): boolean {
   const { work, slackSeconds, marginSeconds } = situation;
-  if (question.attempts.length + 2 >= question.limits.attempts) return false;
+  if (!hasAttemptToSpare(situation)) return false;
   if (slackSeconds - work.restartSeconds - marginSeconds < assumed.saveSeconds) return false;
   // Nearly done: ticks are too coarse to show what a move would save.
   return work.workSeconds > 2 * (work.restartSeconds + assumed.saveSeconds);
@@ -199,10 +197,10 @@ function canMove({ question }: RunningCampaign, { situation }: Standing): boolea
  * Uses the same values as the choice of an attempt: asking for Spot now, including the save and both starts, against
  * going on here until Spot is up another time.
  */
-function cheaperOnSpot(campaign: RunningCampaign, standing: Standing): StopReason {
-  if (!canMove(campaign, standing)) return undefined;
-  const { situation, here } = standing;
-  const there = spotToAsk(assessPools(situation), situation);
+function cheaperOnSpot({ situation, here }: Standing): StopReason {
+  if (!canMove(situation)) return undefined;
+  const open = assessPools(situation).filter((each) => isSpot(each) && each.coolsSeconds <= 0);
+  const there = cheapestPool(open, situation);
   if (there === undefined || there.outlook.chanceUp < assumed.leastChance) return undefined;
   const { candidate, outlook } = there;
   const value = spotValue(here, unitOf(there), situation);
@@ -220,9 +218,8 @@ const isOnSpot = ({ pool, closed }: Candidate): boolean =>
  * Moves as the simulator's policy moves between zones: another Spot pool is up again and cheap enough to pay for the
  * start.
  */
-function cheaperElsewhere(campaign: RunningCampaign, standing: Standing): StopReason {
-  if (!canMove(campaign, standing)) return undefined;
-  const { situation, here } = standing;
+function cheaperElsewhere({ situation, here }: Standing): StopReason {
+  if (!canMove(situation)) return undefined;
   // Most runs are already in the cheapest pool, and need no comparison.
   if (!situation.candidates.some((each) => isOnSpot(each) && unitUsd(each) < unitUsd(here))) return undefined;
   const spot = assessPools(situation).filter(isSpot);

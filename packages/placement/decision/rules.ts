@@ -7,7 +7,7 @@ import type { Candidate } from '../candidates/pools.ts';
 import { hours, NEXT_LOOK_SECONDS } from '../model/assumed.ts';
 import { type Assessed, isOnDemand, isOpen, isSpot } from './assess.ts';
 import { outsideLossCooldown } from './met.ts';
-import { idleSpan, paidRest, reservedUntil, secondsUntilRoom } from './reserved.ts';
+import { idleSpan, paidRest, secondsUntilGone, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
 import { restartOf, restartSecondsIn, type WorkEstimate } from './work.ts';
 
@@ -35,7 +35,7 @@ function whyNotSpot(each: Assessed, situation: Situation): string | undefined {
   const { secondsLeft, work, marginSeconds, slackSeconds } = situation;
   if (isOutOfSpotAttempts(situation)) return 'the attempts that are left are kept for On-Demand';
   if (secondsUntilUnsafe(situation, candidate) < 0)
-    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start${startOf(candidate, work)}`;
+    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start`;
   // Slack does not shrink while Spot runs at least as fast as the fallback.
   const leftSeconds = secondsLeft - reckonedSeconds(each, work) - restartOf(candidate, work);
   return leftSeconds < work.restartSeconds + marginSeconds
@@ -50,9 +50,8 @@ function whyNotReserved(candidate: Candidate, situation: Situation): string | un
     return reservation.availableInstances < topology.nodes && untilRoom <= NEXT_LOOK_SECONDS
       ? `in use: ${reservation.availableInstances} of its ${reservation.instances} instances are free`
       : `begins in ${hours(untilRoom)}`;
-  const until = reservedUntil(candidate, situation);
-  const left =
-    until === undefined ? '' : `: ${hours((until.getTime() - situation.nowMilliseconds) / 1_000)} are left`;
+  const untilGone = secondsUntilGone(candidate, situation);
+  const left = Number.isFinite(untilGone) ? `: ${hours(untilGone)} are left` : '';
   const span = idleSpan(candidate, situation);
   if (span === undefined)
     return situation.met(candidate).coolsSeconds > 0
@@ -71,12 +70,10 @@ function whyNotReserved(candidate: Candidate, situation: Situation): string | un
 export const secondsUntilUnsafe = (
   { slackSeconds, work, marginSeconds }: Situation,
   attempt?: Candidate,
-): number => slackSeconds - lossSeconds(work, attempt) - marginSeconds;
-
-const lossSeconds = (work: WorkEstimate, attempt: Candidate | undefined): number =>
-  attempt === undefined
-    ? work.restartSeconds
-    : Math.max(work.restartSeconds, restartSecondsIn(attempt, work));
+): number => {
+  const lossSeconds = attempt === undefined ? 0 : restartSecondsIn(attempt, work);
+  return slackSeconds - Math.max(work.restartSeconds, lossSeconds) - marginSeconds;
+};
 
 /** On-Demand may need two attempts: the first may meet a capacity error. */
 const ATTEMPTS_FOR_ON_DEMAND = 2;
@@ -98,32 +95,12 @@ export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): bo
 const reckonedSeconds = ({ safeWorkSeconds }: Assessed, { basis, workSeconds }: WorkEstimate): number =>
   basis === 'assumed' ? Math.min(safeWorkSeconds, workSeconds) : safeWorkSeconds;
 
-/** Said where most of a start is the download. */
-function startOf(candidate: Candidate, work: WorkEstimate): string {
-  const { download } = candidate;
-  const seconds = restartSecondsIn(candidate, work);
-  return download === undefined || download.seconds < seconds / 2
-    ? ''
-    : `, and a start takes ${hours(seconds)} here, most of it to download shards`;
-}
-
 /** The pool with the lowest expected cost among those that may be used. */
 export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   const allowed = assessed.filter((each) => whyNotAllowed(each, situation) === undefined);
   const [sure = [], spot = []] = [false, true].map((is) => allowed.filter((each) => isSpot(each) === is));
   const best = [...outsideLossCooldown(spot), ...sure].toSorted(byCostThenTime)[0];
   return best ?? fastestOnDemand(assessed);
-}
-
-/**
- * The Spot pool that a run would move to now: it may be used, is not cooling down, and has the lowest expected cost.
- */
-export function spotToAsk(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
-  const best = cheapestPool(
-    assessed.filter((each) => isSpot(each) && each.coolsSeconds <= 0),
-    situation,
-  );
-  return best !== undefined && isSpot(best) ? best : undefined;
 }
 
 /** Where no pool surely ends in time: the one that is probably least late. */
@@ -136,11 +113,7 @@ export const fastestOnDemand = (assessed: readonly Assessed[]): Assessed | undef
  * On-Demand is needed, but all of its pools are cooling down for longer than a start takes. Waiting would gain
  * nothing, while a Spot pool without capacity errors may make progress.
  */
-export function interimPool(
-  usable: readonly Assessed[],
-  assessed: readonly Assessed[],
-  situation: Situation,
-): Assessed | undefined {
+export function interimPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {
   if (situation.input.compute.purchaseOption !== 'spot-then-on-demand') return undefined;
   const onDemand = assessed.filter((each) => isOpen(each) && isOnDemand(each));
   // Attempts are scarce and time is not: the run waits for capacity, but not for a quota of the account.
@@ -148,7 +121,7 @@ export function interimPool(
   if (isOutOfSpotAttempts(situation) && mayWait) return undefined;
   const soonest = Math.min(...onDemand.map(({ coolsSeconds }) => coolsSeconds));
   if (soonest <= situation.work.restartSeconds) return undefined;
-  const spot = usable.filter((each) => isOpen(each) && isSpot(each));
+  const spot = assessed.filter((each) => isOpen(each) && isSpot(each) && each.coolsSeconds <= 0);
   const endsAfter = (each: Assessed): number => each.outlook.waitSeconds + each.expectedSeconds;
   return outsideLossCooldown(spot).toSorted((a, b) => endsAfter(a) - endsAfter(b) || byCostThenTime(a, b))[0];
 }

@@ -6,23 +6,12 @@ import { launchersOf } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf, type Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { storedOrThrow } from '@tidewheel/kit/stored.ts';
 import * as z from 'zod';
-import {
-  type Observation,
-  observationsOf,
-  type PoolRecords,
-  recordsOf,
-} from '../belief/attempt-observations.ts';
+import { type Observation, observationsOf, recordsOf } from '../belief/attempt-observations.ts';
 import { recentObservations } from '../belief/beliefs.ts';
 import { type Expectations, onDemandWaitsOf } from '../candidates/former-runs.ts';
-import {
-  type DownloadIn,
-  downloadsOf,
-  type FileSystems,
-  fileSystemsOf,
-  slowedBy,
-} from '../candidates/pool-costs.ts';
-import { type Candidate, type Pruned, poolsOf, type RegionView } from '../candidates/pools.ts';
-import type { TrainedTopology, Workload } from '../candidates/throughput.ts';
+import { downloadIn, fileSystemsOf } from '../candidates/pool-costs.ts';
+import { type Candidate, poolsOf, type RegionView } from '../candidates/pools.ts';
+import type { TrainedTopology } from '../candidates/throughput.ts';
 import {
   type MeasuredThroughput,
   measuredThroughputs,
@@ -33,21 +22,18 @@ import { type GangTopology, topologiesOf } from '../candidates/topologies.ts';
 import { assumed } from '../model/assumed.ts';
 import type { PlacedAttempt, Progress } from '../records/attempts.ts';
 import type { MarketView } from '../records/market-history.ts';
-import type { StoredDecision } from '../records/placement-records.ts';
-import { type MetIn, metIn } from './met.ts';
+import type { Placement, StoredDecision } from '../records/placement-records.ts';
+import { metIn } from './met.ts';
 import {
   assumedTimeUsd,
-  type DownloadSeconds,
   estimateWork,
-  type Fallbacks,
-  fallbacksOf,
   longWaitOf,
   spentUsd,
   startRatioOf,
-  type TimeLeft,
   type WorkEstimate,
   waitsWithPrior,
   withDownloads,
+  withLeft,
 } from './work.ts';
 
 export interface PlacementInput extends Expectations {
@@ -112,38 +98,22 @@ export interface ReservedSpan {
 }
 
 /** Everything the decision is made from, derived once. */
-export interface Situation extends TimeLeft, Fallbacks {
-  readonly input: PlacementInput;
-  readonly nowMilliseconds: number;
-  /** Stated for the reference, whose throughput has the factor 1. */
-  readonly work: WorkEstimate;
+export type Situation = Readonly<ReturnType<typeof situationOf>> & {
   /** Hours of reservations that begin later, whose part of the work is no part of `work`. */
   readonly planned?: readonly ReservedSpan[];
-  /** What a step asks of accelerators and hosts, where that was measured. */
-  readonly workload: Workload | undefined;
-  readonly candidates: readonly Candidate[];
-  readonly pruned: readonly Pruned[];
-  readonly observations: readonly Observation[];
-  readonly records: PoolRecords;
-  readonly met: MetIn;
-  /** Seconds that On-Demand starts waited for their hosts, the shortest first; none while none was seen. */
-  readonly onDemandWaits: readonly number[];
-  readonly spentUsd: number;
-  /** What an hour until the end costs beside the gang: its value, declared or assumed, and the file systems. */
-  readonly timeUsd: number;
-  readonly fileSystems: FileSystems;
-}
+};
 
-export function situationOf(input: PlacementInput): Situation {
+export function situationOf(input: PlacementInput) {
   const nowMilliseconds = Date.parse(input.now);
   const deadlineHours = deadlineHoursOf(input.limits);
   const campaignSeconds =
     deadlineHours === undefined ? input.limits.maximumRunSeconds : deadlineHours * 3_600;
   const hardware = factsWith(input.hardware);
   const paces = measuredThroughputs(input.attempts).map(withoutBurst(hardware));
-  const downloadIn = downloadsOf(input);
-  const reference = referenceOf(input, paces, downloadIn);
-  const downloadSeconds = downloadSecondsOf(downloadIn);
+  const downloadSeconds = ({ pool, topology }: Pick<Placement, 'pool' | 'topology'>): number => {
+    const download = downloadIn(input, pool, topology);
+    return typeof download === 'object' ? download.seconds : 0;
+  };
   const startRatio = startRatioOf(input.attempts, downloadSeconds);
   const estimated = estimateWork({
     ...input,
@@ -155,68 +125,51 @@ export function situationOf(input: PlacementInput): Situation {
     campaignSeconds,
   });
   const measured = paces.length > 0 ? paces : (input.formerThroughputs ?? []);
-  const model = throughputModel(reference, measured, input.compute.helpers, hardware);
+  const model = throughputModel(referenceOf(input, paces), measured, input.compute.helpers, hardware);
   const { candidates, pruned } = poolsOf({
     ...input,
     ...model,
-    downloadIn: downloadIn && slowedBy(startRatio, downloadIn),
+    startRatio,
     savedOn: savedOn(input),
     hardware,
   });
   const work = withDownloads(estimated, candidates);
-  const seen = [...(input.observations ?? []), ...ownObservations(input.attempts, nowMilliseconds)];
+  // AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future.
+  const own = observationsOf(input.attempts).map((each) => ({
+    ...each,
+    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
+  }));
+  const seen = [...(input.observations ?? []), ...own];
   const observations = recentObservations(seen, nowMilliseconds);
   const onDemandWaits = waitsWithPrior([...(input.onDemandWaits ?? []), ...onDemandWaitsOf(input.attempts)]);
   const marginSeconds =
     Math.min(assumed.marginSeconds, assumed.marginShare * campaignSeconds) +
     Math.max(work.provisioningSeconds ?? 0, longWaitOf(onDemandWaits));
-  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
-  const base = { work, secondsLeft, marginSeconds };
-  const met = metIn(observations, nowMilliseconds);
   const fileSystems = fileSystemsOf(input.training);
-  return {
-    ...base,
-    onDemandWaits,
+  const moment = {
     input,
     nowMilliseconds,
+    marginSeconds,
+    /** Seconds that On-Demand starts waited for their hosts, the shortest first; none while none was seen. */
+    onDemandWaits,
+    /** What an hour until the end costs beside the gang: its value, declared or assumed, and the file systems. */
     timeUsd: (input.limits.valueOfTimeUsdPerHour ?? assumedTimeUsd(candidates)) + fileSystems.hourlyUsd,
     fileSystems,
-    workload: model.workload,
     candidates,
     pruned,
     observations,
     records: recordsOf(seen, nowMilliseconds),
-    met,
+    met: metIn(observations, nowMilliseconds),
     spentUsd: spentUsd(input.attempts),
-    ...fallbacksOf(candidates, met, base),
   };
+  return withLeft(moment, work, secondsLeftOf(moment, work));
 }
-
-const downloadSecondsOf =
-  (downloadIn: DownloadIn | undefined): DownloadSeconds =>
-  ({ pool, topology }) => {
-    const download = downloadIn?.(pool, topology);
-    return typeof download === 'object' ? download.seconds : 0;
-  };
-
-/** AWS stamps the end of an attempt by a clock that may be ahead of ours: an end is never in the future. */
-const ownObservations = (
-  attempts: readonly PlacedAttempt[],
-  nowMilliseconds: number,
-): readonly Observation[] =>
-  observationsOf(attempts).map((each) => ({
-    ...each,
-    atMilliseconds: Math.min(each.atMilliseconds, nowMilliseconds),
-  }));
 
 /** The same moment with `seconds` more of the reference's work proven. */
 export function withWorkDone(situation: Situation, seconds: number): Situation {
-  const { candidates, met, input, marginSeconds, nowMilliseconds } = situation;
   const workSeconds = Math.max(0, situation.work.workSeconds - seconds);
   const work = { ...situation.work, workSeconds };
-  const secondsLeft = secondsLeftOf(input, { work, marginSeconds, nowMilliseconds });
-  const base = { work, secondsLeft, marginSeconds };
-  return { ...situation, ...base, ...fallbacksOf(candidates, met, base) };
+  return withLeft(situation, work, secondsLeftOf(situation, work));
 }
 
 /**
@@ -224,15 +177,11 @@ export function withWorkDone(situation: Situation, seconds: number): Situation {
  * its distance while the run trains and comes nearer while the run waits.
  */
 function secondsLeftOf(
-  { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 }: PlacementInput,
-  given: {
-    readonly work: WorkEstimate;
-    readonly marginSeconds: number;
-    readonly nowMilliseconds: number;
-  },
+  moment: Readonly<Record<'nowMilliseconds' | 'marginSeconds', number>> & { readonly input: PlacementInput },
+  { workSeconds, restartSeconds }: WorkEstimate,
 ): number {
-  const { workSeconds, restartSeconds } = given.work;
-  const since = (at: string): number => (given.nowMilliseconds - Date.parse(at)) / 1_000;
+  const { limits, closedAt, sealedAt = closedAt, attempts, runningSeconds = 0 } = moment.input;
+  const since = (at: string): number => (moment.nowMilliseconds - Date.parse(at)) / 1_000;
   const { patienceHours = Number.POSITIVE_INFINITY } = limits;
   const deadlineSeconds = (deadlineHoursOf(limits) ?? Number.POSITIVE_INFINITY) * 3_600;
   const trained = attempts.reduce(
@@ -243,7 +192,7 @@ function secondsLeftOf(
   const seconds = Math.min(deadlineSeconds - since(closedAt), patience + workSeconds + restartSeconds);
   return Number.isFinite(seconds)
     ? seconds
-    : assumed.openWorks * workSeconds + 2 * (restartSeconds + given.marginSeconds);
+    : assumed.openWorks * workSeconds + 2 * (restartSeconds + moment.marginSeconds);
 }
 
 /**
@@ -253,7 +202,6 @@ function secondsLeftOf(
 function referenceOf(
   input: PlacementInput,
   paces: readonly MeasuredThroughput[],
-  downloadIn: DownloadIn | undefined,
 ): TrainedTopology | undefined {
   const known = paces.at(-1) ?? input.expectedOn;
   if (known !== undefined) return known;
@@ -263,7 +211,7 @@ function referenceOf(
   );
   const holding = possible.find(({ topology, launcher }) => {
     const pool = { launcher, instanceType: topology.instanceType, purchaseOption: 'on-demand' } as const;
-    return typeof downloadIn?.(pool, topology) !== 'string';
+    return typeof downloadIn(input, pool, topology) !== 'string';
   });
   return (holding ?? possible[0])?.topology;
 }

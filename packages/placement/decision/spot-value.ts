@@ -23,18 +23,7 @@ const planOf = keptPlans(
   { cellsPerTick: 2, mostTables: 16, spare: 0.1 },
 );
 
-export interface SpotValue {
-  /** Of a start on demand, of the same work. */
-  readonly restartSeconds: number;
-  /** For the whole gang, without the value of time. */
-  readonly onDemandUsd: number;
-  /** Expected USD to the end for each course of action, while nothing or On-Demand runs. */
-  expectedUsd(belief: Belief, runs?: typeof IDLE | typeof ON_DEMAND): CourseUsd;
-  /** The cheapest action at a later moment; undefined where it is too close to the end to tell. */
-  best(moment: LaterMoment): Action | undefined;
-  /** On-Demand from now to the end, including a start. */
-  readonly surelyUsd: number;
-}
+export type SpotValue = ReturnType<typeof spotValue>;
 
 interface LaterMoment {
   /** Until the deadline. */
@@ -75,7 +64,7 @@ export function spotValue(
   fallback: Candidate,
   spotUnitUsd: number,
   situation: Pick<Situation, 'work' | 'secondsLeft' | 'timeUsd' | 'onDemandWaits'>,
-): SpotValue {
+) {
   const { work, timeUsd } = situation;
   const workSeconds = workOf(fallback, work);
   // Work that may take longer, or a wait for On-Demand, adds no expected cost, but the slack for both must stay unused.
@@ -89,30 +78,39 @@ export function spotValue(
   const surelyUsd = costUsd(onDemandUsd, seconds);
   // On Spot, without a loss.
   const leastUsd = costUsd(spotUsd, seconds);
-  const base = { restartSeconds, onDemandUsd: gangHourlyUsd, surelyUsd };
   const { tickSeconds, ticksLeft, whole, part } = ticksOf(workSeconds, secondsLeft);
   // Less than two ticks: Spot that is not there at once is not waited for.
-  if (ticksLeft < 2 || ticksLeft * tickSeconds - workSeconds < restartSeconds)
-    return { ...base, best: () => undefined, expectedUsd: (belief) => atOnce(belief, leastUsd, surelyUsd) };
-  const plan = planOf({
-    tickSeconds,
-    workSeconds,
-    deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
-    // Whole seconds, so that starts which hardly differ share a table.
-    restartSeconds: Math.ceil(restartSeconds),
-    spotUsd,
-    onDemandUsd,
-    waitingUsd: timeUsd,
-  });
+  const isPlanned = ticksLeft >= 2 && ticksLeft * tickSeconds - workSeconds >= restartSeconds;
+  const plan =
+    isPlanned &&
+    planOf({
+      tickSeconds,
+      workSeconds,
+      deadlineSeconds: Math.ceil(ticksLeft) * tickSeconds,
+      // Whole seconds, so that starts which hardly differ share a table.
+      restartSeconds: Math.ceil(restartSeconds),
+      spotUsd,
+      onDemandUsd,
+      waitingUsd: timeUsd,
+    });
   // The plan bills whole ticks; for a job that ends within its first tick the rest is not billed.
   const overbilled = (hourlyUsd: number): number => costUsd(hourlyUsd, Math.max(0, tickSeconds - seconds));
   // The grid is too coarse for a job of one tick or less: after a capacity error it runs on demand, since ten minutes
   // of waiting would save a fraction of a cent.
   const isShort = seconds <= tickSeconds;
   return {
-    ...base,
-    best: (moment) => bestLater(plan, moment, ticksLeft),
-    expectedUsd(belief, runs = IDLE) {
+    /** Of a start on demand, of the same work. */
+    restartSeconds,
+    /** For the whole gang, without the value of time. */
+    onDemandUsd: gangHourlyUsd,
+    /** On-Demand from now to the end, including a start. */
+    surelyUsd,
+    /** The cheapest action at a later moment; undefined where it is too close to the end to tell. */
+    best: (moment: LaterMoment): Action | undefined =>
+      plan ? bestLater(plan, moment, ticksLeft) : undefined,
+    /** Expected USD to the end for each course of action, while nothing or On-Demand runs. */
+    expectedUsd(belief: Belief, runs: LaterMoment['runs'] = IDLE): CourseUsd {
+      if (!plan) return atOnce(belief, leastUsd, surelyUsd);
       const { chance, ifThere, ifNot } = marketBeliefOf(belief);
       const within = (ticks: number): CourseUsd => {
         const standing = { ticksLeft: ticks, slack: ticks * tickSeconds - workSeconds, runs };
@@ -121,14 +119,12 @@ export function spotValue(
         const given = there.spot - overbilled(spotUsd);
         // Asking for Spot that is surely down is waiting.
         const refused = chance === 0 ? gone.idle : gone.refused;
+        const bought = mean(chance, there.onDemand, gone.onDemand) - overbilled(onDemandUsd);
         return {
           ask: Math.min(surelyUsd, mean(chance, given, isShort ? surelyUsd : refused)),
           had: Math.min(surelyUsd, given),
           wait: mean(chance, there.idle, gone.idle),
-          onDemand: Math.min(
-            surelyUsd,
-            mean(chance, there.onDemand, gone.onDemand) - overbilled(onDemandUsd),
-          ),
+          onDemand: Math.min(surelyUsd, bought),
         };
       };
       const course = between(within, whole, part);

@@ -18,7 +18,7 @@ import { type Placement, type Pool, samePool } from '../records/placement-record
 import type { MetIn } from './met.ts';
 
 export interface WorkEstimate {
-  /** Training seconds still to do on the topology that they are stated for. */
+  /** Training seconds still to do on the reference, whose throughput has the factor 1. */
   readonly workSeconds: number;
   /** measured: from a checkpoint; declared: by the pipeline or its former runs; assumed: not known yet. */
   readonly basis: 'measured' | 'declared' | 'assumed';
@@ -63,9 +63,6 @@ export const restartOf = (candidate: Candidate, work: WorkEstimate): number =>
   restartSecondsIn(candidate, work) + (candidate.transfer?.seconds ?? 0);
 
 /** What an hour sooner is worth where the pipeline does not say. */
-export const assumedTimeNote = (): string =>
-  `${assumed.timeShare * 100} % of the cheapest On-Demand price, at least $${assumed.leastTimeUsd}`;
-
 export function assumedTimeUsd(candidates: readonly Candidate[]): number {
   const open = candidates.filter(({ closed }) => closed === undefined);
   if (open.length === 0) return 0;
@@ -74,7 +71,7 @@ export function assumedTimeUsd(candidates: readonly Candidate[]): number {
 }
 
 /** Seconds in which each host of a start there downloads its shards. */
-export type DownloadSeconds = (placement: Pick<Placement, 'pool' | 'topology'>) => number;
+type DownloadSeconds = (placement: Pick<Placement, 'pool' | 'topology'>) => number;
 
 /** A loss of the platform's own, such as a host without S3, says nothing of the next start. */
 const TELLING: ReadonlySet<AttemptOutcome['kind']> = new Set([
@@ -265,71 +262,48 @@ export function hourlyUsdOf(placement: Placement): number {
 export const spentUsd = (attempts: readonly PlacedAttempt[]): number =>
   attempts.reduce((sum, attempt) => sum + attemptCost(attempt), 0);
 
-// The On-Demand pools that a Spot attempt may fall back on, and for how long their start can still be put off.
-
-export interface TimeLeft {
-  readonly work: WorkEstimate;
-  /** Until the deadline. */
-  readonly secondsLeft: number;
-  /** Reserved for noticing a loss, and for On-Demand without capacity at first. */
+/** What can be fallen back on, and the margin for noticing a loss and for On-Demand without capacity at first. */
+interface Moment {
+  readonly candidates: readonly Candidate[];
+  readonly met: MetIn;
   readonly marginSeconds: number;
-}
-
-export interface Fallbacks {
-  /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last; none where none is allowed. */
-  readonly fallbacks: readonly Candidate[];
-  /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
-  readonly slackSeconds: number;
 }
 
 /** The most fallbacks that are planned for: the cheapest, the fastest and one between. */
 const MAXIMUM_FALLBACKS = 3;
 
 /**
- * A Spot attempt may make no progress and cost a whole restart; then one of these must still end in time. The more
- * expensive of two counts only if it is faster.
+ * The same moment with this work and time left. A Spot attempt may make no progress and cost a whole restart; then one of
+ * the fallbacks must still end in time. The more expensive of two counts only if it is faster.
+ * @param secondsLeft until the deadline
  */
-export function fallbacksOf(
-  candidates: readonly Candidate[],
-  met: MetIn,
-  { work, secondsLeft, marginSeconds }: TimeLeft,
-): Fallbacks {
+export function withLeft<M extends Moment>(moment: M, work: WorkEstimate, secondsLeft: number) {
   const slackOf = (each: Candidate): number => secondsLeft - safeWorkOf(each, work) - restartOf(each, work);
   // What is reserved makes the work shorter (reserved.ts); nothing falls back on it.
-  const open = candidates.filter(
+  const open = moment.candidates.filter(
     ({ closed, pool }) => closed === undefined && pool.purchaseOption !== 'reserved',
   );
-  const onDemand = reliable(
-    open.filter(({ pool }) => pool.purchaseOption === 'on-demand'),
-    met,
-    slackOf,
-  );
+  const bought = open.filter(({ pool }) => pool.purchaseOption === 'on-demand');
+  // It is unknown when a quota will be raised: waiting for a fast pool of one would make the slower ones too late.
+  const sure = bought.filter((each) => !moment.met(each).isQuota && slackOf(each) >= 0);
+  const onDemand = sure.length > 0 ? sure : bought;
   const counted = onDemand.length > 0 ? onDemand : open;
-  const slackSeconds =
-    counted.length > 0
-      ? Math.max(...counted.map(slackOf))
-      : secondsLeft - work.workSeconds - work.restartSeconds;
+  const least = secondsLeft - work.workSeconds - work.restartSeconds;
   const front: Candidate[] = [];
   for (const each of onDemand.toSorted((a, b) => unitUsd(a) - unitUsd(b) || slackOf(b) - slackOf(a))) {
     const before = front.at(-1);
     const isFaster = before === undefined || slackOf(each) > slackOf(before) + 1;
-    if (isFaster && slackOf(each) >= work.restartSeconds + marginSeconds) front.push(each);
+    if (isFaster && slackOf(each) >= work.restartSeconds + moment.marginSeconds) front.push(each);
   }
   const last =
     front.at(-1) ?? onDemand.toSorted((a, b) => slackOf(b) - slackOf(a) || unitUsd(a) - unitUsd(b))[0];
-  const fallbacks = last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last];
-  return { slackSeconds, fallbacks };
-}
-
-/**
- * Leaves out pools that a quota of the account forbids while others end in time: it is unknown when the quota will be
- * raised, and waiting for a fast pool without capacity would make the slower ones too late.
- */
-function reliable(
-  onDemand: readonly Candidate[],
-  met: MetIn,
-  slackOf: (candidate: Candidate) => number,
-): readonly Candidate[] {
-  const sure = onDemand.filter((each) => !met(each).isQuota && slackOf(each) >= 0);
-  return sure.length > 0 ? sure : onDemand;
+  return {
+    ...moment,
+    work,
+    secondsLeft,
+    /** How long an On-Demand start in the fastest pool can still be put off; below 0 the deadline is already lost. */
+    slackSeconds: counted.length > 0 ? Math.max(...counted.map(slackOf)) : least,
+    /** On-Demand pools that a Spot attempt may fall back on, cheapest first, fastest last; none where none is allowed. */
+    fallbacks: last === undefined ? [] : [...front.slice(0, -1).slice(0, MAXIMUM_FALLBACKS - 1), last],
+  };
 }

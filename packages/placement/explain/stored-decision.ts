@@ -1,20 +1,17 @@
-/** A stored decision as text, and its question put again, from what was stored and on record before it. */
+/** The question of a stored decision put again, from what was stored and on record before it. */
 
 import { factsWith } from '@tidewheel/catalog/hardware.ts';
-import { launcherFacts, launcherSuffix } from '@tidewheel/catalog/launchers.ts';
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { check } from '@tidewheel/kit/validation.ts';
 import * as z from 'zod';
 import { type Observation, observationsOfOthers } from '../belief/attempt-observations.ts';
 import { typesOf } from '../candidates/topologies.ts';
 import { type PlacementInput, storedQuestion } from '../decision/situation.ts';
-import { refreshedBy } from '../market/market-memory.ts';
-import { dollars, hours } from '../model/assumed.ts';
+import { agedTo } from '../market/market-memory.ts';
 import { furthestProgress, type PlacedAttempt, type PlacedRun } from '../records/attempts.ts';
 import type { PoolOutcomeStore } from '../records/market-history.ts';
 import {
   type PlacementDecision,
-  type PoolAssessment,
   placementDecisionSchema,
   type StoredDecision,
   samePool,
@@ -74,15 +71,8 @@ export function questionAt(
   question: PlacementInput,
   { now, attempts, progress }: Pick<PlacementInput, 'attempts' | 'progress'> & { readonly now: Date },
 ): PlacementInput {
-  const { compute, market, hardware } = question;
-  const aged = refreshedBy([], market, {
-    compute,
-    hardware: factsWith(hardware),
-    region: market.region,
-    now,
-    readAt: question.now,
-  });
-  return { ...question, market: aged, now: now.toISOString(), attempts, progress };
+  const market = agedTo(question.market, now, question.now);
+  return { ...question, market, now: now.toISOString(), attempts, progress };
 }
 
 /** Whether two decisions come to the same pool and gang, or both to waiting or to giving up. */
@@ -136,75 +126,3 @@ function damageIn(schema: z.ZodType, document: unknown, name: string): string | 
   const [problem] = checked.ok ? [] : checked.problems;
   return problem && `${name} ${problem.path}: ${problem.message}; its item in the table is damaged`;
 }
-
-// A decision as text: the sentence, then the table.
-
-/** @param at when it was decided: the forecast counts from here */
-export function formatDecision(decision: PlacementDecision, at: string): string {
-  const rows = decision.kind === 'launch' ? decision.placement.considered : decision.considered;
-  const offers = decision.kind === 'giveUp' ? [] : (decision.offers ?? []);
-  return [headline(decision), ...forecastLines(decision, at), ...offers, '', ...tableOf(rows)].join('\n');
-}
-
-function forecastLines(decision: PlacementDecision, at: string): readonly string[] {
-  const expected = decision.kind === 'giveUp' ? undefined : decision.expected;
-  if (expected === undefined) return [];
-  const { seconds, usd, lateChance = 0 } = expected;
-  const late = lateChance < 0.01 ? '' : `, late with a chance of ${Math.round(lateChance * 100)} %`;
-  const by = (ahead: number): string => minuteAfter(at, ahead);
-  return [
-    `expected: done by ${by(seconds.expected)} (nine times in ten ${by(seconds.low)} to ${by(seconds.high)})${late}; the rest costs ${dollars(usd.expected)} (${dollars(usd.low)} to ${dollars(usd.high)})`,
-  ];
-}
-
-function headline(decision: PlacementDecision): string {
-  switch (decision.kind) {
-    case 'launch': {
-      const { pool, topology, reason, decidedAt } = decision.placement;
-      const where = [pool.region, pool.zoneId ?? 'a zone of SageMaker’s choice'].filter(Boolean).join(' ');
-      return `${decidedAt}: ${topology.nodes} x ${pool.instanceType}, ${pool.purchaseOption}, in ${where}, on ${launcherFacts[pool.launcher].serviceName}\n${reason}`;
-    }
-    case 'wait':
-      return `wait ${decision.seconds} s\n${decision.reason}`;
-    case 'giveUp':
-      return `give up\n${decision.reason}`;
-  }
-}
-
-const HEADS = ['pool', 'score', '$/h', 'there now', 'else in', 'lasts', 'cost', 'time', 'verdict'] as const;
-
-function tableOf(rows: readonly PoolAssessment[]): readonly string[] {
-  const cells = [HEADS, ...rows.map(cellsOf)];
-  const widths = HEADS.map((_, k) => Math.max(...cells.map((row) => row[k]?.length ?? 0)));
-  return cells.map((row) =>
-    row.map((cell, k) => (k === row.length - 1 ? cell : cell.padEnd(widths[k] ?? 0))).join('  '),
-  );
-}
-
-const hoursOrNone = (seconds: number | undefined): string => (seconds === undefined ? '-' : hours(seconds));
-
-/** The price is of one node, cost and time are of the gang. Placement did not assess a pool that was left out. */
-function cellsOf(row: PoolAssessment): readonly string[] {
-  const { pool, topology, expectedSecondsBetween: between } = row;
-  const helped = (topology.helpers ?? [])
-    .map(({ nodes, instanceType }) => ` + ${nodes} x ${instanceType}`)
-    .join('');
-  const name = `${topology.nodes} x ${pool.instanceType}${helped} ${pool.zoneId ?? pool.region ?? '(any zone)'} ${pool.purchaseOption}${launcherSuffix(pool.launcher)}`;
-  if (row.verdict.startsWith('left out')) return [name, '-', '-', '-', '-', '-', '-', '-', row.verdict];
-  return [
-    name,
-    row.score === undefined ? '-' : String(row.score),
-    row.hourlyUsd.toFixed(3),
-    row.chanceNow === undefined ? '-' : `${Math.round(row.chanceNow * 100)} %`,
-    row.chanceNow === 1 ? '-' : hoursOrNone(row.expectedWaitSeconds),
-    hoursOrNone(row.expectedUpSeconds),
-    row.expectedCostUsd === undefined ? '-' : dollars(row.expectedCostUsd),
-    between
-      ? `${hoursOrNone(row.expectedSeconds)} (${hours(between[0])} to ${hours(between[1])})`
-      : hoursOrNone(row.expectedSeconds),
-    row.verdict,
-  ];
-}
-
-const minuteAfter = (at: string, seconds: number): string =>
-  new Date(Date.parse(at) + seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ');

@@ -8,18 +8,15 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { gangsOf } from '../candidates/topologies.ts';
 import {
-  type MarketSample,
+  type MarketAnswer,
   type MarketSource,
   type PlacementScore,
-  type RequestedScore,
   type ScoreQuestionStore,
   taken,
 } from '../records/market-history.ts';
 
-interface AskDeps {
+export interface AskDeps {
   readonly scoreQuestions: ScoreQuestionStore;
-  /** The market of a region by its name. */
-  readonly market: (region: string) => Pick<MarketSource, 'scores'>;
   readonly clock: Clock;
 }
 
@@ -28,60 +25,69 @@ export interface ScoreAnswer {
   readonly scores: readonly PlacementScore[];
 }
 
-const DAY_MILLISECONDS = 86_400_000;
-
+/** @param given `market`: of a region by its name */
 export async function askScores(
-  { scoreQuestions, market, clock }: AskDeps,
+  { market, ...deps }: AskDeps & { readonly market: (region: string) => Pick<MarketSource, 'scores'> },
   needs: readonly ScoreNeed[],
   notes: string[],
 ): Promise<readonly ScoreAnswer[]> {
-  const now = clock.now();
-  const worthAsking = needs.filter(({ key, instanceTypes }) => {
-    if (scoredFamily(instanceTypes) !== undefined) return true;
-    notes.push(
-      `scores of ${key} are not requested: there are no three interchangeable types, and fewer always score low`,
-    );
-    return false;
-  });
-  const { ask, left } = planQuestions(worthAsking, await scoreQuestions.list(dayBefore(now)));
-  for (const { key } of left)
-    notes.push(`scores of ${key} are not requested: the day's new questions are used up`);
-  const requested: ScoreAnswer[] = [];
-  for (const need of ask) {
-    // Recorded before the request: if this function dies, the question still counts.
-    await scoreQuestions.put({ key: need.key, at: now.toISOString() });
-    const answer = await market(need.region).scores(need.instanceTypes, need.nodes);
-    requested.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
+  const answers: ScoreAnswer[] = [];
+  for (const need of needs) {
+    const unasked = `scores of ${need.key} are not requested`;
+    if (scoredFamily(need.instanceTypes) === undefined) {
+      notes.push(`${unasked}: there are no three interchangeable types, and fewer always score low`);
+      continue;
+    }
+    const answer = await askWithinPlan(market(need.region), need, deps);
+    if (answer === undefined) notes.push(`${unasked}: the day's new questions are used up`);
+    else answers.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
-  return requested;
+  return answers;
 }
 
-const dayBefore = (now: Date): string => new Date(now.getTime() - DAY_MILLISECONDS).toISOString();
+/** AWS does not publish its limit. `collect-scores`, `place` and the look at a running attempt share this one. */
+export const QUESTIONS_A_DAY = 20;
+
+const DAY_MILLISECONDS = 86_400_000;
 
 /**
- * The same market with its score questions kept within the day's plan. Questions of the last day may be repeated; new
- * ones are sent only while there is room. They go one after the other, so that each sees the earlier ones on record.
+ * AWS limits new configurations per day and answers repeated ones.
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+ * @returns undefined for a new question while the day's are used up
  */
-export function withinPlan(
-  source: MarketSource,
-  { scoreQuestions, clock, home }: Pick<AskDeps, 'scoreQuestions' | 'clock'> & { readonly home: string },
-): MarketSource {
+async function askWithinPlan(
+  source: Pick<MarketSource, 'scores'>,
+  { key, instanceTypes, nodes }: ScoreNeed,
+  { scoreQuestions, clock }: AskDeps,
+): Promise<MarketAnswer<readonly PlacementScore[]> | undefined> {
+  const now = clock.now();
+  const asked = await scoreQuestions.list(new Date(now.getTime() - DAY_MILLISECONDS).toISOString());
+  const known = new Set(asked.map((each) => each.key));
+  if (!known.has(key) && known.size >= QUESTIONS_A_DAY) return undefined;
+  // Recorded before the request: if this function dies, the question still counts.
+  await scoreQuestions.put({ key, at: now.toISOString() });
+  return source.scores(instanceTypes, nodes);
+}
+
+/**
+ * The same market with its score questions kept within the day's plan. They go one after the other, so that each sees the
+ * earlier ones on record.
+ */
+export function withinPlan<Source extends Pick<MarketSource, 'region' | 'scores'>>(
+  source: Source,
+  deps: AskDeps & { readonly home: string },
+): Source {
   let before: Promise<unknown> = Promise.resolve();
   const ask = async (types: readonly string[], nodes: number): ReturnType<MarketSource['scores']> => {
     if (scoredFamily(types) === undefined) return source.scores(types, nodes);
-    const now = clock.now();
-    const need = needOf({ instanceTypes: types, nodes }, source.region, home);
-    const { left } = planQuestions([need], await scoreQuestions.list(dayBefore(now)));
-    if (left.length > 0) {
-      const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
-      return { kind: 'unknown', failure: 'configurationLimit', message };
-    }
-    await scoreQuestions.put({ key: need.key, at: now.toISOString() });
-    return source.scores(types, nodes);
+    const need = needOf({ instanceTypes: types, nodes }, source.region, deps.home);
+    const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
+    const answer = await askWithinPlan(source, need, deps);
+    return answer ?? { kind: 'unknown', failure: 'configurationLimit', message };
   };
   return {
     ...source,
-    scores(types, nodes) {
+    scores(types: readonly string[], nodes: number) {
       const mine = before.then(() => ask(types, nodes));
       before = mine.catch(() => undefined);
       return mine;
@@ -89,35 +95,7 @@ export function withinPlan(
   };
 }
 
-/** This moment's answers as samples, so that they combine with stored ones. They are not stored. */
-export const samplesOfNow = (requested: readonly ScoreAnswer[], now: Date): readonly MarketSample[] =>
-  requested.flatMap(({ need, scores }) =>
-    scores.map(({ zoneId, score }) => ({
-      family: '',
-      zoneId,
-      at: now.toISOString(),
-      readAt: now.toISOString(),
-      scores: { [questionKey(need.instanceTypes, need.nodes)]: score },
-      spotUsd: {},
-      onDemandUsd: {},
-    })),
-  );
-
-// Plans which placement-score configurations to ask. AWS limits new configurations per day and answers repeated ones.
-// Equal questions are merged, those of the last day come first, and the rest is left out with its reason.
-// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
-
-export interface ScoreNeed {
-  /** Key of the question; in regions other than the data's own it begins with the region's name. */
-  readonly key: string;
-  readonly region: string;
-  readonly instanceTypes: readonly string[];
-  /** The gang's real size; the question rounds it up to a power of two. */
-  readonly nodes: number;
-}
-
-/** AWS does not publish its limit. `collect-scores`, `place` and the look at a running attempt share this one. */
-export const QUESTIONS_A_DAY = 20;
+export type ScoreNeed = ReturnType<typeof needOf>;
 
 /** Equal for every order of types and every gang size that rounds to the same power of two. */
 export const questionKey = (types: readonly string[], nodes: number): string =>
@@ -153,31 +131,14 @@ export function scoreNeeds(
 }
 
 /** The question for one gang in one region. */
-function needOf(
-  { instanceTypes, nodes }: { readonly instanceTypes: readonly string[]; readonly nodes: number },
-  region: string,
-  home: string,
-): ScoreNeed {
-  const key = questionKey(instanceTypes, nodes);
+function needOf(gang: ReturnType<typeof gangsOf>[number], region: string, home: string) {
+  const key = questionKey(gang.instanceTypes, gang.nodes);
   return {
+    /** In regions other than the data's own it begins with the region's name. */
     key: region === home ? key : `${region}: ${key}`,
     region,
-    instanceTypes: [...new Set(instanceTypes)].sort(),
-    nodes,
-  };
-}
-
-/** @param asked those of the last 24 hours, which count against the limit whether or not they come again */
-export function planQuestions(
-  needs: readonly ScoreNeed[],
-  requested: readonly RequestedScore[],
-  limit = QUESTIONS_A_DAY,
-): { readonly ask: readonly ScoreNeed[]; readonly left: readonly ScoreNeed[] } {
-  const known = new Set(requested.map(({ key }) => key));
-  const fresh = needs.filter(({ key }) => !known.has(key));
-  const room = Math.max(0, limit - known.size);
-  return {
-    ask: [...needs.filter(({ key }) => known.has(key)), ...fresh.slice(0, room)],
-    left: fresh.slice(room),
+    instanceTypes: [...new Set(gang.instanceTypes)].sort(),
+    /** The gang's real size; the question rounds it up to a power of two. */
+    nodes: gang.nodes,
   };
 }

@@ -32,14 +32,6 @@ export interface CollectDeps
   readonly withinLimit?: ((work: Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
-export interface Collected {
-  readonly samples: number;
-  readonly poolOutcomes: number;
-  readonly questions: number;
-  /** What could not be learned this time, each with its reason. */
-  readonly notes: readonly string[];
-}
-
 /** How often the schedule of functions/handlers/collect-scores/function.ts looks; samples carry the start of their step. */
 const STEP_MILLISECONDS = 15 * 60_000;
 /** Several schedules may be missed. */
@@ -47,7 +39,7 @@ const LOOK_BACK_MILLISECONDS = 6 * 3_600_000;
 const LANES = 8;
 
 /** Safe to repeat at any time: a second look within a step replaces the first. */
-export async function collectScores(deps: CollectDeps): Promise<Collected> {
+export async function collectScores(deps: CollectDeps) {
   const notes: string[] = [];
   const names = (await deps.pipelines.list()).map(({ name }) => name);
   const computes: Pipeline['compute'][] = [];
@@ -72,6 +64,7 @@ export async function collectScores(deps: CollectDeps): Promise<Collected> {
     samples,
     poolOutcomes: await keepPoolOutcomes(deps, round),
     questions: questions.length,
+    /** What could not be learned this time, each with its reason. */
     notes,
   };
 }

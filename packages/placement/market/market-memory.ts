@@ -6,14 +6,16 @@ import { type FactsOf, regionOfZone, zonesOfRegion } from '@tidewheel/catalog/ca
 import { familyOf } from '@tidewheel/declaration/instance-types.ts';
 import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import { gangsOf, typesOf } from '../candidates/topologies.ts';
-import type {
-  MarketSample,
-  MarketSampleStore,
-  MarketView,
-  PlacementScore,
-  SpotPrice,
+import {
+  type MarketSample,
+  type MarketSampleStore,
+  type MarketSource,
+  type MarketView,
+  type PlacementScore,
+  type SpotPrice,
+  taken,
 } from '../records/market-history.ts';
-import { questionKey } from './ask-scores.ts';
+import { type AskDeps, questionKey, withinPlan } from './ask-scores.ts';
 
 /** A score is useful for a day at most; prices move more slowly. */
 const SCORE_SECONDS = 24 * 3_600;
@@ -57,9 +59,6 @@ export async function samplesOf(
     .toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-const ageSeconds = (sample: MarketSample, now: Date): number =>
-  Math.max(0, (now.getTime() - Date.parse(sample.readAt)) / 1_000);
-
 /** The newest score of each zone for each gang, no older than a day. */
 export function keptScores(
   samples: readonly MarketSample[],
@@ -67,27 +66,43 @@ export function keptScores(
 ): readonly PlacementScore[] {
   return gangsOf(compute, hardware).flatMap(({ instanceTypes, nodes }) => {
     const key = questionKey(instanceTypes, nodes);
-    const newest = new Map<string, PlacementScore>();
-    for (const sample of samples) {
-      const score = sample.scores[key];
-      const age = ageSeconds(sample, now);
-      if (score === undefined || age > SCORE_SECONDS || newest.has(sample.zoneId)) continue;
-      newest.set(sample.zoneId, { zoneId: sample.zoneId, score, nodes, ageSeconds: age });
-    }
-    return [...newest.values()];
+    const scores = samples.flatMap(({ zoneId, readAt, scores: { [key]: score } }) => {
+      const ageSeconds = Math.max(0, (now.getTime() - Date.parse(readAt)) / 1_000);
+      return score === undefined || ageSeconds > SCORE_SECONDS ? [] : [{ zoneId, score, nodes, ageSeconds }];
+    });
+    return firstOf(scores, ({ zoneId }) => zoneId);
   });
 }
 
-function keptPrices(samples: readonly MarketSample[], types: readonly string[]): readonly SpotPrice[] {
-  const newest = new Map<string, SpotPrice>();
-  for (const { zoneId, spotUsd } of samples)
-    for (const instanceType of types) {
-      const hourlyUsd = spotUsd[instanceType];
-      const key = `${instanceType} ${zoneId}`;
-      if (hourlyUsd !== undefined && !newest.has(key))
-        newest.set(key, { instanceType, zoneId, hourlyUsd, basis: 'quoted' });
-    }
-  return [...newest.values()];
+const keptPrices = (samples: readonly MarketSample[], types: readonly string[]): readonly SpotPrice[] =>
+  firstOf(
+    samples.flatMap(({ zoneId, spotUsd }) =>
+      types.flatMap((instanceType): readonly SpotPrice[] => {
+        const hourlyUsd = spotUsd[instanceType];
+        return hourlyUsd === undefined ? [] : [{ instanceType, zoneId, hourlyUsd, basis: 'quoted' }];
+      }),
+    ),
+    keyOfPrice,
+  );
+
+const keyOfScore = ({ zoneId, nodes }: PlacementScore): string => `${zoneId} ${nodes ?? ''}`;
+const keyOfPrice = ({ zoneId, instanceType }: SpotPrice): string => `${zoneId} ${instanceType}`;
+
+/** One row of each key. */
+function firstOf<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
+  const found = new Map<string, Row>();
+  for (const row of rows) if (!found.has(keyOf(row))) found.set(keyOf(row), row);
+  return [...found.values()];
+}
+
+/** `newer` rows in place of those of the same key. */
+function replacedBy<Row>(
+  rows: readonly Row[],
+  newer: readonly Row[],
+  keyOf: (row: Row) => string,
+): readonly Row[] {
+  const keys = new Set(newer.map(keyOf));
+  return [...rows.filter((row) => !keys.has(keyOf(row))), ...newer];
 }
 
 const minutes = (seconds: number): string => `${Math.round(seconds / 60)} min`;
@@ -99,32 +114,41 @@ export function filledFrom(
   question: MemoryQuestion,
 ): MarketView {
   if (question.compute.purchaseOption === 'on-demand' || samples.length === 0) return view;
-  const notes: string[] = [];
   const answered = new Set(view.scores.map(({ nodes }) => nodes));
   const scores = keptScores(samples, question).filter(({ nodes }) => !answered.has(nodes));
-  if (scores.length > 0) {
-    const ages = scores.map((each) => each.ageSeconds ?? 0);
-    notes.push(
-      `placement scores kept ${minutes(Math.min(...ages))} to ${minutes(Math.max(...ages))} ago stand in`,
-    );
-  }
-  const live = new Set(
-    view.spotPrices.filter(({ basis }) => basis === 'quoted').map(({ instanceType }) => instanceType),
+  const ages = scores.map((each) => each.ageSeconds ?? 0);
+  const live = view.spotPrices.filter(({ basis }) => basis === 'quoted');
+  const missing = typesOf(question.compute, question.hardware).filter((type) =>
+    live.every(({ instanceType }) => instanceType !== type),
   );
-  const missing = typesOf(question.compute, question.hardware).filter((type) => !live.has(type));
   const prices = keptPrices(samples, missing);
   const priced = new Set(prices.map(({ instanceType }) => instanceType));
-  if (prices.length > 0)
-    notes.push(`Spot prices of ${[...priced].join(', ')} are the last ones kept, up to a week old`);
   return {
     ...view,
     scores: [...view.scores, ...scores],
-    spotPrices: [...view.spotPrices.filter(({ instanceType }) => !priced.has(instanceType)), ...prices],
-    notes: [...view.notes, ...notes],
+    spotPrices: replacedBy(view.spotPrices, prices, ({ instanceType }) => instanceType),
+    notes: [
+      ...view.notes,
+      ...(scores.length > 0
+        ? [
+            `placement scores kept ${minutes(Math.min(...ages))} to ${minutes(Math.max(...ages))} ago stand in`,
+          ]
+        : []),
+      ...(priced.size > 0
+        ? [`Spot prices of ${[...priced].join(', ')} are the last ones kept, up to a week old`]
+        : []),
+    ],
   };
 }
 
-const named = (zoneId: string, rest: string | number | undefined): string => `${zoneId} ${rest ?? ''}`;
+/** A stored view at a later time: its scores are older. */
+export const agedTo = (view: MarketView, now: Date, readAt: string): MarketView => {
+  const age = Math.max(0, (now.getTime() - Date.parse(readAt)) / 1_000);
+  return {
+    ...view,
+    scores: view.scores.map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age })),
+  };
+};
 
 /** Brings a stored view up to date with the samples stored since it was read. */
 export function refreshedBy(
@@ -132,23 +156,28 @@ export function refreshedBy(
   view: MarketView,
   question: MemoryQuestion & { readonly readAt: string },
 ): MarketView {
-  const since = samples.filter((sample) => sample.readAt >= question.readAt);
-  const age = Math.max(0, (question.now.getTime() - Date.parse(question.readAt)) / 1_000);
-  const scores = keptScores(since, question);
-  const prices = keptPrices(since, typesOf(question.compute, question.hardware));
-  const scored = new Set(scores.map((each) => named(each.zoneId, each.nodes)));
-  const priced = new Set(prices.map((each) => named(each.zoneId, each.instanceType)));
+  const { compute, hardware, now, readAt } = question;
+  const since = samples.filter((sample) => sample.readAt >= readAt);
+  const aged = agedTo(view, now, readAt);
   return {
-    ...view,
-    scores: [
-      ...view.scores
-        .filter((each) => !scored.has(named(each.zoneId, each.nodes)))
-        .map((each) => ({ ...each, ageSeconds: (each.ageSeconds ?? 0) + age })),
-      ...scores,
-    ],
-    spotPrices: [
-      ...view.spotPrices.filter((each) => !priced.has(named(each.zoneId, each.instanceType))),
-      ...prices,
-    ],
+    ...aged,
+    scores: replacedBy(aged.scores, keptScores(since, question), keyOfScore),
+    spotPrices: replacedBy(view.spotPrices, keptPrices(since, typesOf(compute, hardware)), keyOfPrice),
   };
+}
+
+/** The same view with the scores of this moment, as far as the day's plan of questions allows. */
+export async function withScoresOfNow(
+  view: MarketView,
+  source: Pick<MarketSource, 'region' | 'scores'>,
+  { compute, hardware, ...deps }: AskDeps & Pick<MemoryQuestion, 'compute' | 'hardware'>,
+): Promise<MarketView> {
+  const planned = withinPlan(source, { ...deps, home: source.region });
+  const answers = await Promise.all(
+    gangsOf(compute, hardware).map(async ({ instanceTypes, nodes }) => {
+      const scores = taken('placement scores', await planned.scores(instanceTypes, nodes), []);
+      return scores.map((each) => ({ ...each, nodes }));
+    }),
+  );
+  return { ...view, scores: replacedBy(view.scores, answers.flat(), keyOfScore) };
 }

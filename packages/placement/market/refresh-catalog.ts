@@ -19,7 +19,12 @@ import type { Pipeline } from '@tidewheel/declaration/pipeline.ts';
 import type { Clock } from '@tidewheel/kit/clock.ts';
 import { helperTypesOf } from '../candidates/throughput.ts';
 import { typesOf } from '../candidates/topologies.ts';
-import type { CatalogSource, MarketAnswer, MarketStores } from '../records/market-history.ts';
+import {
+  type CatalogSource,
+  type MarketAnswer,
+  type MarketStores,
+  taken,
+} from '../records/market-history.ts';
 import { regionsOf } from './ask-scores.ts';
 
 export interface RefreshDeps extends Pick<MarketStores, 'listPrices' | 'hardware'> {
@@ -70,17 +75,36 @@ interface PricesQuestion {
 
 /** Region by region, so that a call that runs out of time leaves less for the next one. */
 export async function refreshPrices(
-  deps: RefreshDeps,
+  { listPrices, catalog, clock, region: home }: RefreshDeps,
   { computes, hardware, notes }: PricesQuestion,
 ): Promise<void> {
-  const regions = new Set(computes.flatMap((compute) => regionsOf(compute, deps.region)));
+  if (catalog === undefined) return;
+  const regions = new Set(computes.flatMap((compute) => regionsOf(compute, home)));
   for (const region of regions) {
-    const here = computes.filter((compute) => regionsOf(compute, deps.region).includes(region));
-    const types = here.flatMap((compute) => [...typesOf(compute, hardware), ...helperTypesOf(compute)]);
+    const here = computes.filter((compute) => regionsOf(compute, home).includes(region));
+    const types = united(here.flatMap((each) => [...typesOf(each, hardware), ...helperTypesOf(each)]));
     // Data goes to a region and checkpoints come back; two other regions never exchange anything.
-    const others = region === deps.region ? [...regions].filter((each) => each !== region) : [deps.region];
-    await refreshRegion(deps, { region, types: [...new Set(types)].sort(), others, notes });
+    const others = region === home ? [...regions].filter((each) => each !== region) : [home];
+    const known = await listPrices.get(region);
+    const now = clock.now();
+    const isKnown =
+      isFresh(known?.at, now) &&
+      types.every((type) => known?.requested.includes(type)) &&
+      others.every((other) => known?.requestedTo.includes(other));
+    if (types.length === 0 || isKnown) continue;
+    const answers = {
+      training: await catalog.trainingPrices(types, region),
+      ec2: await catalog.ec2Prices(types, region),
+      transfer: await catalog.transferPrices(region, others),
+    };
+    await listPrices.put(merged(known, answers, { region, types, others, notes, at: now.toISOString() }));
   }
+}
+
+interface Answers {
+  readonly training: MarketAnswer<readonly ListPrice[]>;
+  readonly ec2: MarketAnswer<readonly ListPrice[]>;
+  readonly transfer: MarketAnswer<readonly TransferPrice[]>;
 }
 
 interface Wanted {
@@ -89,52 +113,25 @@ interface Wanted {
   /** Where data of this region is sent. */
   readonly others: readonly string[];
   readonly notes: string[];
+  readonly at: string;
 }
 
 /** Prices that AWS does not return keep their previous value and time. */
-async function refreshRegion({ listPrices, catalog, clock }: RefreshDeps, wanted: Wanted): Promise<void> {
-  const { region, types, others } = wanted;
-  if (catalog === undefined || types.length === 0) return;
-  const known = await listPrices.get(region);
-  const now = clock.now();
-  if (isFresh(known?.at, now) && wasRequested(known, wanted)) return;
-  const answers = {
-    training: await catalog.trainingPrices(types, region),
-    ec2: await catalog.ec2Prices(types, region),
-    transfer: await catalog.transferPrices(region, others),
-  };
-  await listPrices.put(merged(known, answers, { ...wanted, at: now.toISOString() }));
-}
-
-const wasRequested = (known: ListPrices | undefined, { types, others }: Wanted): boolean =>
-  known !== undefined &&
-  types.every((type) => known.requested.includes(type)) &&
-  others.every((other) => known.requestedTo.includes(other));
-
-interface Answers {
-  readonly training: MarketAnswer<readonly ListPrice[]>;
-  readonly ec2: MarketAnswer<readonly ListPrice[]>;
-  readonly transfer: MarketAnswer<readonly TransferPrice[]>;
-}
-
 function merged(
   known: ListPrices | undefined,
   { training, ec2, transfer }: Answers,
-  wanted: Wanted & { readonly at: string },
+  wanted: Wanted,
 ): ListPrices {
   const { region, at, types, others } = wanted;
-  const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
   const perHour =
     (what: string, snapshotOf: (type: string) => number | undefined) =>
     ({ instanceType, hourlyUsd }: ListPrice): Described => ({
-      key: instanceType,
       name: `${what} of ${instanceType}`,
       usd: hourlyUsd,
       snapshotUsd: snapshotOf(instanceType),
       bounds: USD_AN_HOUR,
     });
   const perGigabyte = ({ to, usdPerGigabyte }: TransferPrice): Described => ({
-    key: to,
     name: `the price of transfer of a gigabyte for ${to}`,
     usd: usdPerGigabyte,
     snapshotUsd: tabledTransferUsd(region, to),
@@ -142,6 +139,7 @@ function merged(
   });
   const ec2Price = perHour("EC2's price", (type) => ec2OnDemandUsd(type, region));
   const listPrice = perHour('the list price', (type) => trainingPrice(type, region)?.hourlyUsd);
+  const isWhole = [training, ec2, transfer].every(({ kind }) => kind === 'known');
   return {
     region,
     at: isWhole ? at : (known?.at ?? NEVER),
@@ -168,7 +166,6 @@ const USD_A_GIGABYTE: Bounds = [0.001, 1];
 
 interface Described {
   /** Tells it apart from others of its kind. */
-  readonly key: string;
   readonly name: string;
   readonly usd: number;
   readonly snapshotUsd: number | undefined;
@@ -180,18 +177,15 @@ function renewed<T extends ListPrice | TransferPrice>(
   what: string,
   known: readonly KeptPrice<T>[] = [],
   answer: MarketAnswer<readonly T[]>,
-  given: Wanted & { readonly at: string; readonly describe: (price: T) => Described },
+  given: Wanted & { readonly describe: (price: T) => Described },
 ): readonly KeptPrice<T>[] {
-  const { at, region, notes, describe } = given;
-  if (answer.kind === 'unknown') {
-    notes.push(`${what} of ${region} unknown (${answer.failure}): ${answer.message}`);
-    return known;
-  }
-  const fresh = answer.value.filter((each) => isBelieved(describe(each), given));
-  const keys = new Set(fresh.map((each) => describe(each).key));
+  const { at, describe } = given;
+  const found = taken(`${what} of ${given.region}`, answer, given.notes);
+  const fresh = found.filter((each) => isBelieved(describe(each), given));
+  const names = new Set(fresh.map((each) => describe(each).name));
   return [
     ...fresh.map((each) => ({ ...each, readAt: at })),
-    ...known.filter((each) => !keys.has(describe(each).key)),
+    ...known.filter((each) => !names.has(describe(each).name)),
   ];
 }
 

@@ -19,7 +19,6 @@ import {
   transition,
 } from '../belief/regimes.ts';
 import drawn from './lattice-600.json' with { type: 'json' };
-import type { MarketChain } from './plan-pass.ts';
 import type { MarketBelief, StateChance } from './value-function.ts';
 
 /** A drawn lattice as plain data. */
@@ -32,25 +31,11 @@ export interface LatticeData {
   readonly step: Matrix;
 }
 
-export interface MarketModel {
-  readonly tickSeconds: number;
-  readonly lattice: MarketChain;
-  /** Before any observation. */
-  readonly start: Belief;
-  /** One tick later, before that tick is observed. */
-  ahead(belief: Belief): Belief;
-  /** Chances of the plan's states in the next tick: of one with capacity, and of one without. */
-  weights(belief: Belief): readonly StateChance[];
-  /** Expected ticks that capacity will last from here, 0 without it, at most half a day (`longestTicks`). */
-  lastingTicks(belief: Belief): number;
-  /** The same of its absence. */
-  goneTicks(belief: Belief): number;
-  readonly longestTicks: number;
-}
-
 const LASTING_HOURS = 12;
 
-export function marketModel(table: RegimeTable, drawn: LatticeData): MarketModel {
+export type MarketModel = ReturnType<typeof marketModel>;
+
+export function marketModel(table: RegimeTable, drawn: LatticeData) {
   const { tickSeconds } = drawn;
   const step = transition(table, tickSeconds / 3_600);
   const forecast = forecaster(step);
@@ -63,32 +48,41 @@ export function marketModel(table: RegimeTable, drawn: LatticeData): MarketModel
   return {
     tickSeconds,
     lattice: { upStates: drawn.centresUp.length, step: drawn.step },
+    /** Before any observation. */
     start: longRun(table),
-    ahead: (belief) => advance(belief, step),
-    weights(belief) {
+    /** One tick later, before that tick is observed. */
+    ahead: (belief: Belief): Belief => advance(belief, step),
+    /** Chances of the plan's states in the next tick: of one with capacity, and of one without. */
+    weights(belief: Belief): readonly StateChance[] {
       const next = advance(belief, step);
       const up = chanceUp(next);
       const there = up > 1e-9 ? [{ state: located(observe(next, 1, 0)), chance: up }] : [];
       const gone = up < 1 - 1e-9 ? [{ state: located(observe(next, 0, 1)), chance: 1 - up }] : [];
       return [...there, ...gone];
     },
-    lastingTicks: (belief) => mean(belief, (j) => j < half),
-    goneTicks: (belief) => mean(belief, (j) => j >= half),
+    /** Expected ticks that capacity will last from here, 0 without it, at most half a day (`longestTicks`). */
+    lastingTicks: (belief: Belief): number => mean(belief, (j) => j < half),
+    /** The same of its absence. */
+    goneTicks: (belief: Belief): number => mean(belief, (j) => j >= half),
     longestTicks,
   };
 }
 
+/** Without the chances of a change between capacity and none. */
+const sameSide = (step: Matrix): Matrix =>
+  step.map((row, i) => row.map((share, j) => (i < step.length / 2 === j < step.length / 2 ? share : 0)));
+
+const apply = (matrix: Matrix, values: readonly number[]): number[] =>
+  matrix.map((row) => row.reduce((sum, share, j) => sum + share * (values[j] ?? 0), 0));
+
 /** Expected ticks from each regime until capacity comes or goes, with an upper bound. */
-function staysByRegime(step: Matrix, ticks: number): number[] {
-  const half = step.length / 2;
+function staysByRegime(step: Matrix, ticks: number): readonly number[] {
+  const staying = sameSide(step);
   let alive = step.map(() => 1);
-  const total = step.map(() => 0);
+  let total = step.map(() => 0);
   for (let tick = 0; tick < ticks; tick += 1) {
-    const before = alive;
-    alive = step.map((row, i) =>
-      row.reduce((sum, share, j) => sum + (j < half === i < half ? share * (before[j] ?? 0) : 0), 0),
-    );
-    for (const [j, chance] of alive.entries()) total[j] = (total[j] ?? 0) + chance;
+    alive = apply(staying, alive);
+    total = total.map((sum, j) => sum + (alive[j] ?? 0));
   }
   return total;
 }
@@ -108,12 +102,12 @@ const HORIZONS = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144] as const;
  */
 export function forecaster(step: Matrix): (belief: Belief) => number[] {
   const half = step.length / 2;
-  const sameSide = step.map((row, i) => row.map((share, j) => (i < half === j < half ? share : 0)));
+  const staying = sameSide(step);
   const table: number[][] = step.map(() => []);
   let lasting: number[] = step.map(() => 1);
   let capacity = step.map<number>((_, j) => (j < half ? 1 : 0));
   for (let tick = 1; tick <= Math.max(...HORIZONS); tick += 1) {
-    lasting = apply(sameSide, lasting);
+    lasting = apply(staying, lasting);
     capacity = apply(step, capacity);
     if (!HORIZONS.some((each) => each === tick)) continue;
     for (const [j, row] of table.entries()) row.push(lasting[j] ?? 0, capacity[j] ?? 0);
@@ -129,9 +123,6 @@ export function forecaster(step: Matrix): (belief: Belief) => number[] {
   };
 }
 
-const apply = (matrix: Matrix, values: readonly number[]): number[] =>
-  matrix.map((row) => row.reduce((sum, share, j) => sum + share * (values[j] ?? 0), 0));
-
 export type Point = readonly number[];
 
 export function distance(a: Point, b: Point): number {
@@ -141,16 +132,8 @@ export function distance(a: Point, b: Point): number {
 }
 
 export function nearestCentre(centres: readonly Point[], point: Point): number {
-  let best = 0;
-  let least = Number.POSITIVE_INFINITY;
-  for (let k = 0; k < centres.length; k += 1) {
-    const gap = distance(point, centres[k] ?? []);
-    if (gap < least) {
-      least = gap;
-      best = k;
-    }
-  }
-  return best;
+  const gaps = centres.map((each) => distance(point, each));
+  return gaps.indexOf(Math.min(...gaps));
 }
 
 // Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.

@@ -17,27 +17,10 @@ export interface Layer {
   readonly width: number;
 }
 
-/** States with capacity have a row for each of: nothing runs, Spot runs, On-Demand runs. The others have no row for Spot. */
-export interface Rows {
-  readonly upStates: number;
-  readonly count: number;
-  of(state: number, ran: Action): number;
-}
-
 const ACTIONS = 3;
-const WITHOUT_SPOT = 2;
 
-export function rowsFor(upStates: number, states: number): Rows {
-  const firstDown = upStates * ACTIONS;
-  return {
-    upStates,
-    count: firstDown + (states - upStates) * WITHOUT_SPOT,
-    of: (state, ran) =>
-      state < upStates
-        ? state * ACTIONS + ran
-        : firstDown + (state - upStates) * WITHOUT_SPOT + (ran === ON_DEMAND ? 1 : 0),
-  };
-}
+/** A row for each state and what ran last; that of Spot stays empty for states without capacity. */
+export const rowFor = (state: number, ran: Action): number => state * ACTIONS + ran;
 
 /** The value at a place on the slack axis, in cells; between two cells linearly. */
 export function lookUp({ values, width }: Layer, row: number, position: number): number {
@@ -88,114 +71,49 @@ export interface Terms {
   readonly waitingUsd?: number | undefined;
 }
 
-export interface PassGrid {
+interface PassGrid {
   /** The most of slack. */
   readonly cells: number;
   readonly cellSeconds: number;
-  readonly rows: Rows;
 }
 
 /** Where not even On-Demand ends in time: more expensive than any schedule, cheaper than an unreachable cell. */
 const MISSED_DEADLINE_USD = 1_000;
 
-/** A move along the slack axis: out[s] = values[s - seconds] + add, and unreachable below the cell `first`. */
-interface Move {
-  readonly base: number;
-  /** Of the way from the cell `s - base` to the one above it. */
-  readonly above: number;
-  readonly first: number;
-  readonly add: number;
-}
-
-/** @param distance in cells */
-function moveBy(distance: number, first: number, add: number): Move {
+/**
+ * What an action costs, and the slack that it takes: `base` cells less the share `above`; unreachable below `first`.
+ * @param distance in cells
+ */
+function moveBy(distance: number, first: number, add: number) {
   const whole = Math.floor(distance + 1e-9);
   const rest = distance - whole < 1e-6 ? 0 : distance - whole;
   const base = whole + (rest > 0 ? 1 : 0);
   return { base, above: rest > 0 ? 1 - rest : 0, first: Math.max(first, base), add };
 }
 
-/** The first `cells` cells of `out`. */
-function moveInto(
-  out: Float64Array,
-  values: Float64Array,
-  { base, above, first, add }: Move,
-  cells: number,
-): void {
-  const begin = Math.min(first, cells);
-  out.fill(UNREACHABLE, 0, begin);
-  if (above > 0)
-    for (let cell = begin; cell < cells; cell += 1) {
-      const low = values[cell - base] ?? 0;
-      out[cell] = low + ((values[cell - base + 1] ?? 0) - low) * above + add;
-    }
-  else for (let cell = begin; cell < cells; cell += 1) out[cell] = (values[cell - base] ?? 0) + add;
+type Move = ReturnType<typeof moveBy>;
+
+function moved(values: Float64Array, { base, above, first, add }: Move, cell: number): number {
+  if (cell < first) return UNREACHABLE;
+  const low = values[cell - base] ?? 0;
+  return above > 0 ? low + ((values[cell - base + 1] ?? 0) - low) * above + add : low + add;
 }
 
-/** Chances below this are left out of every expectation. */
-const LEAST_SHARE = 1e-7;
-
-/** The next states of each running action, weighted by the market's transition chances from one state. */
-function mixturesFrom(chances: readonly number[], rows: Rows) {
-  const mixed = (isOf: (state: number) => boolean, rowOf: (state: number) => number): Mixture =>
-    chances.flatMap((share, state) =>
-      share > LEAST_SHARE && isOf(state) ? [{ row: rowOf(state), share }] : [],
-    );
-  const isUp = (state: number): boolean => state < rows.upStates;
-  const idle = (state: number): number => rows.of(state, IDLE);
-  const onDemand = (state: number): number => rows.of(state, ON_DEMAND);
-  return {
-    idleDown: mixed((state) => !isUp(state), idle),
-    idleUp: mixed(isUp, idle),
-    onDemand: mixed(() => true, onDemand),
-    spotUp: mixed(isUp, (state) => rows.of(state, SPOT)),
-  };
-}
-
-/** Expectations over the market's next step for each running action; the arrays are reused for each state. */
-function expectations(chain: MarketChain, { cells, rows }: PassGrid) {
-  const next = chain.step.map((chances) => mixturesFrom(chances, rows));
-  const blank = (): Float64Array => new Float64Array(cells + 1);
-  const [zero, down, idle, onDemand, spot] = [blank(), blank(), blank(), blank(), blank()];
-  const look = (layer: Layer, state: number): void => {
-    const here = next[state];
-    if (here === undefined) return;
-    addRows(down, zero, layer, here.idleDown);
-    addRows(idle, down, layer, here.idleUp);
-    addRows(onDemand, zero, layer, here.onDemand);
-    if (state < rows.upStates) addRows(spot, down, layer, here.spotUp);
-  };
-  /** Values of this tick's actions; reused for each state as well. */
-  const worth = { wait: blank(), demand: blank(), start: blank(), withoutSpot: blank() };
-  return { look, idle, onDemand, spot, worth };
-}
-
-/** How a tick's actions change the slack, with `ticksLeft` left. */
-interface Moves {
-  readonly wait: Move;
-  readonly demand: Move;
-  readonly start: Move;
-  /** First cell from which staying on Spot is safe. */
-  readonly staying: number;
-  readonly spotTick: number;
-  readonly onDemandTick: number;
-  readonly stop: number;
-}
-
-function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: number) => Moves {
-  const { restartSeconds: restart, tickSeconds } = job;
+/** The actions of a tick, with `ticksLeft` left. */
+function movesOf(job: Terms, { cells, cellSeconds }: PassGrid) {
+  const { restartSeconds: restart, tickSeconds, waitingUsd = 0 } = job;
   const at = (seconds: number): number => cellAt(seconds, cellSeconds, cells);
-  const spotTick = (job.spotUsd * tickSeconds) / 3_600;
-  const onDemandTick = (job.onDemandUsd * tickSeconds) / 3_600;
-  const waitTick = ((job.waitingUsd ?? 0) * tickSeconds) / 3_600;
-  const wait = moveBy(tickSeconds / cellSeconds, at(restart + tickSeconds), waitTick);
+  const tick = (hourlyUsd: number): number => (hourlyUsd * tickSeconds) / 3_600;
+  const [spotTick, onDemandTick] = [tick(job.spotUsd), tick(job.onDemandUsd)];
+  const wait = moveBy(tickSeconds / cellSeconds, at(restart + tickSeconds), tick(waitingUsd));
   const demand = moveBy(restart / cellSeconds, at(restart), onDemandTick);
-  return (ticksLeft) => {
+  return (ticksLeft: number) => {
     const end = (ticksLeft - 1) * tickSeconds;
     return {
       wait,
       demand,
       start: moveBy(restart / cellSeconds, Math.min(at(2 * restart), at(end + restart)), spotTick),
+      /** First cell from which staying on Spot is safe. */
       staying: Math.min(at(restart), at(end)),
       spotTick,
       onDemandTick,
@@ -207,74 +125,72 @@ function movesOf(job: Terms, { cells, cellSeconds }: PassGrid): (ticksLeft: numb
 const cellAt = (seconds: number, cellSeconds: number, cells: number): number =>
   Math.min(cells, Math.max(0, Math.ceil(seconds / cellSeconds - 1e-6)));
 
+/** Chances below this are left out of every expectation. */
+const LEAST_SHARE = 1e-7;
+
+/** The next states of each running action, weighted by the market's transition chances from one state. */
+function mixturesFrom(chances: readonly number[], upStates: number) {
+  const mixed = (ran: Action, isOf: (isUp: boolean) => boolean): Mixture =>
+    chances.flatMap((share, state) =>
+      share > LEAST_SHARE && isOf(state < upStates) ? [{ row: rowFor(state, ran), share }] : [],
+    );
+  return {
+    idleDown: mixed(IDLE, (isUp) => !isUp),
+    idleUp: mixed(IDLE, (isUp) => isUp),
+    onDemand: mixed(ON_DEMAND, () => true),
+    spotUp: mixed(SPOT, (isUp) => isUp),
+  };
+}
+
 export function backwardPass(
   chain: MarketChain,
   job: Terms,
   grid: PassGrid,
 ): (previous: Layer | undefined, ticksLeft: number) => Layer {
-  const { cells, cellSeconds, rows } = grid;
-  const expected = expectations(chain, grid);
+  const { cells, cellSeconds } = grid;
+  const mixtures = chain.step.map((chances) => mixturesFrom(chances, chain.upStates));
   const movesAt = movesOf(job, grid);
+  const blank = (): Float64Array => new Float64Array(cells + 1);
+  const [zero, down] = [blank(), blank()];
+  const expected = { idle: blank(), onDemand: blank(), spot: blank() };
   return (previous, ticksLeft) => {
     const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
-    const layer: Layer = { values: new Float32Array(rows.count * width), width };
+    const layer: Layer = { values: new Float32Array(mixtures.length * ACTIONS * width), width };
     if (previous === undefined) return layer;
     const moves = movesAt(ticksLeft);
-    for (let state = 0; state < chain.step.length; state += 1) {
-      expected.look(previous, state);
-      const task = { rows, expected, moves, state };
-      weighWithoutSpot(layer, task);
-      if (state < rows.upStates) settleWithSpot(layer, task);
-      else settleWithoutSpot(layer, task);
+    for (const [state, next] of mixtures.entries()) {
+      addRows(down, zero, previous, next.idleDown);
+      addRows(expected.idle, down, previous, next.idleUp);
+      addRows(expected.onDemand, zero, previous, next.onDemand);
+      const isUp = state < chain.upStates;
+      if (isUp) addRows(expected.spot, down, previous, next.spotUp);
+      settle(layer, state, { isUp, expected, moves });
     }
     return layer;
   };
 }
 
-interface StateTask {
-  readonly rows: Rows;
-  readonly expected: ReturnType<typeof expectations>;
-  readonly moves: Moves;
-  readonly state: number;
+interface Weighed {
+  /** Whether there is Spot capacity in the state. */
+  readonly isUp: boolean;
+  /** By what runs, over the market's next step. */
+  readonly expected: Readonly<Record<'idle' | 'onDemand' | 'spot', Float64Array>>;
+  readonly moves: ReturnType<ReturnType<typeof movesOf>>;
 }
 
-/** The cost of waiting, and of going on without Spot when nothing or Spot runs. */
-function weighWithoutSpot({ width }: Layer, { expected, moves }: StateTask): void {
-  const { wait, demand, withoutSpot } = expected.worth;
-  const cells = width - 1;
-  moveInto(wait, expected.idle, moves.wait, cells);
-  moveInto(demand, expected.onDemand, moves.demand, cells);
-  const { stop } = moves;
-  for (let cell = 0; cell < cells; cell += 1)
-    withoutSpot[cell] = Math.min(wait[cell] ?? 0, demand[cell] ?? 0, stop);
-}
-
-/** The cheapest action by what runs, where there is no capacity. */
-function settleWithoutSpot({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
-  const { onDemand, worth } = expected;
-  const { wait, withoutSpot } = worth;
-  const idleRow = rows.of(state, IDLE) * width;
-  const demandRow = rows.of(state, ON_DEMAND) * width;
+/** The cheapest action in one state of the market, by what runs. */
+function settle({ values, width }: Layer, state: number, { isUp, expected, moves }: Weighed): void {
+  const { idle, onDemand, spot } = expected;
+  const at = (ran: Action): number => rowFor(state, ran) * width;
+  const [idleRow, demandRow, spotRow] = [at(IDLE), at(ON_DEMAND), at(SPOT)];
   for (let cell = 0; cell < width - 1; cell += 1) {
-    values[idleRow + cell] = withoutSpot[cell] ?? 0;
-    values[demandRow + cell] = Math.min(wait[cell] ?? 0, (onDemand[cell] ?? 0) + moves.onDemandTick);
-  }
-}
-
-/** The same where there is. */
-function settleWithSpot({ values, width }: Layer, { rows, expected, moves, state }: StateTask): void {
-  const { onDemand, spot, worth } = expected;
-  const { wait, start, withoutSpot } = worth;
-  moveInto(start, spot, moves.start, width - 1);
-  const idleRow = rows.of(state, IDLE) * width;
-  const demandRow = rows.of(state, ON_DEMAND) * width;
-  const spotRow = rows.of(state, SPOT) * width;
-  for (let cell = 0; cell < width - 1; cell += 1) {
-    const without = withoutSpot[cell] ?? 0;
-    const fresh = start[cell] ?? 0;
-    const stay = cell < moves.staying ? UNREACHABLE : (spot[cell] ?? 0) + moves.spotTick;
+    const wait = moved(idle, moves.wait, cell);
+    const without = Math.min(wait, moved(onDemand, moves.demand, cell), moves.stop);
+    const fresh = isUp ? moved(spot, moves.start, cell) : Number.POSITIVE_INFINITY;
     values[idleRow + cell] = Math.min(without, fresh);
-    values[demandRow + cell] = Math.min(wait[cell] ?? 0, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
+    values[demandRow + cell] = Math.min(wait, fresh, (onDemand[cell] ?? 0) + moves.onDemandTick);
+    if (!isUp) continue;
+    const stay = cell < moves.staying ? UNREACHABLE : (spot[cell] ?? 0) + moves.spotTick;
     values[spotRow + cell] = Math.min(without, stay);
   }
 }

@@ -14,8 +14,7 @@ import {
   lookUp,
   type MarketChain,
   ON_DEMAND,
-  type Rows,
-  rowsFor,
+  rowFor,
   SPOT,
   type Terms,
 } from './plan-pass.ts';
@@ -39,18 +38,6 @@ interface TickEnd {
   readonly slack: number;
   /** Seconds of start-up still owed. A loss of capacity returns them as slack. */
   readonly debt: number;
-}
-
-/** The values of every situation that jobs on the same terms can come to. */
-interface PlanTable {
-  /**
-   * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
-   * Between two whole numbers of ticks it is linear, at the same slack.
-   * Infinite where the work cannot be done in time any more.
-   */
-  readonly value: (ticksLeft: number, end: TickEnd, weights: readonly StateChance[]) => number;
-  /** Whether the job is on these terms and can come to no situation without a value. */
-  readonly reaches: (job: PolicyJob) => boolean;
 }
 
 export interface PolicyPlan extends Pick<PlanTable, 'value'> {
@@ -89,32 +76,43 @@ export function keptPlans(
   };
 }
 
-const sameTerms = (a: Terms, b: Terms): boolean =>
-  a.tickSeconds === b.tickSeconds &&
-  a.restartSeconds === b.restartSeconds &&
-  a.spotUsd === b.spotUsd &&
-  a.onDemandUsd === b.onDemandUsd &&
-  a.waitingUsd === b.waitingUsd;
+const TERMS = ['tickSeconds', 'restartSeconds', 'spotUsd', 'onDemandUsd', 'waitingUsd'] as const;
+const sameTerms = (a: Terms, b: Terms): boolean => TERMS.every((term) => a[term] === b[term]);
 
-function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number): PlanTable {
+type PlanTable = ReturnType<typeof makeTable>;
+
+/** The values of every situation that jobs on the same terms can come to. */
+function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number) {
   const cellSeconds = job.tickSeconds / cellsPerTick;
-  const rows = rowsFor(chain.upStates, chain.step.length);
   const reach = reachOf(job, cellSeconds);
-  const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds, rows });
+  const pass = backwardPass(chain, job, { cells: reach.cells, cellSeconds });
   const layers: Layer[] = [];
   for (let ticksLeft = 0; ticksLeft < reach.ticks; ticksLeft += 1)
     layers.push(pass(layers.at(-1), ticksLeft));
   return {
-    reaches(other) {
+    /** Whether the job is on these terms and can come to no situation without a value. */
+    reaches(other: PolicyJob): boolean {
       const needed = reachOf(other, cellSeconds);
       return sameTerms(job, other) && needed.ticks <= reach.ticks && needed.cells <= reach.cells;
     },
-    value: (ticksLeft, end, weights) => {
+    /**
+     * Expected USD from the end of a tick: `ticksLeft` remain, and the market's next state is weighed by `weights`.
+     * Between two whole numbers of ticks it is linear, at the same slack.
+     * Infinite where the work cannot be done in time any more.
+     */
+    value: (ticksLeft: number, end: TickEnd, weights: readonly StateChance[]): number => {
       const whole = Math.floor(ticksLeft + 1e-9);
       const part = ticksLeft - whole;
       const at = (ticks: number): number => {
         const layer = layers[ticks];
-        return layer === undefined ? 0 : weighted(layer, { rows, cellSeconds }, end, weights);
+        let total = 0;
+        if (layer === undefined) return total;
+        for (const { state, chance } of weights) {
+          const lost = end.ran === SPOT && state >= chain.upStates;
+          const slack = end.slack + (lost ? end.debt : 0);
+          total += chance * lookUp(layer, rowFor(state, lost ? IDLE : end.ran), slack / cellSeconds);
+        }
+        return total;
       };
       return part < 1e-9 ? at(whole) : (1 - part) * at(whole) + part * at(whole + 1);
     },
@@ -125,21 +123,6 @@ const reachOf = ({ deadlineSeconds, workSeconds, tickSeconds }: PolicyJob, cellS
   ticks: Math.floor(deadlineSeconds / tickSeconds + 1e-9),
   cells: Math.ceil((deadlineSeconds - workSeconds) / cellSeconds) + 3,
 });
-
-function weighted(
-  layer: Layer,
-  { rows, cellSeconds }: { readonly rows: Rows; readonly cellSeconds: number },
-  { ran, slack, debt }: TickEnd,
-  weights: readonly StateChance[],
-): number {
-  let total = 0;
-  for (const { state, chance } of weights) {
-    const lost = ran === SPOT && state >= rows.upStates;
-    const row = rows.of(state, lost ? IDLE : ran);
-    total += chance * lookUp(layer, row, (slack + (lost ? debt : 0)) / cellSeconds);
-  }
-  return total;
-}
 
 // The expected cost of each action in the coming tick. The simulator's controller and the placement of an attempt both
 // use it: the controller knows whether Spot has capacity, placement has only a belief and learns by asking.
@@ -167,29 +150,14 @@ export interface MarketBelief {
   readonly spotUsd?: number | undefined;
 }
 
-export interface Offer {
+interface Offer {
   readonly action: Action;
-  /** Expected USD from now to the end. */
+  /** To the end. */
   readonly expectedUsd: number;
 }
 
 const TOLERANCE = 1e-6;
 const CERTAIN = 1e-9;
-
-interface WorkAt {
-  readonly nowSeconds: number;
-  readonly workLeft: number;
-}
-
-/** Whole ticks that end by the deadline, and the time that can still be lost if On-Demand runs from now. */
-export function slackAt(
-  { job: { tickSeconds, deadlineSeconds } }: PolicyPlan,
-  { nowSeconds, workLeft, runs, debt = 0 }: Pick<PolicyState, 'runs' | 'debt'> & WorkAt,
-): Pick<PolicyState, 'ticksLeft' | 'slack'> {
-  const ticksLeft = Math.floor((deadlineSeconds - nowSeconds) / tickSeconds + 1e-9);
-  const owed = runs === IDLE ? 0 : debt;
-  return { ticksLeft, slack: Math.max(0, ticksLeft * tickSeconds - workLeft - owed) };
-}
 
 /**
  * Every safe action with its expected cost, the best first; On-Demand is always among them. SPOT means to ask for it;
@@ -203,7 +171,7 @@ export function offers(plan: PolicyPlan, standing: PolicyState, observed: Market
   const [mayBe, mayNot] = [chance > CERTAIN, chance < 1 - CERTAIN];
   const mean = (usd: number, otherwiseUsd: number): number =>
     (mayBe ? chance * usd : 0) + (mayNot ? (1 - chance) * otherwiseUsd : 0);
-  const found: Offer[] = [
+  const found: readonly Offer[] = [
     { action: IDLE, expectedUsd: mean(there.idle, not.idle) },
     { action: SPOT, expectedUsd: mayBe ? mean(there.spot, not.refused) : Number.POSITIVE_INFINITY },
     { action: ON_DEMAND, expectedUsd: mean(there.onDemand, not.onDemand) },
@@ -213,22 +181,16 @@ export function offers(plan: PolicyPlan, standing: PolicyState, observed: Market
     .toSorted((a, b) => a.expectedUsd - b.expectedUsd);
 }
 
-/** Infinite where an action is not safe: after every tick an On-Demand start must still end in time. */
-interface Worths {
-  readonly idle: number;
-  readonly spot: number;
-  readonly onDemand: number;
-  /** After a capacity error: the job waits for the tick or, where that is not safe, On-Demand begins. */
-  readonly refused: number;
-}
-
-/** @param weights of the market's next state, with capacity in this tick for `spot`, and without for `refused` */
+/**
+ * Infinite where an action is not safe: after every tick an On-Demand start must still end in time.
+ * @param weights of the market's next state, with capacity in this tick for `spot`, and without for `refused`
+ */
 export function worths(
   plan: PolicyPlan,
   { ticksLeft, slack, runs, debt = 0 }: PolicyState,
   weights: readonly StateChance[],
   spotUsd = plan.job.spotUsd,
-): Worths {
+) {
   const { job } = plan;
   const end = (ticksLeft - 1) * job.tickSeconds;
   const tickHours = job.tickSeconds / 3_600;
@@ -252,6 +214,7 @@ export function worths(
       ? spotUsd * tickHours + after(SPOT, spotLeft, stays ? debt : job.restartSeconds)
       : Number.POSITIVE_INFINITY,
     onDemand,
+    /** After a capacity error: the job waits for the tick or, where that is not safe, On-Demand begins. */
     refused: Number.isFinite(idle) ? idle : onDemand,
   };
 }
@@ -272,15 +235,8 @@ export interface SpanQuestion {
   readonly mostSlackSeconds: number;
 }
 
-interface Span {
-  /** Both in whole ticks, as billed: with part of a tick, work that ends in this tick would seem done and waiting free. */
-  readonly workSeconds: number;
-  readonly slackSeconds: number;
-  readonly mayWait: boolean;
-}
-
 /** @returns undefined where no slack is left to compare with */
-export function comparedSpan(question: SpanQuestion): Span | undefined {
+export function comparedSpan(question: SpanQuestion) {
   const { tickSeconds, workLeft, lasting, mostWorkSeconds, mostSlackSeconds } = question;
   const kept = assumed.comparedStarts * question.restartSeconds + (question.secondsIfRefused ?? 0);
   const free = question.slack - kept - tickSeconds;
@@ -288,6 +244,7 @@ export function comparedSpan(question: SpanQuestion): Span | undefined {
   const toWait = lasting > 0 ? Math.max(0, free - (workLeft * (1 - lasting)) / lasting) : 0;
   const work = Math.min(workLeft, mostWorkSeconds);
   const inTicks = (seconds: number): number => Math.ceil(seconds / tickSeconds - 1e-9) * tickSeconds;
+  // In whole ticks, as billed: with part of a tick, work that ends in this tick would seem done and waiting free.
   return {
     workSeconds: inTicks(work),
     slackSeconds: inTicks(Math.min((toWait * work) / workLeft + kept, mostSlackSeconds)),

@@ -150,18 +150,13 @@ export interface FormerRuns {
  * https://docs.aws.amazon.com/sagemaker/latest/dg/model-managed-spot-training.html
  */
 export function attemptCost(attempt: PlacedAttempt): number {
-  // The copy to another region precedes the job and is paid for whatever its outcome.
-  const copiedUsd = attempt.placement.transfer?.usd ?? 0;
-  return billedHoursCost(attempt) + copiedUsd + fileSystemsCost(attempt);
-}
-
-/** Reserved nodes have been paid for, whether they are used or not; helpers never are reserved. */
-function billedHoursCost(attempt: PlacedAttempt): number {
-  const { pool, helpersHourlyUsd = 0 } = attempt.placement;
+  const { pool, helpersHourlyUsd = 0, transfer } = attempt.placement;
   const seconds = attempt.outcome?.billableSeconds ?? 0;
-  return pool.purchaseOption === 'reserved'
-    ? (helpersHourlyUsd * seconds) / 3_600
-    : hoursCost(attempt, seconds);
+  // Reserved nodes have been paid for, whether they are used or not; helpers never are reserved.
+  const hoursUsd =
+    pool.purchaseOption === 'reserved' ? (helpersHourlyUsd * seconds) / 3_600 : hoursCost(attempt, seconds);
+  // The copy to another region precedes the job and is paid for whatever its outcome.
+  return hoursUsd + (transfer?.usd ?? 0) + fileSystemsCost(attempt);
 }
 
 export const hoursCost = ({ placement }: PlacedAttempt, seconds: number): number =>
@@ -180,29 +175,10 @@ export const fileSystemsUsd = (
   seconds: number,
 ): number => (fileSystemsHourlyUsd * seconds) / 3_600;
 
-export interface Spent {
-  readonly costUsd: number;
-  /** Cost of the same on On-Demand. */
-  readonly onDemandUsd: number;
-}
-
-/** Below 0 where Spot cost more. */
-export const savedOf = ({ costUsd, onDemandUsd }: Spent) => ({
-  savedUsd: onDemandUsd - costUsd,
-  savedPercent: onDemandUsd > 0 ? Math.round((1 - costUsd / onDemandUsd) * 1_000) / 10 : 0,
-});
-
 /** What an attempt's start took. */
-export interface AttemptStart extends Pick<PlacedAttempt, 'launcher'> {
-  readonly placement: Pick<Placement, 'pool' | 'topology'>;
-  readonly isResumed: boolean;
-  /** The part of its training that no checkpoint proves, with the download; absent where it proved no new work. */
-  readonly unprovenSeconds?: number | undefined;
-  /** From the request to the start of billing. */
-  readonly provisioningSeconds?: number | undefined;
-}
+export type AttemptStart = ReturnType<typeof startsOf>[number];
 
-export const startsOf = (attempts: readonly PlacedAttempt[]): readonly AttemptStart[] =>
+export const startsOf = (attempts: readonly PlacedAttempt[]) =>
   attempts.map((attempt) => {
     const { launcher, placement, progressBefore, createdAt, outcome } = attempt;
     const waited = (Date.parse(outcome?.startedAt ?? '') - Date.parse(createdAt)) / 1_000;
@@ -210,8 +186,10 @@ export const startsOf = (attempts: readonly PlacedAttempt[]): readonly AttemptSt
       launcher,
       placement: { pool: placement.pool, topology: placement.topology },
       isResumed: progressBefore !== undefined,
+      /** The part of its training that no checkpoint proves, with the download; absent where it proved no new work. */
       unprovenSeconds: unprovenSeconds(attempt),
-      ...(waited >= 0 && { provisioningSeconds: waited }),
+      /** From the request to the start of billing. */
+      provisioningSeconds: waited >= 0 ? waited : undefined,
     };
   });
 

@@ -224,28 +224,27 @@ export interface MarketView {
   readonly notes: readonly string[];
 }
 
-interface Gang {
-  readonly nodes: number;
-  readonly instanceTypes: readonly string[];
-}
-
 /** Asks the market for everything a placement needs, in parallel; a failed answer becomes a note, never an error. */
 export async function readMarket(
   source: MarketSource,
   question: {
     /** One question of scores each. */
-    readonly gangs: readonly Gang[];
+    readonly gangs: readonly { readonly nodes: number; readonly instanceTypes: readonly string[] }[];
     readonly spot: boolean;
     /** Types that are only paid for, such as helpers. */
     readonly alsoPriced?: readonly string[];
   },
 ): Promise<MarketView> {
-  const nothing = <T>(): Promise<MarketAnswer<readonly T[]>> =>
-    Promise.resolve({ kind: 'known', value: [], notes: [] });
+  const none: MarketAnswer<readonly never[]> = { kind: 'known', value: [], notes: [] };
   const types = [...new Set(question.gangs.flatMap(({ instanceTypes }) => instanceTypes))];
   const [scores, spotPrices, onDemandPrices, zones] = await Promise.all([
-    Promise.all(question.spot ? question.gangs.map((gang) => scoresOf(source, gang)) : []),
-    question.spot ? source.spotPrices(types) : nothing<never>(),
+    Promise.all(
+      question.gangs.map(async ({ instanceTypes, nodes }) => ({
+        nodes,
+        answer: question.spot ? await source.scores(instanceTypes, nodes) : none,
+      })),
+    ),
+    question.spot ? source.spotPrices(types) : none,
     source.onDemandPrices([...types, ...(question.alsoPriced ?? [])]),
     source.zones(),
   ]);
@@ -256,7 +255,9 @@ export async function readMarket(
   };
   return {
     region: source.region,
-    scores: scores.flatMap((answer) => take('placement scores', answer)),
+    scores: scores.flatMap(({ nodes, answer }) =>
+      take('placement scores', answer).map((each) => ({ ...each, nodes })),
+    ),
     spotPrices: take('Spot prices', spotPrices),
     onDemandPrices: take('On-Demand prices', onDemandPrices),
     zones: take('zones', zones),
@@ -269,14 +270,4 @@ export function taken<T>(what: string, answer: MarketAnswer<readonly T[]>, notes
   if (answer.kind === 'known') return answer.value;
   notes.push(`${what} unknown (${answer.failure}): ${answer.message}`);
   return [];
-}
-
-async function scoresOf(
-  source: MarketSource,
-  { instanceTypes, nodes }: Gang,
-): Promise<MarketAnswer<readonly PlacementScore[]>> {
-  const answer = await source.scores(instanceTypes, nodes);
-  return answer.kind === 'known'
-    ? { ...answer, value: answer.value.map((each) => ({ ...each, nodes })) }
-    : answer;
 }

@@ -178,20 +178,6 @@ export type PlacementDecision = z.output<typeof placementDecisionSchema>;
 /** A decision with the document of its question, which placement's `storedQuestion` reads. */
 export type StoredDecision = PlacementDecision & { readonly question: unknown };
 
-/** How long after the job's own limits a waiting execution looks for itself. */
-const GRACE_SECONDS = 1_800;
-/** An On-Demand job may queue before it runs, as long as slack is left (attempts/stop-rules.ts). */
-const QUEUE_LIMIT_SECONDS = 86_400;
-
-/**
- * Every attempt ends by its own limits before this. Events or reconcile report the end; the timeout fires only if both
- * are lost.
- */
-export const attemptTimeoutSeconds = ({ pool, maximumWaitSeconds, maximumRunSeconds }: Placement): number => {
-  const queueSeconds = pool.purchaseOption === 'spot' ? 0 : QUEUE_LIMIT_SECONDS;
-  return (maximumWaitSeconds ?? maximumRunSeconds) + queueSeconds + GRACE_SECONDS;
-};
-
 // What a run was promised and what then happened, and what its pipeline's next intervals learn from it: their widths are
 // corrected so that nine in ten of its own last promises would have held.
 

@@ -1,6 +1,7 @@
 /** `launcher: cheapest`: pools of SageMaker and of EC2 side by side, each at its own price, time and rules. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import { buildFleet } from '../../../../functions/launch/ec2/fleet.ts';
 import { buildTrainingJob } from '../../../../functions/launch/sagemaker/training-job.ts';
 import type { AttemptRecord } from '../../../../functions/records/run-records.ts';
@@ -23,7 +24,7 @@ import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observ
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
 import { estimateWork, restartSecondsIn } from '../../decision/work.ts';
-import { formatDecision, questionOf, sameChoice } from '../../explain/stored-decision.ts';
+import { questionOf, sameChoice } from '../../explain/stored-decision.ts';
 import { decideIf } from '../../explain/what-if.ts';
 import type { Placement, Pool } from '../../records/placement-records.ts';
 

@@ -11,8 +11,13 @@ import {
   progress,
   question,
 } from '../../../../test/support/builders/placement.ts';
-import { describeReading, readingCost, secondsWithoutBurst } from '../../candidates/reading-cost.ts';
-import { forecastStep, workloadOf } from '../../candidates/throughput.ts';
+import {
+  describeReading,
+  forecastStep,
+  readingCost,
+  secondsWithoutBurst,
+  workloadOf,
+} from '../../candidates/throughput.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { situationOf } from '../../decision/situation.ts';
 

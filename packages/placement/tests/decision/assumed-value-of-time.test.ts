@@ -1,5 +1,6 @@
 /** Where no value of time is declared, a small one holds: no run stands still for hours to save a cent. */
 import { describe, expect, it } from 'vitest';
+import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import {
   CLOSED_AT,
   launched,
@@ -9,7 +10,6 @@ import {
   spot,
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { formatDecision } from '../../explain/stored-decision.ts';
 import type { PlacementDecision } from '../../records/placement-records.ts';
 
 const ZONE = 'use1-az1';

@@ -2,6 +2,7 @@ import { instanceFacts } from '@tidewheel/catalog/catalog.ts';
 import type { ListPrices } from '@tidewheel/catalog/prices.ts';
 import { RunNotFoundError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
+import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import { place } from '../../../../functions/run/attempts/place.ts';
 import {
   attempt,
@@ -17,7 +18,6 @@ import { memoryObjectStore } from '../../../../test/support/fakes/object-store.t
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { marketSource } from '../../../../test/support/market/source.ts';
 import { storedQuestion } from '../../decision/situation.ts';
-import { formatDecision } from '../../explain/stored-decision.ts';
 import { QUESTIONS_A_DAY, questionKey } from '../../market/ask-scores.ts';
 import type { MarketSource, MarketView, OfferSource } from '../../records/market-history.ts';
 

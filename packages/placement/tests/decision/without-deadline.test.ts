@@ -1,7 +1,9 @@
 /** Pipelines that give patience or a value of time instead of a deadline; and what is said where a deadline cannot be promised. */
 import { deadlineHoursOf, limitsSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
+import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import { deadlineAt } from '../../../../functions/run/attempts/make-report.ts';
+import { attemptTimeoutSeconds } from '../../../../functions/run/attempts/stop-rules.ts';
 import {
   attempt,
   CLOSED_AT,
@@ -16,8 +18,6 @@ import {
 } from '../../../../test/support/builders/placement.ts';
 import { declarationOf, runOf } from '../../../../test/support/builders/records.ts';
 import { choosePlacement } from '../../decision/choose.ts';
-import { formatDecision } from '../../explain/stored-decision.ts';
-import { attemptTimeoutSeconds } from '../../records/placement-records.ts';
 
 const scores = (score: number) => market({ scores: ZONES.map((zoneId) => ({ zoneId, score })) });
 const limits = (given: object) => limitsSchema.parse({ maximumRunSeconds: 86_400, ...given });

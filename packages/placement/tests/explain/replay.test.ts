@@ -1,6 +1,7 @@
 import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import { UnreadableRecordError } from '@tidewheel/kit/errors.ts';
 import { describe, expect, it } from 'vitest';
+import { formatDecision } from '../../../../cli/show/decision-text.ts';
 import type { RunRecord } from '../../../../functions/records/run-records.ts';
 import {
   attempt,
@@ -13,7 +14,7 @@ import {
 } from '../../../../test/support/builders/placement.ts';
 import { choosePlacement } from '../../decision/choose.ts';
 import { type PlacementInput, storedPart } from '../../decision/situation.ts';
-import { formatDecision, questionOf, whyUnreadable } from '../../explain/stored-decision.ts';
+import { questionOf, whyUnreadable } from '../../explain/stored-decision.ts';
 import { decideIf } from '../../explain/what-if.ts';
 import type { PlacementDecision, StoredDecision } from '../../records/placement-records.ts';
 

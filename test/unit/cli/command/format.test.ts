@@ -1,4 +1,3 @@
-import { savedOf } from '@tidewheel/placement/records.ts';
 import { expect, it } from 'vitest';
 import { millisecondsOf, safe, tableText } from '../../../../cli/command/format.ts';
 import {
@@ -9,6 +8,7 @@ import {
   savedText,
   usdText,
 } from '../../../../client/amounts.ts';
+import { savedOf } from '../../../../functions/run/attempts/make-report.ts';
 
 it('durations have at most two units', () => {
   expect([0, 42, 185, 18_720, 190_000].map(durationText)).toEqual([

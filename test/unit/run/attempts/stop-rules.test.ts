@@ -1,10 +1,10 @@
 import { choosePlacement } from '@tidewheel/placement/choose.ts';
-import { attemptCost, attemptTimeoutSeconds, hoursCost } from '@tidewheel/placement/records.ts';
+import { attemptCost, hoursCost } from '@tidewheel/placement/records.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeFleet } from '../../../../functions/launch/ec2/fleet-state.ts';
 import type { TrainingJobDescription } from '../../../../functions/launch/job/training-service.ts';
-import { whyStop } from '../../../../functions/run/attempts/stop-rules.ts';
+import { attemptTimeoutSeconds, whyStop } from '../../../../functions/run/attempts/stop-rules.ts';
 import { CLOSED_AT, hoursLater, question } from '../../../support/builders/placement.ts';
 import { AT, attemptOf, outcomeOf, placementOf, secondsAfter } from '../../../support/builders/records.ts';
 
