@@ -104,7 +104,6 @@ export function live(world: World, drawn: Drawn, begins: Begins): Ending {
 }
 
 function begin(world: World, drawn: Drawn, begins: Begins): Course {
-  const since = drawn.packingSeconds - (begins.kind === 'nothing' ? 0 : begins.forSeconds);
   const course: Course = {
     at: drawn.packingSeconds + (begins.kind === 'nothing' ? begins.waitSeconds : 0),
     work: drawn.workSeconds,
@@ -128,22 +127,20 @@ function begin(world: World, drawn: Drawn, begins: Begins): Course {
   if (begins.kind === 'nothing') return course;
   const isSpot = begins.purchaseOption === 'spot';
   if (begins.kind === 'asks') {
-    if (isSpot) askPool(world, drawn, course, { pool: 0, since });
+    if (isSpot) askPool(world, drawn, course, { pool: 0, since: course.at - begins.forSeconds });
     else startOnDemand(world, drawn, course, 0);
     return course;
   }
   course.runs = isSpot ? SPOT : ON_DEMAND;
   course.debt = begins.debtSeconds * drawn.start;
   course.unsaved = begins.unsavedSeconds;
-  const seen = isSpot ? course.pools[0] : undefined;
-  if (seen) seen.since = since;
   return course;
 }
 
 /** Until then On-Demand can be put off; in the past it is needed. */
 function latestSafe(world: World, course: Course): number {
   let least = Number.POSITIVE_INFINITY;
-  for (const each of world.surest) least = Math.min(least, neededOn(each, course));
+  for (const each of world.onDemand) least = Math.min(least, neededOn(each, course));
   if (least === Number.POSITIVE_INFINITY) return least;
   return world.secondsLeft - least - world.restartSeconds - world.marginSeconds;
 }
@@ -279,7 +276,6 @@ function aged(isUp: boolean, { at, pools }: Course, pool: number): Belief {
   return walk[Math.min(walk.length - 1, age)] ?? [];
 }
 
-/** States of the next tick after that. */
 const ahead = (isUp: boolean, course: Course, pool: number): readonly StateChance[] =>
   marketBeliefOf(aged(isUp, course, pool))[isUp ? 'ifThere' : 'ifNot'];
 

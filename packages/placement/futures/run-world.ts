@@ -47,8 +47,6 @@ export interface World {
   readonly spot: readonly SpotPlace[];
   /** From the cheapest to the fastest; none where the pipeline allows none. */
   readonly onDemand: readonly DemandPlace[];
-  /** Those of them that no other one beats in both start and speed. */
-  readonly surest: readonly DemandPlace[];
   readonly secondsLeft: number;
   readonly marginSeconds: number;
   /** The least that a start costs. */
@@ -114,7 +112,6 @@ export function worldOf(
       coolSeconds: met(each).coolsSeconds,
     })),
     onDemand,
-    surest: surestOf(onDemand),
     secondsLeft: situation.secondsLeft,
     marginSeconds: situation.marginSeconds,
     restartSeconds: work.restartSeconds,
@@ -172,17 +169,6 @@ const valueOf = (cheapest: Candidate | undefined, situation: Situation): SpotVal
   const [planned] = situation.fallbacks;
   return planned && cheapest && spotValue(planned, unitUsd(cheapest), situation);
 };
-
-/** From the fastest on, each starts sooner than all before it. */
-function surestOf(places: readonly DemandPlace[]): readonly DemandPlace[] {
-  const byFactor = places.toSorted((a, b) => a.safeFactor - b.safeFactor);
-  let soonest = Number.POSITIVE_INFINITY;
-  return byFactor.filter(({ startSeconds }) => {
-    if (startSeconds >= soonest) return false;
-    soonest = startSeconds;
-    return true;
-  });
-}
 
 /** A pool that may not be chosen again, such as one whose download would now end too late, still trains. */
 const candidateOf = (here: Placement): Candidate => ({
