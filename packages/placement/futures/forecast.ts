@@ -106,14 +106,14 @@ export function forecastDecision({
 
 /** @returns undefined where nothing says how much work there is */
 export function forecastRun(question: ForecastQuestion): Forecast | undefined {
-  const { input, standing, seed, packingSeconds = [], drawPool = drawByChain } = question;
+  const { input, standing, seed } = question;
   const whole = situationOf(withHeld(input, standing));
   const { basis } = whole.work;
   const here = placementOf(standing);
   if (basis === 'assumed') return undefined;
   // Futures live through what is paid for; the hours of reservations come on top.
   const { situation, used } = paidRest(whole, reservedSpans(whole, here));
-  const world = worldOf(situation, { here, spentUsd: question.spentUsd, askedSeconds: askedFor(question) });
+  const world = worldOf(situation, here, question.spentUsd, askedFor(question));
   const begins = beginsOf(question, world);
   const left = workLeft(whole, begins);
   const paces = pacesOf(whole, begins, here);
@@ -122,8 +122,8 @@ export function forecastRun(question: ForecastQuestion): Forecast | undefined {
   const added = withReserved(used, world);
   const ends = Array.from({ length: FUTURES }, (_, k) => {
     const quantile = (k + 0.5) / FUTURES;
-    const given = { world, packingSeconds, drawPool, paces, quantile, left: paid };
-    const ending = live(world, drawnBy(seededUniform(`${seed} ${k}`), given), begins);
+    const drawn = drawnBy(seededUniform(`${seed} ${k}`), quantile, { question, world, paces, left: paid });
+    const ending = live(world, drawn, begins);
     return added(ending, left(quantile));
   });
   const share = (of: (typeof ends)[number][]): number => of.length / FUTURES;
@@ -341,25 +341,16 @@ const chanceBelow = (spread: number, factor: number): number =>
 const about = (spread: number, quantile: number): number =>
   spread === 0 ? 1 : logLogistic(spread, Math.min(0.999, Math.max(0.001, quantile)));
 
-function drawnBy(
-  draw: () => number,
-  {
-    world,
-    packingSeconds,
-    drawPool,
-    paces,
-    left,
-    quantile,
-  }: {
-    readonly world: World;
-    readonly packingSeconds: readonly number[];
-    readonly drawPool: DrawPool;
-    readonly paces: Paces;
-    readonly left: (quantile: number) => number;
-    /** From 0 to 1, over the futures: of what is uncertain for all that is left. */
-    readonly quantile: number;
-  },
-): Drawn {
+interface Given {
+  readonly question: ForecastQuestion;
+  readonly world: World;
+  readonly paces: Paces;
+  readonly left: (quantile: number) => number;
+}
+
+/** @param quantile from 0 to 1, over the futures: of what is uncertain for all that is left */
+function drawnBy(draw: () => number, quantile: number, { question, world, paces, left }: Given): Drawn {
+  const { packingSeconds = [], drawPool = drawByChain } = question;
   const unmeasured = draw();
   const common = { start: about(assumed.startSpread, draw()), price: about(assumed.priceSpread, draw()) };
   const spread = paces.spread * about(paces.ofSpread, draw());
@@ -378,10 +369,7 @@ function drawnBy(
 }
 
 /** One of the waits that were seen, and were longer than this one; as long again, in the median, where none was. */
-function demandWait(
-  { onDemandWaits, refusedSeconds }: Pick<World, 'onDemandWaits' | 'refusedSeconds'>,
-  quantile: number,
-): number {
+function demandWait({ onDemandWaits, refusedSeconds }: World, quantile: number): number {
   const longer = onDemandWaits.filter((seconds) => seconds >= refusedSeconds);
   const seen = longer[Math.floor(quantile * longer.length)];
   return (seen ?? refusedSeconds / Math.max(0.02, quantile)) - refusedSeconds;

@@ -8,7 +8,7 @@ import { advance, type Belief, chanceUp, observe } from '../belief/regimes.ts';
 import { fitted } from '../decision/assess.ts';
 import { coolSecondsAfter } from '../decision/met.ts';
 import { assumed } from '../model/assumed.ts';
-import { market, TICK_SECONDS } from '../policy/market-model.ts';
+import { market, marketBeliefOf, TICK_SECONDS } from '../policy/market-model.ts';
 import { IDLE, ON_DEMAND, SPOT } from '../policy/plan-pass.ts';
 import type { MarketBelief, StateChance } from '../policy/value-function.ts';
 import type { DemandPlace, PoolFuture, SpotPlace, World } from './run-world.ts';
@@ -104,7 +104,6 @@ export function live(world: World, drawn: Drawn, begins: Begins): Ending {
 }
 
 function begin(world: World, drawn: Drawn, begins: Begins): Course {
-  const since = drawn.packingSeconds - (begins.kind === 'nothing' ? 0 : begins.forSeconds);
   const course: Course = {
     at: drawn.packingSeconds + (begins.kind === 'nothing' ? begins.waitSeconds : 0),
     work: drawn.workSeconds,
@@ -128,22 +127,20 @@ function begin(world: World, drawn: Drawn, begins: Begins): Course {
   if (begins.kind === 'nothing') return course;
   const isSpot = begins.purchaseOption === 'spot';
   if (begins.kind === 'asks') {
-    if (isSpot) askPool(world, drawn, course, { pool: 0, since });
+    if (isSpot) askPool(world, drawn, course, { pool: 0, since: course.at - begins.forSeconds });
     else startOnDemand(world, drawn, course, 0);
     return course;
   }
   course.runs = isSpot ? SPOT : ON_DEMAND;
   course.debt = begins.debtSeconds * drawn.start;
   course.unsaved = begins.unsavedSeconds;
-  const seen = isSpot ? course.pools[0] : undefined;
-  if (seen) seen.since = since;
   return course;
 }
 
 /** Until then On-Demand can be put off; in the past it is needed. */
 function latestSafe(world: World, course: Course): number {
   let least = Number.POSITIVE_INFINITY;
-  for (const each of world.surest) least = Math.min(least, neededOn(each, course));
+  for (const each of world.onDemand) least = Math.min(least, neededOn(each, course));
   if (least === Number.POSITIVE_INFINITY) return least;
   return world.secondsLeft - least - world.restartSeconds - world.marginSeconds;
 }
@@ -155,17 +152,11 @@ const workSeen = ({ work, shown, took }: Course): number => (shown > 0 ? (work *
 const neededOn = ({ safeFactor, startSeconds }: DemandPlace, course: Course): number =>
   workSeen(course) * safeFactor + startSeconds;
 
-interface Trained {
-  readonly hourlyUsd: number;
-  /** Seconds here for a second of the reference's work, at its plain pace. */
-  readonly factor: number;
-  readonly until: number;
-}
-
 /** Money that no bill shows. */
 const LEAST_USD = 1e-6;
 
-function train(course: Course, { hourlyUsd, factor, until }: Trained): void {
+/** @param factor seconds here for a second of the reference's work, at its plain pace */
+function train(course: Course, hourlyUsd: number, factor: number, until: number): void {
   const pace = factor * course.pace;
   const whole = course.debt + course.work * pace;
   const affordable = ((course.budgetUsd - course.usd) / hourlyUsd) * 3_600;
@@ -185,11 +176,8 @@ function trainOnSpot(world: World, drawn: Drawn, course: Course): void {
   if (here === undefined || future === undefined) return;
   const lost = future.changeAfter(course.at);
   const isDearer = world.spot.some((each) => each.isScored && unitOf(each) < 0.95 * unitOf(here));
-  train(course, {
-    hourlyUsd: here.hourlyUsd * drawn.price,
-    factor: here.factor * drawn.placePace(here.spread),
-    until: isDearer ? Math.min(lost, course.at + assumed.futureLookSeconds) : lost,
-  });
+  const until = isDearer ? Math.min(lost, course.at + assumed.futureLookSeconds) : lost;
+  train(course, here.hourlyUsd * drawn.price, here.factor * drawn.placePace(here.spread), until);
   if (course.work <= 0) return;
   if (course.at >= lost) {
     course.runs = IDLE;
@@ -257,11 +245,8 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
   const here = world.onDemand[course.place];
   if (here === undefined) return;
   const returns = world.spot.length > 0 && world.value !== undefined;
-  train(course, {
-    hourlyUsd: here.hourlyUsd,
-    factor: here.factor * drawn.placePace(here.spread),
-    until: returns ? course.at + course.debt + assumed.futureLookSeconds : Number.POSITIVE_INFINITY,
-  });
+  const until = returns ? course.at + course.debt + assumed.futureLookSeconds : Number.POSITIVE_INFINITY;
+  train(course, here.hourlyUsd, here.factor * drawn.placePace(here.spread), until);
   if (course.work <= 0 || !returns) return;
   const pool =
     course.work > 2 * (world.restartSeconds + assumed.saveSeconds) ? backTo(world, drawn, course) : undefined;
@@ -274,9 +259,9 @@ function trainOnDemand(world: World, drawn: Drawn, course: Course): void {
 /** The Spot pool to which a job on demand returns: seen to be up or, without a score, believed to be. */
 function backTo(world: World, drawn: Drawn, course: Course): number | undefined {
   if (latestSafe(world, course) - course.at < assumed.saveSeconds) return undefined;
-  for (const [pool, { isScored }] of world.spot.entries()) {
+  for (const [pool, seenOf] of course.pools.entries()) {
     const isUp = drawn.pools[pool]?.isUp(course.at) === true;
-    const chance = isScored ? Number(isUp) : chanceAt(course, pool);
+    const chance = world.spot[pool]?.isScored ? Number(isUp) : chanceUp(beliefAt(seenOf, course.at));
     if (chance < assumed.leastChance) continue;
     const seen = { chance, ifThere: ahead(true, course, pool), ifNot: ahead(false, course, pool) };
     return bestOf(world, course, { seen, runs: ON_DEMAND }) === SPOT ? pool : undefined;
@@ -284,17 +269,15 @@ function backTo(world: World, drawn: Drawn, course: Course): number | undefined 
   return undefined;
 }
 
-/** States of the next tick once the pool has been up, or down, for so long. */
-function ahead(isUp: boolean, { at, pools }: Course, pool: number): readonly StateChance[] {
+/** Once the pool has been up, or down, for so long. */
+function aged(isUp: boolean, { at, pools }: Course, pool: number): Belief {
   const walk = isUp ? ages().up : ages().down;
   const age = Math.floor((at - (pools[pool]?.since ?? 0)) / TICK_SECONDS);
   return walk[Math.min(walk.length - 1, age)] ?? [];
 }
 
-const chanceAt = ({ at, pools }: Course, pool: number): number => {
-  const seen = pools[pool];
-  return seen === undefined ? 0 : chanceUp(beliefAt(seen, at));
-};
+const ahead = (isUp: boolean, course: Course, pool: number): readonly StateChance[] =>
+  marketBeliefOf(aged(isUp, course, pool))[isUp ? 'ifThere' : 'ifNot'];
 
 /** Without news since. */
 function beliefAt({ belief, since }: Seen, at: number): Belief {
@@ -330,6 +313,11 @@ function ask(world: World, drawn: Drawn, course: Course): void {
     );
     return;
   }
+  const back = awaited(world, drawn, course, pool);
+  if (back !== undefined) {
+    course.at = Math.min(safe + 1, course.at + assumed.futureLookSeconds, back);
+    return;
+  }
   const isThere = drawn.pools[pool]?.isUp(course.at) === true;
   const buys =
     !isThere &&
@@ -339,6 +327,17 @@ function ask(world: World, drawn: Drawn, course: Course): void {
     }) === ON_DEMAND;
   if (buys && world.onDemand.length > 0) startOnDemand(world, drawn, course);
   else askPool(world, drawn, course, { pool, since: course.at });
+}
+
+/** When the cheapest pool is back, where its score will show that and a wait for it saves more than this pool brings. */
+function awaited(world: World, drawn: Drawn, course: Course, pool: number): number | undefined {
+  const { cheapest } = world;
+  const [future, there] = [drawn.pools[cheapest], course.pools[cheapest]];
+  if (there === undefined || cheapest === pool || future?.isUp(course.at) !== false) return undefined;
+  const belief = there.lostAt > 0 ? aged(false, course, cheapest) : ages().gone;
+  const slackSeconds = latestSafe(world, course) - course.at;
+  const saved = world.savedByWait(pool, belief, workSeen(course), slackSeconds);
+  return saved > 0 ? future.changeAfter(course.at) : undefined;
 }
 
 function askPool(
@@ -383,18 +382,18 @@ function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | 
 /** Less than half a day; a spell that has lasted so long is believed to go on. */
 const MOST_AGES = 63;
 
-/** Beliefs about the next tick once capacity has been there, or missing, for so many ticks. */
+/** Beliefs once capacity has been there, or missing, for so many ticks; one that was never seen to go counts as any. */
 const ages = once(() => {
   const model = market();
   const after = (up: number, down: number): Belief =>
     observe(model.ahead(observe(model.start, down, up)), up, down);
-  const walk = (up: number, down: number): (readonly StateChance[])[] => {
+  const walk = (up: number, down: number): readonly Belief[] => {
     let belief = after(up, down);
     return Array.from({ length: MOST_AGES }, () => {
-      const weights = model.weights(belief);
+      const now = belief;
       belief = observe(model.ahead(belief), up, down);
-      return weights;
+      return now;
     });
   };
-  return { up: walk(1, 0), down: walk(0, 1), lost: after(0, 1) };
+  return { up: walk(1, 0), down: walk(0, 1), lost: after(0, 1), gone: observe(model.start, 0, 1) };
 });

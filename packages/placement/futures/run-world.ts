@@ -2,15 +2,17 @@
 
 import { once } from '@tidewheel/kit/once.ts';
 import { pick } from '@tidewheel/kit/seeded-random.ts';
-import { beliefModel, believed, type Seen } from '../belief/beliefs.ts';
-import { type Belief, fittedRegimes, type RegimeTable, withRates } from '../belief/regimes.ts';
+import { beliefModel, believed, reliabilityOf, type Seen, trustOf } from '../belief/beliefs.ts';
+import { type Belief, fittedRegimes, observe, type RegimeTable, withRates } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
 import { fitted, seenIn } from '../decision/assess.ts';
 import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
-import { gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
+import { costUsd, gangUsd, hourlyUsdOf, restartOf, safeWorkOf, workOf } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
+import { market, TICK_SECONDS } from '../policy/market-model.ts';
+import { comparedSpan } from '../policy/value-function.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
@@ -45,8 +47,6 @@ export interface World {
   readonly spot: readonly SpotPlace[];
   /** From the cheapest to the fastest; none where the pipeline allows none. */
   readonly onDemand: readonly DemandPlace[];
-  /** Those of them that no other one beats in both start and speed. */
-  readonly surest: readonly DemandPlace[];
   readonly secondsLeft: number;
   readonly marginSeconds: number;
   /** The least that a start costs. */
@@ -60,6 +60,9 @@ export interface World {
   /** Left of the budget. */
   readonly budgetUsd: number;
   readonly value: SpotValue | undefined;
+  /** Of the Spot pools that have scores: its place among them, or -1. */
+  readonly cheapest: number;
+  readonly savedByWait: ReturnType<typeof savedByWait>;
   /** Seconds of the reference's work by which its pace is known. */
   readonly trainedSeconds: number;
 }
@@ -67,30 +70,22 @@ export interface World {
 /** Futures ask the cheapest pools; what more of them would add is small, and each costs time. */
 const MOST_SPOT = 6;
 
-const unit = (each: Candidate): number => unitUsd(each, each.hourlyUsd);
-
 const isAt = ({ pool, topology }: Candidate, here: Pick<Placement, 'pool' | 'topology'>): boolean =>
   samePool(pool, here.pool) && topology.nodes === here.topology.nodes;
 
 /** @param here where the run is; it comes first among its kind @param askedSeconds for which it waits there for On-Demand */
 export function worldOf(
   situation: Situation,
-  {
-    here,
-    spentUsd,
-    askedSeconds,
-  }: {
-    readonly here: Placement | undefined;
-    readonly spentUsd: number;
-    readonly askedSeconds: number;
-  },
+  here: Placement | undefined,
+  spentUsd: number,
+  askedSeconds: number,
 ): World {
   const { candidates, met, fallbacks, work, fileSystems, input } = situation;
   const own = paidAt(here, candidates);
   const usable = candidates
-    .filter((each) => each !== own && each.pool.purchaseOption === 'spot' && each.closed === undefined)
-    .filter((each) => !met(each).isLimited)
-    .toSorted((a, b) => unit(a) - unit(b));
+    .filter(({ pool, closed }) => pool.purchaseOption === 'spot' && closed === undefined)
+    .filter((each) => each !== own && !met(each).isLimited)
+    .toSorted((a, b) => unitUsd(a) - unitUsd(b));
   const isOnSpot = own?.pool.purchaseOption === 'spot';
   const spot = [...(own !== undefined && isOnSpot ? [own] : []), ...usable].slice(0, MOST_SPOT);
   const bought = [
@@ -103,6 +98,9 @@ export function worldOf(
   }));
   const seen = seenIn(situation);
   const { budgetUsd = Number.POSITIVE_INFINITY } = input.limits;
+  const byUnit = spot.toSorted((a, b) => unitUsd(a) - unitUsd(b));
+  const scored = byUnit.find(({ score }) => score !== undefined);
+  const cheapest = spot.findIndex((each) => each === scored);
   return {
     spot: spot.map((each) => ({
       ...placeOf(each, situation),
@@ -114,7 +112,6 @@ export function worldOf(
       coolSeconds: met(each).coolsSeconds,
     })),
     onDemand,
-    surest: surestOf(onDemand),
     secondsLeft: situation.secondsLeft,
     marginSeconds: situation.marginSeconds,
     restartSeconds: work.restartSeconds,
@@ -123,9 +120,43 @@ export function worldOf(
     onDemandWaits: situation.onDemandWaits,
     budgetUsd: Math.max(0, budgetUsd - spentUsd),
     trainedSeconds: work.basis === 'measured' ? (input.progress?.trainingSeconds ?? 0) : 0,
-    value: valueOf(spot, situation),
+    value: valueOf(byUnit[0], situation),
+    cheapest,
+    savedByWait: savedByWait(spot, cheapest, situation),
   };
 }
+
+/** USD that a wait for the cheapest pool saves against a start in the one at hand, as `cheaperPool` weighs it. */
+function savedByWait(spot: readonly Candidate[], cheapest: number, situation: Situation) {
+  const { work, timeUsd, observations } = situation;
+  const seesBack = reliabilityOf(trustOf(observations));
+  const zones = new Set(spot.map(({ pool }) => pool.zoneId)).size;
+  /** @param belief about the cheapest @param workSeconds of the reference @param slackSeconds until On-Demand is needed */
+  return (pool: number, belief: Belief, workSeconds: number, slackSeconds: number): number => {
+    const [atHand, there] = [spot[pool], spot[cheapest]];
+    if (atHand === undefined || there === undefined) return 0;
+    const span = comparedSpan({
+      mostWorkSeconds: assumed.comparedWorkSeconds,
+      mostSlackSeconds: assumed.comparedSlackSeconds,
+      tickSeconds: TICK_SECONDS,
+      restartSeconds: work.restartSeconds,
+      workLeft: workOf(atHand, { ...work, workSeconds }),
+      slack: slackSeconds + 2 * work.restartSeconds,
+      lasting: 1 - (1 - spellShare()) ** zones,
+      secondsIfRefused: assumed.patienceSeconds,
+    });
+    if (span?.mayWait !== true) return 0;
+    const shortly = { ...work, workSeconds: span.workSeconds / atHand.throughput.factor };
+    const secondsLeft = safeWorkOf(atHand, shortly) + span.slackSeconds;
+    const given = { work: shortly, secondsLeft, timeUsd, onDemandWaits: [] };
+    const { wait, onDemand } = spotValue(atHand, unitUsd(there), given).expectedUsd(belief);
+    const stillUsd = assumed.stillShare * costUsd(unitUsd(atHand) + timeUsd, TICK_SECONDS);
+    return seesBack * (onDemand - wait) - stillUsd;
+  };
+}
+
+/** The share of the next half day for which capacity lasts in a zone that has it. */
+const spellShare = once(() => market().lastingTicks(observe(market().start, 1, 0)) / market().longestTicks);
 
 /** None in a reservation. */
 function paidAt(here: Placement | undefined, candidates: readonly Candidate[]): Candidate | undefined {
@@ -134,22 +165,10 @@ function paidAt(here: Placement | undefined, candidates: readonly Candidate[]): 
 }
 
 /** None where nothing can be weighed against On-Demand. */
-function valueOf(spot: readonly Candidate[], situation: Situation): SpotValue | undefined {
+const valueOf = (cheapest: Candidate | undefined, situation: Situation): SpotValue | undefined => {
   const [planned] = situation.fallbacks;
-  const isWeighed = planned !== undefined && spot.length > 0;
-  return isWeighed ? spotValue(planned, Math.min(...spot.map(unit)), situation) : undefined;
-}
-
-/** From the fastest on, each starts sooner than all before it. */
-function surestOf(places: readonly DemandPlace[]): readonly DemandPlace[] {
-  const byFactor = places.toSorted((a, b) => a.safeFactor - b.safeFactor);
-  let soonest = Number.POSITIVE_INFINITY;
-  return byFactor.filter(({ startSeconds }) => {
-    if (startSeconds >= soonest) return false;
-    soonest = startSeconds;
-    return true;
-  });
-}
+  return planned && cheapest && spotValue(planned, unitUsd(cheapest), situation);
+};
 
 /** A pool that may not be chosen again, such as one whose download would now end too late, still trains. */
 const candidateOf = (here: Placement): Candidate => ({
@@ -163,7 +182,7 @@ const candidateOf = (here: Placement): Candidate => ({
 });
 
 const placeOf = (each: Candidate, { work }: Situation): Place => ({
-  hourlyUsd: gangUsd(each, each.hourlyUsd),
+  hourlyUsd: gangUsd(each),
   factor: each.throughput.factor,
   spread: each.throughput.uncertainty,
   startSeconds: restartOf(each, work),
@@ -215,15 +234,11 @@ function kindsOf(pool: Pool, seen: Seen): readonly PoolKind[] {
 const HALF = fittedRegimes.ratesPerHour.length / 2;
 const isUpIn = (regime: number): boolean => regime < HALF;
 
-/** From one regime: the rates a second within its side and to the other one, and where each leads. */
+/** From one regime: the rate a second at which it ends, and where that leads. */
 const exitsOf = ({ ratesPerHour }: RegimeTable) =>
-  ratesPerHour.map((row, from) => {
-    const toSide = (other: boolean) => {
-      const rates = row.map((rate, to) => ((isUpIn(to) === isUpIn(from)) === other ? 0 : rate / 3_600));
-      const rate = rates.reduce((sum, each) => sum + each, 0);
-      return { rate, shares: rates.map((each) => (rate > 0 ? each / rate : 0)) };
-    };
-    return { within: toSide(false), across: toSide(true) };
+  ratesPerHour.map((row) => {
+    const ratePerHour = row.reduce((sum, each) => sum + each, 0);
+    return { rate: ratePerHour / 3_600, shares: row.map((each) => each / ratePerHour) };
   });
 
 export function drawByChain({ kinds }: SpotPlace, draw: () => number): PoolFuture {
@@ -235,12 +250,10 @@ export function drawByChain({ kinds }: SpotPlace, draw: () => number): PoolFutur
     for (;;) {
       const exits = kind?.exits[regime];
       if (exits === undefined) return Number.POSITIVE_INFINITY;
-      const { within, across } = exits;
-      const rate = within.rate + across.rate;
-      if (rate <= 0) return Number.POSITIVE_INFINITY;
-      clock -= Math.log(1 - draw()) / rate;
-      const leaves = draw() * rate < across.rate;
-      regime = pick((leaves ? across : within).shares, draw());
+      clock -= Math.log(1 - draw()) / exits.rate;
+      const next = pick(exits.shares, draw());
+      const leaves = isUpIn(next) !== isUpIn(regime);
+      regime = next;
       if (leaves) return clock;
     }
   };

@@ -99,7 +99,7 @@ export const assumed = {
   priceSpread: 0.01,
   /** As priors of a whole run's work: one more attempt, or run, would have shown it. */
   paceSpread: 0.07,
-  workSpread: 0.13,
+  workSpread: 0.06,
   /** The pace of the rest of an attempt spreads by this share of how attempts do. */
   withinShare: 0.3,
   /** Work past its declared end: as likely more as less than this share of what was done. */

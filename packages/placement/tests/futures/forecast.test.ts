@@ -215,7 +215,7 @@ it('a look takes less than 50 ms', () => {
 
 it('a future asks no pool second by second', () => {
   const input = question({ market: market({ scores: [] }) });
-  const world = worldOf(situationOf(input), { here: undefined, spentUsd: 0, askedSeconds: 0 });
+  const world = worldOf(situationOf(input), undefined, 0, 0);
   const spot = [...world.spot];
   let asked = 0;
   spot.entries = () => {
