@@ -31,9 +31,14 @@ export async function runPytest(args, { name = 'pytest', stdio = 'inherit' } = {
 export async function quietly(name, run) {
   const log = freshFile(`${name}.log`);
   const descriptor = openSync(log, 'w');
-  const counts = await run({ name, stdio: ['ignore', descriptor, descriptor] });
-  closeSync(descriptor);
-  return { ...counts, output: textOf(log) };
+  try {
+    const counts = await run({ name, stdio: ['ignore', descriptor, descriptor] });
+    return { ...counts, output: textOf(log) };
+  } catch (error) {
+    return { passed: 0, failed: 1, skipped: 0, output: `${textOf(log)}${error}\n` };
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 const textOf = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);

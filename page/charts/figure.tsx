@@ -98,12 +98,14 @@ const PAST = 0.7;
 export function useFrame(least: number, now = 1) {
   const width = useSignal(least);
   const frame = useRef<HTMLDivElement>(null);
+  const opensAt = useRef(now);
+  opensAt.current = now;
   useEffect(() => {
     const place = frame.current;
     if (place === null) return undefined;
     const resized = new ResizeObserver(() => {
       width.value = Math.max(least, place.clientWidth);
-      place.scrollLeft = now * place.scrollWidth - PAST * place.clientWidth;
+      place.scrollLeft = opensAt.current * place.scrollWidth - PAST * place.clientWidth;
     });
     resized.observe(place);
     return () => resized.disconnect();

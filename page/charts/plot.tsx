@@ -80,6 +80,8 @@ export function Plot(props: PlotProps) {
   useEffect(() => {
     // The range of x follows from the data, or from the part that is marked.
     plot.current?.setData(data);
+    // New marks too, where no new data widens a range.
+    plot.current?.redraw(false, true);
   }, [data, range?.from, range?.to]);
   return <div ref={at} class="plot" style={{ height }} role="img" aria-label={`${name} by ${axis}`} />;
 }

@@ -132,8 +132,8 @@ const Samples = ({ title, items, ...at }: SamplesProps) => (
         return (
           <li key={key}>
             <Thumbnail {...at} {...item} />
-            <p class="quiet clip" title={key}>
-              {item.label === undefined ? key : `${key}: ${item.label}`}
+            <p class={`quiet ${item.rejected === undefined ? 'clip' : ''}`} title={key}>
+              {item.label === undefined ? key : `${item.label}: ${key}`}
             </p>
           </li>
         );

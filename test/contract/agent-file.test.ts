@@ -104,6 +104,12 @@ it('starts from what was compiled of the same source', async () => {
   await compileAgent({ projectFolder: built, pythonPath: PYTHON });
   expect(await imported('VALUE = 1')).toMatch(/^1 .*probe\.pyc$/);
   expect(await imported('VALUE = 2')).toMatch(/^2 .*probe\.py$/);
+  rmSync(path.join(agent, 'probe.py'));
+  await writeAgent(built, path.join(folder, 'compiled.pyz'));
+  const names = ['-c', 'import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).namelist())'];
+  const packed = execFileSync(PYTHON, [...names, path.join(folder, 'compiled.pyz')], { encoding: 'utf8' });
+  expect(packed).toContain('__main__.pyc');
+  expect(packed).not.toContain('probe');
 });
 
 it('runs as one file, and gives scripts their helper', async () => {

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -275,21 +274,11 @@ def agent_file() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="tidewheel-agent-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = folder / "tidewheel.pyz"
+    # Hundreds of processes would compile the same sources; pack-agent takes what lies beside them.
+    for name in ("agent", "automatic", "instrument"):
+        compileall.compile_dir(
+            TRAINING / name, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        )
     command = [str(node), str(ROOT / "cli" / "pack-agent.ts"), str(file)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    for archive in folder.iterdir():
-        _add_bytecode(archive)
     return file
-
-
-def _add_bytecode(archive: Path) -> None:
-    """For processes of this Python, since hundreds of them would compile the same sources. Others
-    ignore it."""
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive, "a") as packed:
-        packed.extractall(folder)
-        mode = PycInvalidationMode.UNCHECKED_HASH
-        compileall.compile_dir(
-            folder, ddir=str(archive), quiet=1, legacy=True, invalidation_mode=mode
-        )
-        for path in Path(folder).rglob("*.pyc"):
-            packed.write(path, path.relative_to(folder))

@@ -69,6 +69,7 @@ export class CheckpointSync {
       const target = join(directory, path);
       if (other === undefined) await downloadObject(s3, { bucket: this.#prefix.bucket, key }, target, signal);
       else await other.#copyTo(target, path);
+      signal.throwIfAborted();
       this.#synced.set(path, seen(path, await stat(target, { bigint: true })));
     });
     this.#isRestored = true;

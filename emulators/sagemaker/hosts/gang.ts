@@ -131,7 +131,7 @@ export class Gang {
     try {
       const [first, ...others] = this.#syncs;
       await first?.restore(signal);
-      await Promise.all(others.map((sync) => sync.restore(signal, first)));
+      for (const sync of others) await sync.restore(signal, first);
     } catch (error) {
       throw signal.aborted ? error : transferFailure('Checkpoint download failed', error);
     }

@@ -71,6 +71,9 @@ async function packAgent(codeFolder: string, file: AgentFile): Promise<Buffer> {
   if (!paths.some((path) => path.endsWith('.py')))
     throw new ConfigurationError(`no ${file} in the package: ${folder} holds no .py files`);
   const files = new Map(paths.map((path) => [nameInZip(relative(folder, path)), path]));
+  // Of a source that is gone: Python would import it.
+  for (const name of files.keys())
+    if (name.endsWith('.pyc') && !files.has(name.slice(0, -1))) files.delete(name);
   return zipOf(
     await Promise.all([...files].map(async ([name, path]) => ({ name, bytes: await readFile(path) }))),
   );

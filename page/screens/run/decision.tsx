@@ -48,7 +48,9 @@ const COST_BASIS =
   'of the rest of the run: waiting, starting, training, interruptions and copies between regions';
 
 const rowOf = (each: Considered) => [
-  <span class="clip">{poolText(each)}</span>,
+  <span class="clip" title={poolText(each)}>
+    {poolText(each)}
+  </span>,
   each.verdict,
   each.score,
   <Basis of="one node, at the price of that time">{priceText(each.hourlyUsd)}</Basis>,

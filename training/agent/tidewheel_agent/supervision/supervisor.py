@@ -91,9 +91,7 @@ class StopRequest:
 _NO_HANDLER = "has no SIGTERM handler"
 _TICK_SECONDS = 0.2
 _CHECK_SECONDS = 1.0
-_KILL_NOTICE_SECONDS = 3.0
-_HUNG_NOTICE_SECONDS = 1.0
-"""Shorter, since hardly a script that hangs hears it."""
+KILL_NOTICE_SECONDS = 3.0
 _JUST_SAVED_SECONDS = 10.0
 """A script that has saved so shortly before a stop has little to save."""
 _PEER_WORD_SECONDS = 3.0
@@ -118,6 +116,7 @@ class Rules:
     """Other hosts train, too."""
     serves_until: Callable[[], bool] | None = None
     """For a program that only serves the leader's script: whether the leader has ended."""
+    hung_notice_seconds: float = KILL_NOTICE_SECONDS
     late_checkpoint_seconds: float = 0.0
     """Wait after the end for another host's message about a last checkpoint."""
 
@@ -164,12 +163,12 @@ class Supervisor:
             if serves_until is not None and serves_until():
                 self._end_script(0.0)
             elif self._has_trained_enough():
-                self._end_script(_KILL_NOTICE_SECONDS)
+                self._end_script(KILL_NOTICE_SECONDS)
             elif self._stop.is_set():
                 self._keep_contract()
             elif self._gang.has_hung:
                 log("ending the script, which hangs: no host computes or prints")
-                self._end_script(_HUNG_NOTICE_SECONDS)
+                self._end_script(self._rules.hung_notice_seconds)
             elif self._gang.peer_failure:
                 self._follow(self._gang.peer_failure)
             if time.monotonic() >= self._next_check:
@@ -229,7 +228,7 @@ class Supervisor:
         elif self._rules.serves_until is not None:
             pass  # The leader's script saves through this host, which serves it until it has left.
         elif not self._script.was_signalled and self._has_nothing_to_wait_for():
-            self._end_script(_KILL_NOTICE_SECONDS)
+            self._end_script(KILL_NOTICE_SECONDS)
 
     def _follow(self, failure: PeerFailure) -> None:
         """Without one of its hosts the gang cannot go on, so its script must not hang."""
@@ -240,7 +239,7 @@ class Supervisor:
             log(f"host {failure.host} {what}: the script has {seconds} to end")
         elif time.monotonic() - self._peer_failed_at >= _PEER_PATIENCE_SECONDS:
             log("ending the script, which still waits for the lost host")
-            self._end_script(_KILL_NOTICE_SECONDS)
+            self._end_script(KILL_NOTICE_SECONDS)
 
     def _announce_stop(self) -> float:
         """Writes the stop file; returns the deadline in Unix seconds."""
