@@ -10,7 +10,6 @@ import { fittedRegimes } from '../belief/regimes.ts';
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
-import { samePool } from '../records/placement-records.ts';
 import { outsideLossCooldown } from './met.ts';
 import { idleSpan, isReserved, secondsUntilRoom } from './reserved.ts';
 import type { Situation } from './situation.ts';
@@ -226,10 +225,12 @@ function onDemandFrom(
   const billed = workSeconds + restartSecondsIn(candidate, work);
   const aloneUsd =
     costUsd(gangUsd(candidate), billed) + (candidate.transfer?.usd ?? 0) + costUsd(timeUsd, expectedSeconds);
-  // The same in another zone is no fallback of its own, and saves as much.
+  // The same elsewhere, or on another type, is no fallback of its own, and saves as much.
   const isAlike = (other: Candidate): boolean =>
-    samePool({ ...other.pool, zoneId: candidate.pool.zoneId }, candidate.pool) &&
-    unitUsd(other) === unitUsd(candidate);
+    unitUsd(other) === unitUsd(candidate) &&
+    workOf(other, work) === workOf(candidate, work) &&
+    restartSecondsIn(other, work) === restartSecondsIn(candidate, work) &&
+    other.transfer?.usd === candidate.transfer?.usd;
   const own = fallbacks.indexOf(candidate);
   const returnUsd = returnsUsd[own >= 0 ? own : fallbacks.findIndex(isAlike)] ?? 0;
   return { ...each, expectedCostUsd: aloneUsd - returnUsd, returnUsd };

@@ -62,6 +62,21 @@ describe('another region', () => {
     });
   });
 
+  it('costs as much as an equal region', () => {
+    const ohio = 'us-east-2';
+    const { market: itsMarket } = west();
+    const there = west({ market: { ...itsMarket, region: ohio } });
+    const regions = [...compute.regions, { name: ohio, vpc }];
+    const both = question({ compute: { ...compute, regions }, elsewhere: [west(), there] });
+    const costs = rows(choosePlacement(both)).flatMap(({ pool, expectedCostUsd }) =>
+      pool.region !== undefined && pool.purchaseOption === 'on-demand'
+        ? [[pool.region, expectedCostUsd]]
+        : [],
+    );
+    expect(costs.map(([name]) => name)).toEqual([WEST, ohio]);
+    expect(costs[0]?.[1]).toBe(costs[1]?.[1]);
+  });
+
   it('loses by the cost of its transfer', () => {
     const far = west({ transfer: { gigabytes: 5_000, usd: 100, seconds: 20_000, priceNote: 'test price' } });
     const decision = choosePlacement(requested(far));
