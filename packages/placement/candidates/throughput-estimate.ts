@@ -45,6 +45,8 @@ export interface RelativeThroughput {
   readonly reading?: string | undefined;
   /** What of the type no source says, and what stands in for it. */
   readonly unknown?: string | undefined;
+  /** What a step asks of accelerators and hosts, where that was measured and the catalog knows the type. */
+  readonly workload?: Workload | undefined;
 }
 
 export const REFERENCE_THROUGHPUT: RelativeThroughput = { factor: 1, uncertainty: 0, basis: 'reference' };
@@ -120,15 +122,16 @@ export function throughputModel(
   const seen = sources.findLast(
     ({ measured: { cpuUse, acceleratorUse } }) => cpuUse !== undefined && acceleratorUse !== undefined,
   );
+  const measuredLoad = seen && { workload: seen.workload };
   const basisOf = (topology: TrainedTopology): RelativeThroughput['basis'] => {
     if (known.length === 0) return 'dataSheet';
     return known.some((each) => sameTopology(each, topology)) ? 'measured' : 'extrapolated';
   };
   return {
-    ...(seen && { workload: seen.workload }),
+    ...measuredLoad,
     throughputOf(topology) {
       const facts = hardware(topology.instanceType);
-      const notes = facts && notesOn(topology, facts, known);
+      const notes = facts && { ...notesOn(topology, facts, known), ...measuredLoad };
       if (sameTopology(topology, reference)) return { ...REFERENCE_THROUGHPUT, ...notes };
       if (facts === undefined) return { ...REFERENCE_THROUGHPUT, basis: 'unknown' };
       const { stepSeconds, uncertainty } = combine(sources, topology, helping);

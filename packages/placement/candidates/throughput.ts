@@ -238,14 +238,30 @@ interface HelperQuestion {
 const MAXIMUM_HELPERS_PER_NODE = 4;
 
 /** @returns undefined where none would pay, or costs cannot be compared */
-export function helpersThatPay(question: HelperQuestion): HelperGroup | undefined {
+export const helpersThatPay = (question: HelperQuestion): HelperGroup | undefined =>
+  gainOf(question)?.helpers;
+
+/** Says what the helpers that pay gain, if any do. */
+export function adviseHelpers(question: HelperQuestion): string | undefined {
+  const gain = gainOf(question);
+  if (gain === undefined) return undefined;
+  const { helpers, timeRatio, costRatio, uncertainty } = gain;
+  return `hosts are the bottleneck: ${helpers.nodes} x ${helpers.instanceType} make a step ${percent(1 - timeRatio)} shorter and ${percent(1 - costRatio)} cheaper (+-${percent(uncertainty)})`;
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+interface HelperGain extends Readonly<Record<'timeRatio' | 'costRatio' | 'uncertainty', number>> {
+  readonly helpers: HelperGroup;
+}
+
+function gainOf(question: HelperQuestion): HelperGain | undefined {
   const { workload, instanceType, nodes, may, priceOf, hardware } = question;
   const price = priceOf(instanceType);
   const without = forecastStep(workload, { instanceType, nodes }, hardware);
   // Helpers would wait for any other bottleneck.
   if (price === undefined || without.bottleneck !== 'host') return undefined;
-  let best: HelperGroup | undefined;
-  let bestRatio = 1;
+  let best: HelperGain | undefined;
   let least = 1;
   const most = Math.min(may.maximumNodes, MAXIMUM_HELPERS_PER_NODE * nodes);
   for (const type of may.instanceTypes ?? HELPER_TYPES) {
@@ -253,14 +269,16 @@ export function helpersThatPay(question: HelperQuestion): HelperGroup | undefine
     if (helperPrice === undefined || hardware(type)?.acceleratorCount !== 0) continue;
     for (let count = 1; count <= most; count += 1) {
       const helpers = { instanceType: type, nodes: count };
-      const { stepSeconds } = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, hardware);
-      const ratio = (stepSeconds / without.stepSeconds) * (1 + (helperPrice * count) / (price * nodes));
-      const burden = ratio + assumed.helperGain * (count - 1);
-      if (ratio >= 1 || burden >= least - 1e-9) continue;
-      [best, bestRatio, least] = [helpers, ratio, burden];
+      const forecast = forecastStep(workload, { instanceType, nodes, helpers: [helpers] }, hardware);
+      const timeRatio = forecast.stepSeconds / without.stepSeconds;
+      const costRatio = timeRatio * (1 + (helperPrice * count) / (price * nodes));
+      const burden = costRatio + assumed.helperGain * (count - 1);
+      if (costRatio >= 1 || burden >= least - 1e-9) continue;
+      best = { helpers, timeRatio, costRatio, uncertainty: forecast.uncertainty };
+      least = burden;
     }
   }
-  return bestRatio <= 1 - assumed.helperGain ? best : undefined;
+  return best !== undefined && best.costRatio <= 1 - assumed.helperGain ? best : undefined;
 }
 
 /** The c5 family has listed SageMaker prices. */

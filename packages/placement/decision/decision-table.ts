@@ -1,7 +1,10 @@
 /** The table that explains a placement, and the sentence above it. */
+import { trainingPrice } from '@tidewheel/catalog/catalog.ts';
+import { factsWith } from '@tidewheel/catalog/hardware.ts';
+import { STRATEGIES, strategyTraits } from '@tidewheel/declaration/launchers.ts';
 import { deadlineHoursOf } from '@tidewheel/declaration/pipeline.ts';
 import type { Candidate } from '../candidates/pools.ts';
-import { NINE_OF_TEN } from '../candidates/throughput.ts';
+import { adviseHelpers, NINE_OF_TEN } from '../candidates/throughput.ts';
 import { assumed, dollars, hours } from '../model/assumed.ts';
 import { nameOfReservation, type PoolAssessment } from '../records/placement-records.ts';
 import { type Assessed, isOpen } from './assess.ts';
@@ -125,10 +128,12 @@ function besideChosen(each: Assessed, chosen: Assessed, { work }: Situation): st
   if (dearer < 0 && wasLostWithin(each)) return 'capacity was just lost there, left alone for a while';
   if (dearer < 0 || each.outlook.chanceUp < chosen.outlook.chanceUp / 2)
     return `believed to be without capacity (chance to have it now ${Math.round(each.outlook.chanceUp * 100)} %)`;
-  if (dearer <= SAME_COST * chosen.expectedCostUsd) return 'as good: the costs differ by less than 1 %';
-  return work.basis === 'assumed'
-    ? 'expected to cost more'
-    : `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
+  if (dearer > SAME_COST * chosen.expectedCostUsd)
+    return work.basis === 'assumed'
+      ? 'expected to cost more'
+      : `expected to cost ${dollars(dearer)} more${transferShare(each)}`;
+  if (each.expectedSeconds > chosen.expectedSeconds) return 'costs the same and takes longer';
+  return dearer < LEAST_USD ? 'as good, second by name' : 'as good: the costs differ by less than 1 %';
 }
 
 const transferShare = ({ candidate: { transfer } }: Assessed): string =>
@@ -152,7 +157,7 @@ export function describeAction(
   parts.push(...aboutMarket(chosen, situation));
   if (alternatives.length > 0)
     parts.push(`without capacity it takes ${alternatives.map(typeOf).join(', or ')}: the request names them`);
-  parts.push(...aboutHelpers(chosen));
+  parts.push(...aboutHelpers(chosen, situation));
   if (candidate.transfer)
     parts.push(
       `${candidate.transfer.gigabytes.toFixed(1)} GB are copied to ${candidate.pool.region ?? ''} and back for $${candidate.transfer.usd.toFixed(2)} (${candidate.transfer.priceNote})`,
@@ -223,12 +228,34 @@ function aboutMarket(
   ];
 }
 
-function aboutHelpers({ candidate }: Assessed): readonly string[] {
+function aboutHelpers({ candidate }: Assessed, situation: Situation): readonly string[] {
   const { helpersHourlyUsd, topology } = candidate;
   const added = topology.helpers?.map(({ instanceType, nodes }) => `${nodes} x ${instanceType}`).join(', ');
   if (added !== undefined)
     return [`${added} added, because the hosts set the pace: $${helpersHourlyUsd.toFixed(2)} an hour`];
   return helpersHourlyUsd > 0
     ? [`helper groups add $${helpersHourlyUsd.toFixed(2)} an hour to every row`]
-    : [];
+    : helpersThatWouldPay(candidate, situation);
+}
+
+/** The model adds the helpers' CPUs to those of the training hosts, so it says nothing where helpers alone prepare data. */
+function helpersThatWouldPay(
+  { topology: { nodes }, pool: { instanceType, region }, throughput: { workload } }: Candidate,
+  { input: { training, market, hardware } }: Situation,
+): readonly string[] {
+  const preparing = strategyTraits[training.strategy].dataPreparedBy;
+  if (preparing === 'helpers' || workload === undefined) return [];
+  const advice = adviseHelpers({
+    workload,
+    instanceType,
+    nodes,
+    may: { maximumNodes: Number.POSITIVE_INFINITY },
+    priceOf: (type) => trainingPrice(type, region ?? market.region)?.hourlyUsd,
+    hardware: factsWith(hardware),
+  });
+  if (advice === undefined) return [];
+  const needed = STRATEGIES.filter((each) => strategyTraits[each].dataPreparedBy === 'allHosts');
+  return [
+    `${advice}${preparing === 'trainingHosts' ? ` with strategy ${needed.join(' or ')}` : ''}: see compute.helpers`,
+  ];
 }

@@ -35,7 +35,7 @@ function whyNotSpot(each: Assessed, situation: Situation): string | undefined {
   const { secondsLeft, work, marginSeconds, slackSeconds } = situation;
   if (isOutOfSpotAttempts(situation)) return 'the attempts that are left are kept for On-Demand';
   if (secondsUntilUnsafe(situation, candidate) < 0)
-    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start`;
+    return `no slack is left for Spot: ${hours(slackSeconds)} until the latest safe start${startOf(candidate, work)}`;
   // Slack does not shrink while Spot runs at least as fast as the fallback.
   const leftSeconds = secondsLeft - reckonedSeconds(each, work) - restartOf(candidate, work);
   return leftSeconds < work.restartSeconds + marginSeconds
@@ -94,6 +94,14 @@ export const endsInTime = (each: Assessed, { secondsLeft, work }: Situation): bo
 /** A length that is assumed, and not known, forbids no pool for being slower than the one that it is stated for. */
 const reckonedSeconds = ({ safeWorkSeconds }: Assessed, { basis, workSeconds }: WorkEstimate): number =>
   basis === 'assumed' ? Math.min(safeWorkSeconds, workSeconds) : safeWorkSeconds;
+
+/** Names a start's length where most of it is the download. */
+function startOf(candidate: Candidate, work: WorkEstimate): string {
+  const seconds = restartSecondsIn(candidate, work);
+  return candidate.download === undefined || candidate.download.seconds < seconds / 2
+    ? ''
+    : `, and a start takes ${hours(seconds)} here, most of it to download shards`;
+}
 
 /** The pool with the lowest expected cost among those that may be used. */
 export function cheapestPool(assessed: readonly Assessed[], situation: Situation): Assessed | undefined {

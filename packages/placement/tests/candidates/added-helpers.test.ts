@@ -1,6 +1,6 @@
 /** Helper groups that placement adds by itself, where an attempt has measured that hosts set the pace. */
 import { trainingPrice } from '@tidewheel/catalog/catalog.ts';
-import { pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
+import { type Pipeline, pipelineSchema } from '@tidewheel/declaration/pipeline.ts';
 import { describe, expect, it } from 'vitest';
 import {
   attempt,
@@ -77,9 +77,21 @@ describe('a group of CPU nodes', () => {
     expect(placed(question({ compute, market: priced })).topology.helpers).toBeUndefined();
   });
 
-  it('is not added where not allowed', () => {
+  it('is only mentioned where not allowed', () => {
     const { mayAddHelpers: _none, ...own } = compute;
-    expect(placed(after(hostBound, { compute: own })).topology.helpers).toBeUndefined();
+    const placement = placed(after(hostBound, { compute: own }));
+    expect(placement.topology.helpers).toBeUndefined();
+    expect(placement.reason).toMatch(/hosts are the bottleneck: 1 x c5\.4xlarge.*see compute\.helpers/);
+  });
+
+  it('is mentioned only where every host prepares data', () => {
+    const { mayAddHelpers: _none, ...own } = compute;
+    const { training } = pipelineSchema.parse(declared('ddp'));
+    const saidFor = (strategy: Pipeline['training']['strategy']): string =>
+      placed(after(hostBound, { compute: own, training: { ...training, strategy } })).reason;
+    expect(saidFor('ray')).toMatch(/cheaper \(\+-\d+ %\): see compute\.helpers/);
+    expect(saidFor('ddp')).toMatch(/cheaper \(\+-\d+ %\) with strategy ray: see compute\.helpers/);
+    expect(saidFor('data-service')).not.toContain('helpers');
   });
 
   it('keeps Spot out, unless the pipeline wants it tried', () => {

@@ -1,16 +1,28 @@
 import { instanceFacts, trainingPrice } from '@tidewheel/catalog/catalog.ts';
 import { describe, expect, it } from 'vitest';
-import { forecastStep, helpersThatPay, type MeasuredSpeed, workloadOf } from '../../candidates/throughput.ts';
+import {
+  adviseHelpers,
+  forecastStep,
+  helpersThatPay,
+  type MeasuredSpeed,
+  workloadOf,
+} from '../../candidates/throughput.ts';
 
 /** At the snapshot's prices, of the c5 family. */
-const advised = (measured: MeasuredSpeed) =>
-  helpersThatPay({
+function advised(measured: MeasuredSpeed) {
+  const question = {
     ...measured,
     workload: workloadOf(measured),
     may: { maximumNodes: 64 },
-    priceOf: (type) => trainingPrice(type, 'us-east-1')?.hourlyUsd,
+    priceOf: (type: string) => trainingPrice(type, 'us-east-1')?.hourlyUsd,
     hardware: instanceFacts,
-  });
+  };
+  return {
+    helpers: helpersThatPay(question),
+    cheaperPercent: Number(/([0-9]+) % cheaper/.exec(adviseHelpers(question) ?? '')?.[1]),
+    bottleneck: forecastStep(question.workload, measured).bottleneck,
+  };
+}
 
 /** https://aws.amazon.com/blogs/machine-learning/improve-price-performance-of-your-model-training-using-amazon-sagemaker-heterogeneous-clusters/ */
 const p4d: MeasuredSpeed = {
@@ -33,7 +45,8 @@ describe("AWS's heterogeneous benchmark", () => {
   });
 
   it('gets helpers advised', () => {
-    expect(advised(p4d)?.instanceType).toMatch(/^c5\./);
+    expect(advised(p4d).helpers?.instanceType).toMatch(/^c5\./);
+    expect(advised(p4d).cheaperPercent).toBeGreaterThan(30);
   });
 });
 
@@ -48,15 +61,19 @@ describe('a g5.xlarge that blurs every image ten times', () => {
   });
 
   it.each([0.18, 0.2, 0.24])('with its accelerator %d busy gets one c5.4xlarge advised', (acceleratorUse) => {
-    expect(advised(blurring(acceleratorUse))).toEqual({ instanceType: 'c5.4xlarge', nodes: 1 });
+    const { helpers, cheaperPercent } = advised(blurring(acceleratorUse));
+    expect(helpers).toEqual({ instanceType: 'c5.4xlarge', nodes: 1 });
+    expect(cheaperPercent).toBeGreaterThan(23);
   });
 
   it('gets none advised where the accelerator is the bottleneck', () => {
-    expect(advised({ ...blurring(0.97), cpuUse: 0.6 })).toBeUndefined();
+    const { helpers, bottleneck } = advised({ ...blurring(0.97), cpuUse: 0.6 });
+    expect([helpers, bottleneck]).toEqual([undefined, 'accelerator']);
   });
 
   it('gets none advised where they cost more', () => {
-    expect(advised({ ...blurring(0.93), cpuUse: 0.99 })).toBeUndefined();
+    const { helpers, bottleneck } = advised({ ...blurring(0.93), cpuUse: 0.99 });
+    expect([helpers, bottleneck]).toEqual([undefined, 'host']);
   });
 });
 

@@ -108,8 +108,8 @@ describe('a deadline', () => {
     expect(chosen(asked(0, { now })).pool.purchaseOption).toBe('spot');
     const late = chosen(asked(200, { now }));
     expect(late.pool.purchaseOption).toBe('on-demand');
-    expect(late.considered.find((row) => row.pool.purchaseOption === 'spot')?.verdict).toMatch(
-      /^no slack is left for Spot.*each start downloads 200 GB/,
+    expect(late.considered.find((row) => row.pool.purchaseOption === 'spot')?.verdict).toContain(
+      'most of it to download shards',
     );
   });
 
