@@ -202,14 +202,17 @@ export function interchangeableTypes(types: readonly string[]): readonly string[
 const LEAST_TYPES = 3;
 
 /**
- * The family in a request for a placement score: the types, filled up with interchangeable ones where they are fewer than
- * three. undefined where there are no three: their score would say nothing.
+ * The family in a request for a placement score: the types, filled up with interchangeable ones where they are fewer
+ * than three; the same for every order of the types. undefined where there are no three: their score would say nothing.
  */
 export function scoredFamily(types: readonly string[]): readonly string[] | undefined {
-  const own = [...new Set(types)];
-  const added = interchangeableTypes(own).slice(0, Math.max(0, LEAST_TYPES - own.length));
-  const family = [...own, ...added].sort();
-  return family.length < LEAST_TYPES ? undefined : family;
+  const own = [...new Set(types)].sort();
+  if (own.length >= LEAST_TYPES) return own;
+  // Each stands first once: a small type finds substitutes that a large one does not.
+  const families = own.map((first) =>
+    [...own, ...interchangeableTypes([first, ...own]).slice(0, LEAST_TYPES - own.length)].sort(),
+  );
+  return families.find(({ length }) => length >= LEAST_TYPES);
 }
 
 /** Enough accelerators with enough memory each: a job sized for the first runs on the second. */

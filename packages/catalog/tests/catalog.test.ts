@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   catalogTypes,
@@ -6,6 +7,7 @@ import {
   instanceFacts,
   interchangeableTypes,
   offeredZoneIds,
+  scoredFamily,
   trainingPrice,
 } from '../facts/catalog.ts';
 
@@ -58,5 +60,20 @@ describe('the catalog', () => {
       interchangeableTypes(['c5.xlarge']).every((type) => instanceFacts(type)?.acceleratorCount === 0),
     ).toBe(true);
     expect(interchangeableTypes(['x9.large'])).toEqual([]);
+  });
+
+  it('fills a family alike for either order', () => {
+    const family = ['g5.12xlarge', 'g5.xlarge', 'g6.xlarge'];
+    expect(scoredFamily(['g6.xlarge', 'g5.12xlarge'])).toEqual(family);
+    expect(scoredFamily(['g5.12xlarge', 'g6.xlarge'])).toEqual(family);
+    const types = fc.uniqueArray(fc.constantFrom(...catalogTypes()), { minLength: 2, maxLength: 2 });
+    fc.assert(
+      fc.property(types, (some) => {
+        const orders = [some, some.toReversed()];
+        const isFilled = orders.some((each) => interchangeableTypes(each).length > 0);
+        expect(scoredFamily(some)?.length).toBe(isFilled ? 3 : undefined);
+        expect(scoredFamily(some.toReversed())).toEqual(scoredFamily(some));
+      }),
+    );
   });
 });

@@ -32,13 +32,14 @@ export async function askScores(
   notes: string[],
 ): Promise<readonly ScoreAnswer[]> {
   const answers: ScoreAnswer[] = [];
+  const known = await questionsOfDay(deps);
   for (const need of needs) {
     const unasked = `scores of ${need.key} are not requested`;
     if (scoredFamily(need.instanceTypes) === undefined) {
       notes.push(`${unasked}: there are no three interchangeable types, and fewer always score low`);
       continue;
     }
-    const answer = await askWithinPlan(market(need.region), need, deps);
+    const answer = await askWithinPlan(market(need.region), need, { ...deps, known });
     if (answer === undefined) notes.push(`${unasked}: the day's new questions are used up`);
     else answers.push({ need, scores: taken(`scores of ${need.key}`, answer, notes) });
   }
@@ -50,28 +51,32 @@ export const QUESTIONS_A_DAY = 20;
 
 const DAY_MILLISECONDS = 86_400_000;
 
+const questionsOfDay = async ({ scoreQuestions, clock }: AskDeps): Promise<Set<string>> => {
+  const since = new Date(clock.now().getTime() - DAY_MILLISECONDS).toISOString();
+  return new Set((await scoreQuestions.list(since)).map(({ key }) => key));
+};
+
 /**
  * AWS limits new configurations per day and answers repeated ones.
  * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-placement-score.html
+ * @param given `known`: the day's questions; this one is added to them
  * @returns undefined for a new question while the day's are used up
  */
 async function askWithinPlan(
   source: Pick<MarketSource, 'scores'>,
   { key, instanceTypes, nodes }: ScoreNeed,
-  { scoreQuestions, clock }: AskDeps,
+  { scoreQuestions, clock, known }: AskDeps & { readonly known: Set<string> },
 ): Promise<MarketAnswer<readonly PlacementScore[]> | undefined> {
-  const now = clock.now();
-  const asked = await scoreQuestions.list(new Date(now.getTime() - DAY_MILLISECONDS).toISOString());
-  const known = new Set(asked.map((each) => each.key));
   if (!known.has(key) && known.size >= QUESTIONS_A_DAY) return undefined;
   // Recorded before the request: if this function dies, the question still counts.
-  await scoreQuestions.put({ key, at: now.toISOString() });
+  await scoreQuestions.put({ key, at: clock.now().toISOString() });
+  known.add(key);
   return source.scores(instanceTypes, nodes);
 }
 
 /**
- * The same market with its score questions kept within the day's plan. They go one after the other, so that each sees the
- * earlier ones on record.
+ * The same market with its score questions kept within the day's plan. They go one after the other, so that each sees
+ * the earlier ones on record.
  */
 export function withinPlan<Source extends Pick<MarketSource, 'region' | 'scores'>>(
   source: Source,
@@ -82,7 +87,7 @@ export function withinPlan<Source extends Pick<MarketSource, 'region' | 'scores'
     if (scoredFamily(types) === undefined) return source.scores(types, nodes);
     const need = needOf({ instanceTypes: types, nodes }, source.region, deps.home);
     const message = `not asked, the day's ${QUESTIONS_A_DAY} new questions are used up`;
-    const answer = await askWithinPlan(source, need, deps);
+    const answer = await askWithinPlan(source, need, { ...deps, known: await questionsOfDay(deps) });
     return answer ?? { kind: 'unknown', failure: 'configurationLimit', message };
   };
   return {

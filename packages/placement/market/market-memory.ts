@@ -88,7 +88,7 @@ const keptPrices = (samples: readonly MarketSample[], types: readonly string[]):
 const keyOfScore = ({ zoneId, nodes }: PlacementScore): string => `${zoneId} ${nodes ?? ''}`;
 const keyOfPrice = ({ zoneId, instanceType }: SpotPrice): string => `${zoneId} ${instanceType}`;
 
-/** One row of each key. */
+/** The first row of each key. */
 function firstOf<Row>(rows: readonly Row[], keyOf: (row: Row) => string): readonly Row[] {
   const found = new Map<string, Row>();
   for (const row of rows) if (!found.has(keyOf(row))) found.set(keyOf(row), row);

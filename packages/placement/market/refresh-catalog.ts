@@ -126,12 +126,14 @@ function merged(
   const perHour =
     (what: string, snapshotOf: (type: string) => number | undefined) =>
     ({ instanceType, hourlyUsd }: ListPrice): Described => ({
+      key: instanceType,
       name: `${what} of ${instanceType}`,
       usd: hourlyUsd,
       snapshotUsd: snapshotOf(instanceType),
       bounds: USD_AN_HOUR,
     });
   const perGigabyte = ({ to, usdPerGigabyte }: TransferPrice): Described => ({
+    key: to,
     name: `the price of transfer of a gigabyte for ${to}`,
     usd: usdPerGigabyte,
     snapshotUsd: tabledTransferUsd(region, to),
@@ -166,6 +168,7 @@ const USD_A_GIGABYTE: Bounds = [0.001, 1];
 
 interface Described {
   /** Tells it apart from others of its kind. */
+  readonly key: string;
   readonly name: string;
   readonly usd: number;
   readonly snapshotUsd: number | undefined;
@@ -182,10 +185,10 @@ function renewed<T extends ListPrice | TransferPrice>(
   const { at, describe } = given;
   const found = taken(`${what} of ${given.region}`, answer, given.notes);
   const fresh = found.filter((each) => isBelieved(describe(each), given));
-  const names = new Set(fresh.map((each) => describe(each).name));
+  const keys = new Set(fresh.map((each) => describe(each).key));
   return [
     ...fresh.map((each) => ({ ...each, readAt: at })),
-    ...known.filter((each) => !names.has(describe(each).name)),
+    ...known.filter((each) => !keys.has(describe(each).key)),
   ];
 }
 

@@ -17,7 +17,7 @@ import { fakeClock } from '../../../../test/support/fakes/clock.ts';
 import { memoryStores } from '../../../../test/support/fakes/stores.ts';
 import { observationsOfOthers, poolOutcomeOf } from '../../belief/attempt-observations.ts';
 import { formerRunOf } from '../../candidates/former-runs.ts';
-import { askScores, QUESTIONS_A_DAY, questionKey, scoreNeeds } from '../../market/ask-scores.ts';
+import { askScores, QUESTIONS_A_DAY, questionKey, scoreNeeds, withinPlan } from '../../market/ask-scores.ts';
 import { collectScores } from '../../market/collect.ts';
 import type { MarketSource } from '../../records/market-history.ts';
 
@@ -210,15 +210,57 @@ describe('the plan of questions', () => {
     const compute = fc.record({ instanceTypes: types, nodes: fc.integer({ min: 1, max: 64 }), regions });
     return fc.assert(
       fc.asyncProperty(fc.array(fc.array(compute, { maxLength: 12 }), { maxLength: 8 }), async (looks) => {
-        const deps = { ...memoryStores(), clock: fakeClock(AT), market: () => source([]) };
+        const sent: string[] = [];
+        const wanted = new Set<string>();
+        const deps = {
+          ...memoryStores(),
+          clock: fakeClock(AT),
+          market: (region: string) => source(sent, region),
+        };
+        for (let before = 4; before < QUESTIONS_A_DAY; before += 1)
+          await deps.scoreQuestions.put({ key: `before ${before}`, at: AT });
         for (const computes of looks) {
           const declared = computes.map((each) => declarationOf('p', { compute: each }).compute);
-          await askScores(deps, scoreNeeds(declared, { home: 'us-east-1' }), []);
+          const needs = scoreNeeds(declared, { home: 'us-east-1' });
+          const notes: string[] = [];
+          const answers = await askScores(deps, needs, notes);
+          expect(answers.length + notes.length).toBe(needs.length);
+          // The catalog knows no substitutes for these types.
+          for (const { key, instanceTypes } of needs) if (instanceTypes.length >= 3) wanted.add(key);
         }
-        const known = new Set((await deps.scoreQuestions.list('')).map(({ key }) => key));
-        expect(known.size).toBeLessThanOrEqual(QUESTIONS_A_DAY);
+        expect(new Set(sent).size).toBe(Math.min(4, wanted.size));
+        expect(await deps.scoreQuestions.list('')).toHaveLength(QUESTIONS_A_DAY - 4 + new Set(sent).size);
       }),
     );
+  });
+
+  it.each([[['g6.xlarge', 'g5.12xlarge']], [['g5.12xlarge', 'g6.xlarge']]])(
+    'asks for %j, filled up to three types',
+    async (instanceTypes) => {
+      const needs = scoreNeeds([declarationOf('p', { compute: { instanceTypes, nodes: 2 } }).compute], {
+        home: 'us-east-1',
+      });
+      expect(await askScores(deps, needs, [])).toHaveLength(1);
+      await withinPlan(source(requested), { ...deps, home: 'us-east-1' }).scores(instanceTypes, 2);
+      const key = '2 x g5.12xlarge g6.xlarge';
+      expect([requested, await deps.scoreQuestions.list(AT)]).toEqual([[key, key], [{ key, at: AT }]]);
+    },
+  );
+
+  it('reads the questions of the day once', async () => {
+    let lists = 0;
+    const scoreQuestions: typeof deps.scoreQuestions = {
+      ...deps.scoreQuestions,
+      list: (since) => {
+        lists += 1;
+        return deps.scoreQuestions.list(since);
+      },
+    };
+    const computes = [2, 4, 8].map(
+      (nodes) => declarationOf('p', { compute: { instanceTypes: TYPES, nodes } }).compute,
+    );
+    await askScores({ ...deps, scoreQuestions }, scoreNeeds(computes, { home: 'us-east-1' }), []);
+    expect([requested.length, lists]).toEqual([3, 1]);
   });
 
   it('asks nothing for a pipeline that never uses Spot', () => {
