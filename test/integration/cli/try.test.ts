@@ -74,7 +74,13 @@ async function attemptBy(
 }
 
 it('a script that saves and resumes is ready', async () => {
-  const { code, text } = await attempt('good', loop({ resume: RESUME, save: SAVE }), '--json');
+  const { code, text } = await attempt(
+    'good',
+    loop({ resume: RESUME, save: SAVE }),
+    '--json',
+    '--seconds',
+    '10',
+  );
   const result = JSON.parse(text) as {
     verdict: string;
     restored: string[];
@@ -175,10 +181,12 @@ it('scripts that save nothing, fail, end or hang', async () => {
     declaration,
     'name: elsewhere\ntraining: { strategy: single }\ncompute: { instanceTypes: [g5.xlarge] }\n',
   );
+  // These end by themselves, on a busy machine later.
+  const patiently = ['--seconds', '30'];
   const results = await Promise.all([
     attempt('never', loop({})),
-    attempt('fails', 'import nothing_like_this'),
-    attempt('ends', 'print("done")'),
+    attempt('fails', 'import nothing_like_this', ...patiently),
+    attempt('ends', 'print("done")', ...patiently),
     attempt('hangs', 'import time; time.sleep(600)'),
     attempt(
       'elsewhere',
@@ -186,7 +194,11 @@ it('scripts that save nothing, fail, end or hang', async () => {
       '--declaration',
       declaration,
     ),
-    attempt('ranked', '# DistributedDataParallel\nimport os; print("rank", os.environ["RANK"])'),
+    attempt(
+      'ranked',
+      '# DistributedDataParallel\nimport os; print("rank", os.environ["RANK"])',
+      ...patiently,
+    ),
   ]);
   expect(results.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1, 1]);
   const [never, fails, ends, hangs, elsewhere, ranked] = results.map(({ text }) => text);
