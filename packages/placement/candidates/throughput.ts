@@ -273,7 +273,7 @@ function gainOf(question: HelperQuestion): HelperGain | undefined {
       const timeRatio = forecast.stepSeconds / without.stepSeconds;
       const costRatio = timeRatio * (1 + (helperPrice * count) / (price * nodes));
       const burden = costRatio + assumed.helperGain * (count - 1);
-      if (costRatio >= 1 || burden >= least - 1e-9) continue;
+      if (burden >= least - 1e-9) continue;
       best = { helpers, timeRatio, costRatio, uncertainty: forecast.uncertainty };
       least = burden;
     }

@@ -120,6 +120,21 @@ describe('a value of time', () => {
     expect(hasty.reason).toMatch(/an hour sooner is worth \$50\.00.*there is no deadline/);
   });
 
+  it('of a cent leaves ties, by time and by name', () => {
+    const prices = market({ onDemandPrices: [onDemand('g5.xlarge', 1), onDemand('g6.xlarge', 0.965)] });
+    const compute = { ...question().compute, purchaseOption: 'on-demand' as const };
+    const more = { compute, market: prices };
+    const verdicts = decide({ valueOfTimeUsdPerHour: 0.01 }, 1, 6, more).considered.map(
+      ({ pool, verdict }) => [pool.instanceType, verdict.split(' (')[0]],
+    );
+    expect(verdicts.slice(0, 4)).toEqual([
+      ['g5.xlarge', 'chosen'],
+      ['g5.xlarge', 'as good, second by name'],
+      ['g5.xlarge', 'as good, second by name'],
+      ['g6.xlarge', 'costs the same and takes longer'],
+    ]);
+  });
+
   it('is in no budget: that is of money', () => {
     // 6 h of work on two nodes at 1.25 USD are 15 USD and a start; the time is worth 300.
     expect(decide({ valueOfTimeUsdPerHour: 50, budgetUsd: 18 }, 1, 2).pool.purchaseOption).toBe('on-demand');
