@@ -33,7 +33,7 @@ export interface LatticeData {
 
 const LASTING_HOURS = 12;
 
-export type MarketModel = ReturnType<typeof marketModel>;
+export type MarketModel = Readonly<ReturnType<typeof marketModel>>;
 
 export function marketModel(table: RegimeTable, drawn: LatticeData) {
   const { tickSeconds } = drawn;
@@ -132,8 +132,16 @@ export function distance(a: Point, b: Point): number {
 }
 
 export function nearestCentre(centres: readonly Point[], point: Point): number {
-  const gaps = centres.map((each) => distance(point, each));
-  return gaps.indexOf(Math.min(...gaps));
+  let best = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let k = 0; k < centres.length; k += 1) {
+    const gap = distance(point, centres[k] ?? []);
+    if (gap < least) {
+      least = gap;
+      best = k;
+    }
+  }
+  return best;
 }
 
 // Turns the belief about a pool into the states of the policy's plans: the simulator's chain, in ticks of ten minutes.

@@ -17,10 +17,12 @@ export interface Layer {
   readonly width: number;
 }
 
-const ACTIONS = 3;
-
-/** A row for each state and what ran last; that of Spot stays empty for states without capacity. */
-export const rowFor = (state: number, ran: Action): number => state * ACTIONS + ran;
+/**
+ * Two rows for each state, where nothing and where On-Demand runs; after them one for each with capacity, where Spot runs.
+ * Without capacity Spot has the row of a job that is idle.
+ */
+export const rowFor = ({ upStates, step }: MarketChain, state: number, ran: Action): number =>
+  ran === SPOT && state < upStates ? 2 * step.length + state : 2 * state + (ran === ON_DEMAND ? 1 : 0);
 
 /** The value at a place on the slack axis, in cells; between two cells linearly. */
 export function lookUp({ values, width }: Layer, row: number, position: number): number {
@@ -35,8 +37,8 @@ export function lookUp({ values, width }: Layer, row: number, position: number):
 type Mixture = readonly { readonly row: number; readonly share: number }[];
 
 /**
- * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops: with
- * `for of` a plan takes half as long again.
+ * out[s] = from[s] + share x row, row after row, as far as they go; 0 beyond, where the job is done. Counted loops, here
+ * and around it: with `for of` a plan takes half as long again.
  * @param from as wide as the widest layer, like `out`; they may be the same array
  */
 function addRows(out: Float64Array, from: Float64Array, { values, width }: Layer, rows: Mixture): void {
@@ -129,10 +131,10 @@ const cellAt = (seconds: number, cellSeconds: number, cells: number): number =>
 const LEAST_SHARE = 1e-7;
 
 /** The next states of each running action, weighted by the market's transition chances from one state. */
-function mixturesFrom(chances: readonly number[], upStates: number) {
+function mixturesFrom(chances: readonly number[], chain: MarketChain) {
   const mixed = (ran: Action, isOf: (isUp: boolean) => boolean): Mixture =>
     chances.flatMap((share, state) =>
-      share > LEAST_SHARE && isOf(state < upStates) ? [{ row: rowFor(state, ran), share }] : [],
+      share > LEAST_SHARE && isOf(state < chain.upStates) ? [{ row: rowFor(chain, state, ran), share }] : [],
     );
   return {
     idleDown: mixed(IDLE, (isUp) => !isUp),
@@ -148,40 +150,42 @@ export function backwardPass(
   grid: PassGrid,
 ): (previous: Layer | undefined, ticksLeft: number) => Layer {
   const { cells, cellSeconds } = grid;
-  const mixtures = chain.step.map((chances) => mixturesFrom(chances, chain.upStates));
+  const mixtures = chain.step.map((chances) => mixturesFrom(chances, chain));
+  const rows = 2 * chain.step.length + chain.upStates;
   const movesAt = movesOf(job, grid);
   const blank = (): Float64Array => new Float64Array(cells + 1);
   const [zero, down] = [blank(), blank()];
   const expected = { idle: blank(), onDemand: blank(), spot: blank() };
   return (previous, ticksLeft) => {
     const width = cellAt(ticksLeft * job.tickSeconds, cellSeconds, cells) + 1;
-    const layer: Layer = { values: new Float32Array(mixtures.length * ACTIONS * width), width };
+    const layer: Layer = { values: new Float32Array(rows * width), width };
     if (previous === undefined) return layer;
     const moves = movesAt(ticksLeft);
-    for (const [state, next] of mixtures.entries()) {
+    for (let state = 0; state < mixtures.length; state += 1) {
+      const next = mixtures[state];
+      if (next === undefined) continue;
       addRows(down, zero, previous, next.idleDown);
       addRows(expected.idle, down, previous, next.idleUp);
       addRows(expected.onDemand, zero, previous, next.onDemand);
-      const isUp = state < chain.upStates;
-      if (isUp) addRows(expected.spot, down, previous, next.spotUp);
-      settle(layer, state, { isUp, expected, moves });
+      if (state < chain.upStates) addRows(expected.spot, down, previous, next.spotUp);
+      settle(layer, state, { chain, expected, moves });
     }
     return layer;
   };
 }
 
 interface Weighed {
-  /** Whether there is Spot capacity in the state. */
-  readonly isUp: boolean;
+  readonly chain: MarketChain;
   /** By what runs, over the market's next step. */
   readonly expected: Readonly<Record<'idle' | 'onDemand' | 'spot', Float64Array>>;
   readonly moves: ReturnType<ReturnType<typeof movesOf>>;
 }
 
 /** The cheapest action in one state of the market, by what runs. */
-function settle({ values, width }: Layer, state: number, { isUp, expected, moves }: Weighed): void {
+function settle({ values, width }: Layer, state: number, { chain, expected, moves }: Weighed): void {
   const { idle, onDemand, spot } = expected;
-  const at = (ran: Action): number => rowFor(state, ran) * width;
+  const isUp = state < chain.upStates;
+  const at = (ran: Action): number => rowFor(chain, state, ran) * width;
   const [idleRow, demandRow, spotRow] = [at(IDLE), at(ON_DEMAND), at(SPOT)];
   for (let cell = 0; cell < width - 1; cell += 1) {
     const wait = moved(idle, moves.wait, cell);

@@ -110,7 +110,7 @@ function makeTable(chain: MarketChain, job: PolicyJob, cellsPerTick: number) {
         for (const { state, chance } of weights) {
           const lost = end.ran === SPOT && state >= chain.upStates;
           const slack = end.slack + (lost ? end.debt : 0);
-          total += chance * lookUp(layer, rowFor(state, lost ? IDLE : end.ran), slack / cellSeconds);
+          total += chance * lookUp(layer, rowFor(chain, state, end.ran), slack / cellSeconds);
         }
         return total;
       };
