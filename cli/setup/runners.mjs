@@ -35,7 +35,7 @@ export async function quietly(name, run) {
     const counts = await run({ name, stdio: ['ignore', descriptor, descriptor] });
     return { ...counts, output: textOf(log) };
   } catch (error) {
-    return { passed: 0, failed: 1, skipped: 0, output: `${textOf(log)}${error}\n` };
+    return { passed: 0, failed: 1, skipped: 0, output: `${textOf(log)}${String(error)}\n` };
   } finally {
     closeSync(descriptor);
   }
