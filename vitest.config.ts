@@ -29,8 +29,8 @@ export default defineConfig({
     projects: [
       project('unit', 10_000, { isolate: false, unstubEnvs: true }),
       project('contract', 60_000),
-      // A file of these has an emulator or a region of its own, and waits for much of its time.
-      project('integration', 120_000, { maxWorkers: 2 }),
+      project('integration', 120_000, { fileParallelism: false }),
+      // A file of these has a region of its own and waits for most of its time.
       project('e2e', 600_000, { maxWorkers: 2 }),
       project('heavy', 600_000, { fileParallelism: false }),
     ],

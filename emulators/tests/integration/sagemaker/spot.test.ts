@@ -171,7 +171,7 @@ test('a marker in S3 always has its data', async () => {
     script: `
 import hashlib, os, pathlib, shutil, time
 folder = pathlib.Path(os.environ['SAGEMAKER_BASE_DIR']) / 'checkpoints'
-end = time.monotonic() + 6
+end = time.monotonic() + 10
 step = 0
 while time.monotonic() < end or step < 40:
     step += 1
