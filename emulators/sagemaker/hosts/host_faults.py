@@ -39,7 +39,11 @@ def begin(kind: str, leader: int, processes: Processes) -> None:
     if kind == "hang":
         send([pid for pid in processes() if pid != leader and not is_watchdog(pid)], signal.SIGSTOP)
     elif kind == "disk":
+        # A file that is written meanwhile would be missing in the copy.
+        stopped = list(processes())
+        send(stopped, signal.SIGSTOP)
         fill_disk(leader)
+        send(stopped, signal.SIGCONT)
     elif kind in ("slow", "network"):
         work = slow_down if kind == "slow" else cut
         threading.Thread(target=work, args=(processes,), daemon=True).start()

@@ -183,7 +183,7 @@ while time.monotonic() < end or step < 40:
         sums.append(hashlib.sha256(data).hexdigest())
     (folder / 'latest.tmp').write_text(f'{step:04d} ' + ' '.join(sums))
     os.replace(folder / 'latest.tmp', folder / 'latest')
-    time.sleep(0.04)
+    time.sleep(0.1)
     if step > 20:
         shutil.rmtree(folder / f'step-{step - 20:04d}')
 `,
