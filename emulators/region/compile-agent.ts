@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 interface Compilation {
   readonly projectFolder: string;
-  /** Of the hosts. */
+  /** The Python that runs the hosts. */
   readonly pythonPath: string;
   readonly signal?: AbortSignal | undefined;
 }

@@ -12,7 +12,7 @@ import { highest } from './start-progress.ts';
 
 export interface DeployOptions extends OslsOptions {
   readonly clients: LocalClients;
-  /** Of the hosts. */
+  /** The Python that runs the hosts. */
   readonly pythonPath: string;
 }
 

@@ -87,7 +87,7 @@ export function BarsCard({ title, note, columns, rows, ...bars }: BarsCardProps)
 
 /** Room for two days in words. */
 const BOTH_ENDS = { minWidth: '10rem', maxWidth: '100%' };
-/** Of the frame: what lies before now. */
+/** The share of the frame that lies before now. */
 const PAST = 0.7;
 
 /**

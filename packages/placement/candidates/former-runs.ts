@@ -101,7 +101,7 @@ function tookOf(attempts: readonly PlacedAttempt[]) {
     formerStarts: startsOf(attempts),
     formerThroughputs: measuredThroughputs(attempts),
     onDemandWaits: onDemandWaitsOf(attempts),
-    /** Of its newest checkpoint. */
+    /** The size of its newest checkpoint. */
     checkpointBytes: proven?.checkpointBytes,
   };
 }

@@ -50,7 +50,7 @@ interface PoolsQuestion extends ThroughputModel, DownloadsQuestion {
   readonly market: MarketView;
   readonly elsewhere?: readonly RegionView[] | undefined;
   readonly savedOn?: GangTopology | undefined;
-  /** Of the run's own starts to what they were expected to take. */
+  /** How long the run's own starts took, over what they were expected to take. */
   readonly startRatio: number;
   readonly hardware: FactsOf;
 }

@@ -83,7 +83,7 @@ export function workloadOf(measured: MeasuredSpeed, hardware: FactsOf = instance
       measured.stepSeconds * measured.acceleratorUse * facts.acceleratorCount * measured.nodes,
     vcpuSeconds: measured.stepSeconds * hostShare * vcpusOf(measured, hardware),
     gradientBytes: measured.gradientBytes ?? 0,
-    /** Of each of the `readers` that it was measured on. */
+    /** What each of the `readers` reads, as measured. */
     reading: measured.reading,
     readers: measured.nodes,
   };
@@ -187,7 +187,7 @@ export function readingCost(reading: HostReading | undefined, share: number, fac
 const missing = ({ dataBytes, processBytes }: HostReading, { memoryGib }: InstanceFacts): number =>
   Math.max(0, 1 - Math.max(0, memoryGib * GIBIBYTE - processBytes) / Math.max(1, dataBytes));
 
-/** Of the baseline: AWS gives a burst by best effort, for minutes. */
+/** Bytes a second at the baseline: AWS gives a burst by best effort, for minutes. */
 const streamRate = ({ networkBaselineGbps }: InstanceFacts): number => networkBaselineGbps * GIGABIT_BYTES;
 
 /** What of a type's memory, disk and network meets the reading, for the table of a placement. */

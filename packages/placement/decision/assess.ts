@@ -70,7 +70,7 @@ function knownOf(candidate: Candidate, situation: Situation, seen: Seen) {
     ...lately,
     coolsSeconds,
     outlook: isSure ? sureAfter(coolsSeconds) : outlookOf(fitted(), candidate.pool, seen),
-    /** Of the remaining work here: the expectation, and the ninth decile. */
+    /** How long the remaining work takes here: the expectation, and the ninth decile. */
     workSeconds,
     safeWorkSeconds: safeWorkOf(candidate, work),
     /** With one start and the transfer, without a loss: when the run ends, the forecast says. */

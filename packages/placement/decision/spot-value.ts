@@ -99,7 +99,7 @@ export function spotValue(
   // of waiting would save a fraction of a cent.
   const isShort = seconds <= tickSeconds;
   return {
-    /** Of a start on demand, of the same work. */
+    /** What a start on demand takes, with the same work. */
     restartSeconds,
     /** For the whole gang, without the value of time. */
     onDemandUsd: gangHourlyUsd,

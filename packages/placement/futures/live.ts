@@ -382,7 +382,7 @@ function poolToAsk(world: World, drawn: Drawn, { at, pools }: Course): number | 
 /** Less than half a day; a spell that has lasted so long is believed to go on. */
 const MOST_AGES = 63;
 
-/** Beliefs once capacity has been there, or missing, for so many ticks; one that was never seen to go counts as any. */
+/** Beliefs by the ticks for which a pool has been up or down; `lost`: it went a tick ago; `gone`: when is unknown. */
 const ages = once(() => {
   const model = market();
   const after = (up: number, down: number): Belief =>

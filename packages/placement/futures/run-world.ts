@@ -60,7 +60,7 @@ export interface World {
   /** Left of the budget. */
   readonly budgetUsd: number;
   readonly value: SpotValue | undefined;
-  /** Of the Spot pools that have scores: its place among them, or -1. */
+  /** Index of the cheapest among the Spot pools that have scores, or -1. */
   readonly cheapest: number;
   readonly savedByWait: ReturnType<typeof savedByWait>;
   /** Seconds of the reference's work by which its pace is known. */
