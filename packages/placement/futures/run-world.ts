@@ -249,7 +249,7 @@ export function drawByChain({ kinds }: SpotPlace, draw: () => number): PoolFutur
   const nextChange = (): number => {
     for (;;) {
       const exits = kind?.exits[regime];
-      if (exits === undefined) return Number.POSITIVE_INFINITY;
+      if (exits === undefined || exits.rate <= 0) return Number.POSITIVE_INFINITY;
       clock -= Math.log(1 - draw()) / exits.rate;
       const next = pick(exits.shares, draw());
       const leaves = isUpIn(next) !== isUpIn(regime);
