@@ -74,8 +74,12 @@ const HEADER = `"""The documents that agent and service write for each other, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .on_use import dataclass
 
 `;
 

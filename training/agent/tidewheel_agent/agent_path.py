@@ -27,6 +27,8 @@ def program(name: str) -> list[str]:
 
 SERVICE_VARIABLE = "TIDEWHEEL_SERVICE"
 """Set for programs that the script needs for saving: parameter servers, Ray's daemons."""
+STACK_SIGNAL = 55
+"""A signal of real time: scripts and their libraries use those that have names."""
 
 
 def shell_code(code: int) -> int:

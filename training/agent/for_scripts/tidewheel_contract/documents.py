@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    from .on_use import dataclass
 
 Fault = Literal["storage", "disk", "packages"]
 PLATFORM_FAILURE = "Platform failure ({fault}): "

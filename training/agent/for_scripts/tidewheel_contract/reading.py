@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .documents import NAMES, Document
+from .on_use import is_declared, made
 
 D = TypeVar("D", bound=Document)
 T = TypeVar("T")
@@ -50,7 +51,7 @@ def read(kind: type[T], content: object) -> T:
         raise UnreadableError(f"{kind.__name__} has no fields")
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # Classes can be hashed.
     values = {}
-    for each in dataclasses.fields(kind):  # type: ignore[arg-type] # All are dataclasses.
+    for each in dataclasses.fields(made(kind)):  # type: ignore[arg-type] # All are dataclasses.
         name, is_needed = _json_name(each), each.default is dataclasses.MISSING
         if name not in content:
             if is_needed:
@@ -126,7 +127,7 @@ def _value(kind: Any, value: Any) -> Any:
     if origin in (Union, UnionType):
         rest = next(each for each in arguments if each is not NoneType)
         return None if value is None else _value(rest, value)
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and is_declared(kind):
         return read(kind, value)
     if origin is dict and isinstance(value, dict):
         return {str(name): _value(arguments[1], each) for name, each in value.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..agent_path import AUTOMATIC, FOR_SCRIPTS, INSTRUMENT
+from ..agent_path import AUTOMATIC, FOR_SCRIPTS, INSTRUMENT, STACK_SIGNAL
 from .job import Job
 from .placeholders import expand
 from .sagemaker_environment import sagemaker_environment
@@ -23,8 +23,6 @@ _THREAD_VARIABLES = (
 _FOLLOWERS = tuple(f"{name}_NUM_THREADS" for name in ("MKL", "OPENBLAS", "BLIS", "NUMEXPR"))
 
 INSTRUMENT_FOLDER = "TIDEWHEEL_INSTRUMENT_DIR"
-STACK_SIGNAL = 55
-"""A signal of real time: scripts and their libraries use those that have names."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tidewheel_contract.documents import HangNote
 
-from ..configuration.script_environment import STACK_SIGNAL
+from ..agent_path import STACK_SIGNAL
 from ..evidence.cells import read_counts
 from ..failure_file import LogTail
 from ..files import write_document
@@ -23,6 +23,8 @@ _CHECK_SECONDS = 10.0
 _PATIENCE_SECONDS = 120.0
 _IDLE_CPUS = 0.01
 """A process that only waits, such as for a lock or a dead worker, uses less of one CPU."""
+_CPU_SECONDS = 1.2
+"""Over so long at least. The kernel counts in ticks of 10 ms: one alone is no work."""
 _LEAST_MOVES = 3
 _STEP_PATIENCE_SECONDS = 300.0
 _LONGEST_PAUSES = 5
@@ -186,7 +188,9 @@ class HangWatch:
         self._lines_at_move = 0
         self._warn_at = 0.0
         self.hang: Hang | None = None
-        self._before: tuple[float, float, int] | None = None
+        self._cpu_before: tuple[float, float] | None = None
+        """When, and the CPU seconds by then."""
+        self._lines_before = 0
         self._positions: Hashable = None
 
     def observe(
@@ -198,9 +202,9 @@ class HangWatch:
         positions: Hashable = None,
     ) -> str | None:
         """`cpu_seconds` of the script's processes and `lines` of its output: totals so far."""
-        before = self._before
-        self._before = (now, cpu_seconds, lines)
-        if before is None:
+        lines_before, self._lines_before = self._lines_before, lines
+        if self._cpu_before is None:
+            self._cpu_before = (now, cpu_seconds)
             self._worked_at, self._positions = now, positions
             return None
         if positions != self._positions:
@@ -209,8 +213,8 @@ class HangWatch:
             self._longest_pause = max(self._longest_pause, pause)
             self._moves, self._moved_at, self._lines_at_move = self._moves + 1, now, lines
             self._worked_at = now
-        computed = cpu_seconds - before[1] > _IDLE_CPUS * (now - before[0])
-        if computed or lines != before[2] or (gpu_percent or 0.0) > 0.0:
+        computed = self._has_computed(now, cpu_seconds)
+        if computed or lines != lines_before or (gpu_percent or 0.0) > 0.0:
             self._worked_at = now
         hang = self._found(now, lines)
         is_new = (hang and hang.since) != (self.hang and self.hang.since)
@@ -222,8 +226,17 @@ class HangWatch:
 
     def overlook(self, cpu_seconds: float, lines: int) -> None:
         """What came up to here, came because the agent asked for it."""
-        if self._before is not None:
-            self._before = (self._before[0], cpu_seconds, lines)
+        if self._cpu_before is not None:
+            self._cpu_before = (self._cpu_before[0], cpu_seconds)
+            self._lines_before = lines
+
+    def _has_computed(self, now: float, cpu_seconds: float) -> bool:
+        assert self._cpu_before is not None
+        since, before = self._cpu_before
+        has_computed = cpu_seconds - before > _IDLE_CPUS * max(now - since, _CPU_SECONDS)
+        if has_computed or now - since >= _CPU_SECONDS:
+            self._cpu_before = (now, cpu_seconds)
+        return has_computed
 
     def _found(self, now: float, lines: int) -> Hang | None:
         if now - self._worked_at >= self._idle_seconds:

@@ -20,8 +20,8 @@ from ..configuration.settings import ConfigurationError, Hardware, Settings, fin
 from ..evidence.recorder import tell_installation
 from ..failure_file import LogTail
 from ..log import log
+from ..source.packages import installations
 from ..source.place import place_source
-from ..source.requirements import install_requirements
 from ..source.start_model import place_start_model
 from ..strategies.launch import Launch, plan
 from ..supervision.supervisor import EXIT_STOPPED
@@ -68,15 +68,20 @@ def prepare(run: HostRun, work: Path) -> Prepared | Outcome:
     launch, environment = plan_launch(job, settings, hardware, files)
     tail = LogTail()
     began = time.monotonic()
-    install_requirements(
-        job,
-        environment,
-        work,
-        limit_seconds=settings.install_seconds,
-        stopped=run.stop.is_set,
-        on_line=tail.add,
-        on_begin=lambda each: tell_installation(job, attempt_of(job), each.name, each.packages),
-    )
+    if wanted := installations(job, work):
+        # Not above: its requests to AWS are a third of what the agent imports.
+        from ..source.requirements import install_requirements
+
+        install_requirements(
+            job,
+            wanted,
+            environment,
+            work,
+            limit_seconds=settings.install_seconds,
+            stopped=run.stop.is_set,
+            on_line=tail.add,
+            on_begin=lambda each: tell_installation(job, attempt_of(job), each.name, each.packages),
+        )
     install_seconds = time.monotonic() - began
     _wait_for_peers(job, settings.peers_seconds, run.stop.is_set)
     if run.stop.is_set():

@@ -33,7 +33,13 @@ from ..series.log_lines import LogLines
 from ..supervision.process_tree import adopt_orphans
 from ..supervision.script import Script
 from ..supervision.script_source import ScriptSource, has_left_unsaved, read_source
-from ..supervision.supervisor import EXIT_STOPPED, KILL_NOTICE_SECONDS, Rules, Supervisor
+from ..supervision.supervisor import (
+    CHECK_SECONDS,
+    EXIT_STOPPED,
+    KILL_NOTICE_SECONDS,
+    Rules,
+    Supervisor,
+)
 from ..supervision.watchdog import Watchdog
 from ..trackers.identity import attempt_of
 from ..trackers.run_series import RunSeries, open_series
@@ -226,6 +232,8 @@ def _rules(run: HostRun, prepared: Prepared, source: ScriptSource) -> Rules:
     serves = prepared.launch.serves
     folder = job.checkpoint_dir
     left_unsaved = folder is not None and has_left_unsaved(folder)
+    # A job that waits briefly for a hang looks often, and waits briefly for the script's end, too.
+    hang_quarter = (run.settings.hang_seconds or 86_400) / 4
     return Rules(
         stop_file=prepared.files.stop,
         grace_seconds=run.settings.grace_seconds,
@@ -235,8 +243,8 @@ def _rules(run: HostRun, prepared: Prepared, source: ScriptSource) -> Rules:
         withholds_sigterm=source.leaves_unsaved or (left_unsaved and not source.may_ask),
         has_peers=len(job.training_hosts) > 1,
         serves_until=(lambda: job.leader in gang.state.exit_codes) if serves else None,
-        # A job that waits briefly for a hang waits briefly for the script's end, too.
-        hung_notice_seconds=min(KILL_NOTICE_SECONDS, (run.settings.hang_seconds or 86_400) / 2),
+        check_seconds=min(CHECK_SECONDS, hang_quarter),
+        hung_notice_seconds=min(KILL_NOTICE_SECONDS, hang_quarter),
         late_checkpoint_seconds=_LATE_CHECKPOINT_SECONDS if _any_host_may_save(run) else 0.0,
     )
 

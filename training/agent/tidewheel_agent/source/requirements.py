@@ -18,7 +18,7 @@ from ..log import log, redact
 from ..platform_failure import PlatformFailureError
 from ..supervision.script import Script
 from .aws_request import RequestError
-from .packages import Installation, installations
+from .packages import Installation
 from .secrets_manager import read_secret, read_token
 from .wheels import install_with_wheels
 
@@ -56,6 +56,7 @@ _CODE_ARTIFACT_USER = "aws"
 
 def install_requirements(
     job: Job,
+    wanted: Sequence[Installation],
     environment: Mapping[str, str],
     work: Path,
     *,
@@ -70,9 +71,6 @@ def install_requirements(
     credential passes through an argument or the log. Raises PlatformFailureError when the index
     does not answer or the disk is full, and ConfigurationError on any other failure.
     """
-    wanted = installations(job, work)
-    if not wanted:
-        return
     index, hidden = installer_variables(environment, read_credentials)
     variables = {**environment, **_uv_indexes(environment), **index}
     pip = _Pip(*_installer(environment), variables, job.code_dir, hidden, on_line)

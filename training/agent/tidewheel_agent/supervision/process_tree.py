@@ -12,11 +12,10 @@ import os
 import signal
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from ..agent_path import OWN_CHILDREN, SERVICE_VARIABLE
-from ..configuration.script_environment import STACK_SIGNAL
+from ..agent_path import OWN_CHILDREN, SERVICE_VARIABLE, STACK_SIGNAL
 from .leftovers import Leftovers
 
 TOKEN_VARIABLE = "TIDEWHEEL_SCRIPT_TOKEN"
@@ -26,8 +25,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 """https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html"""
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(NamedTuple):
     pid: int
     parent: int
     arguments: tuple[str, ...]
@@ -67,13 +65,13 @@ def script_processes(
             if needle in variables:
                 marked.add(process.pid)
             if f"{SERVICE_VARIABLE}=1".encode() in variables:
-                found[process.pid] = replace(process, is_service=True)
+                found[process.pid] = process._replace(is_service=True)
     of_script = marked | _descendants(found.values(), roots)
     # Ray's workers rename themselves, which overwrites the variables that /proc shows.
     services = [pid for pid in of_script if pid in found and found[pid].is_service]
     services_and_below = {pid for top in services for pid in _descendants(found.values(), [top])}
     return [
-        replace(process, is_service=True) if pid in services_and_below else process
+        process._replace(is_service=True) if pid in services_and_below else process
         for pid, process in sorted(found.items())
         if pid in of_script
     ]

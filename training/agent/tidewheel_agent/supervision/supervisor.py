@@ -90,7 +90,7 @@ class StopRequest:
 
 _NO_HANDLER = "has no SIGTERM handler"
 _TICK_SECONDS = 0.2
-_CHECK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 KILL_NOTICE_SECONDS = 3.0
 _JUST_SAVED_SECONDS = 10.0
 """A script that has saved so shortly before a stop has little to save."""
@@ -116,6 +116,8 @@ class Rules:
     """Other hosts train, too."""
     serves_until: Callable[[], bool] | None = None
     """For a program that only serves the leader's script: whether the leader has ended."""
+    check_seconds: float = CHECK_SECONDS
+    """Between two looks at checkpoints, and at whether the script hangs."""
     hung_notice_seconds: float = KILL_NOTICE_SECONDS
     late_checkpoint_seconds: float = 0.0
     """Wait after the end for another host's message about a last checkpoint."""
@@ -135,7 +137,7 @@ class Supervisor:
         has_trained_enough: Callable[[], bool] = lambda: False,
         knows_cause: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`on_check` gets the newest checkpoint every second; `has_trained_enough` tells whether
+        """`on_check` gets the newest checkpoint at each look; `has_trained_enough` tells whether
         the steps are made that the job is limited to; `knows_cause` whether no other host can be
         the cause of a failure."""
         self._script = script
@@ -164,17 +166,18 @@ class Supervisor:
                 self._end_script(0.0)
             elif self._has_trained_enough():
                 self._end_script(KILL_NOTICE_SECONDS)
-            elif self._stop.is_set():
-                self._keep_contract()
-            elif self._gang.has_hung:
+            elif self._gang.has_hung and self._deadline is None:
+                # Hosts that have ended for it may have brought a stop request already.
                 log("ending the script, which hangs: no host computes or prints")
                 self._end_script(self._rules.hung_notice_seconds)
+            elif self._stop.is_set():
+                self._keep_contract()
             elif self._gang.peer_failure:
                 self._follow(self._gang.peer_failure)
             if time.monotonic() >= self._next_check:
                 self._script.note_names()
                 self._on_check(self._check())
-                self._next_check = time.monotonic() + _CHECK_SECONDS
+                self._next_check = time.monotonic() + self._rules.check_seconds
         # Processes that the script leaves behind would hold the container and train on unseen.
         self._script.kill()
         self._script.drain()

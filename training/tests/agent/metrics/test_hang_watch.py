@@ -14,8 +14,7 @@ from typing import cast
 
 import pytest
 
-from tidewheel_agent.agent_path import FOR_SCRIPTS
-from tidewheel_agent.configuration.script_environment import STACK_SIGNAL
+from tidewheel_agent.agent_path import FOR_SCRIPTS, STACK_SIGNAL
 from tidewheel_agent.failure_file import LogTail
 from tidewheel_agent.gang.gang import Gang
 from tidewheel_agent.lifecycle import hang
@@ -64,6 +63,18 @@ def test_a_script_that_computes_or_prints_does_not_hang() -> None:
 
 def test_an_idle_processes_housekeeping_is_no_work() -> None:
     assert warnings(cpu_per_second=0.001) == [120, 240, 480]
+
+
+def test_one_tick_of_the_kernels_clock_is_no_work() -> None:
+    watch = HangWatch(0.0, idle_seconds=2.0)
+    found = [watch.observe(half / 2, 0.01 * (half // 3), 0, None) is not None for half in range(12)]
+    assert found.index(True) == 4
+    assert sum(found) == 2, "at 2 s, and after twice as long"
+
+
+def test_little_work_is_seen_over_more_than_a_second() -> None:
+    watch = HangWatch(0.0, idle_seconds=2.0)
+    assert [watch.observe(half / 2, 0.01 * half, 0, None) for half in range(40)] == [None] * 40
 
 
 def test_a_script_that_goes_on_is_watched_from_then() -> None:

@@ -82,7 +82,9 @@ time.sleep(600)
     assert "has saved" in cluster.log()
 
 
-def ends_hung(folder: Path, program: str, *, ends_before: bool) -> tuple[bool, bool]:
+def ends_hung(
+    folder: Path, program: str, *, ends_before: bool, stop: StopRequest | None = None
+) -> tuple[bool, bool]:
     """Whether it counts as hung, and whether it was killed, once its gang is said to hang."""
     script = Script(
         [sys.executable, "-c", program],
@@ -95,7 +97,7 @@ def ends_hung(folder: Path, program: str, *, ends_before: bool) -> tuple[bool, b
     progress = cast("ProgressReporter", SimpleNamespace(check=lambda: None, save_seconds=0.0))
     rules = Rules(stop_file=folder / "stop", grace_seconds=1.0, can_save=False)
     gang = GangState(has_hung=True)
-    end = Supervisor(script, progress, StopRequest(), gang, rules).run()
+    end = Supervisor(script, progress, stop or StopRequest(), gang, rules).run()
     return end.has_hung, end.was_killed
 
 
@@ -116,3 +118,12 @@ def test_a_script_may_wait_long_before_its_first_step(tmp_path: Path) -> None:
     base = make_host(tmp_path / "ml", script=WAITS_FIRST)
     with running([base], TIDEWHEEL_HANG_SECONDS="1") as cluster:
         assert cluster.wait(40) == [0], cluster.log()
+
+
+def test_a_stop_that_comes_with_the_hang_gives_no_grace(tmp_path: Path) -> None:
+    """The hosts that ended first brought it."""
+    stop = StopRequest()
+    stop.set("SIGTERM")
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: None); time.sleep(300)"
+    assert ends_hung(tmp_path, deaf, ends_before=False, stop=stop) == (False, True)
+    assert not (tmp_path / "stop").exists()
