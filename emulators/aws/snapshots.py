@@ -30,6 +30,9 @@ logger = logging.getLogger("tidewheel.snapshots")
 
 CHILD_LIMIT_SECONDS = 60.0
 LONGEST_REST_SECONDS = 30.0
+COOLDOWNS = 5
+"""So many times the length of a snapshot pass before the next one: that of thousands of runs takes
+seconds, and hosts train on the same cores."""
 
 StateOf = Callable[[], Any]
 
@@ -122,10 +125,10 @@ class Snapshots:
         ).start()
 
     def _keep(self, interval_seconds: float, loop: asyncio.AbstractEventLoop) -> None:
-        seen, idle = -1, 0.0
+        seen, idle, rest = -1, 0.0, interval_seconds
         while not self._closing:
-            time.sleep(interval_seconds)
-            idle += interval_seconds
+            time.sleep(rest)
+            idle += rest
             if self.requests == seen and idle < LONGEST_REST_SECONDS and not _something_runs():
                 continue
             seen, idle = self.requests, 0.0
@@ -134,7 +137,8 @@ class Snapshots:
             loop.call_soon_threadsafe(self._fork_on_loop)
             self._forked.wait()
             if self._child is not None:
-                _await_child(self._child)
+                took = _await_child(self._child)
+                rest = max(interval_seconds, min(COOLDOWNS * took, LONGEST_REST_SECONDS))
                 self._child = None
             self._no_child.set()
 
@@ -157,6 +161,7 @@ class Snapshots:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.nice(10)
             _close_all_but(self.lock_fd)
             # The lock stays held until this child is done: no successor can be overwritten by it.
             logging.getLogger("persistence").setLevel(logging.WARNING)
@@ -198,14 +203,15 @@ def _close_all_but(kept: int) -> None:
     os.closerange(kept + 1, 65_536)
 
 
-def _await_child(child: int) -> None:
-    """A lock that another thread held at the fork is never released in the child; such a child is
-    given up."""
-    deadline = time.monotonic() + CHILD_LIMIT_SECONDS
-    while time.monotonic() < deadline:
+def _await_child(child: int) -> float:
+    """How many seconds it took. A lock that another thread held at the fork is never released in
+    the child; such a child is given up."""
+    began = time.monotonic()
+    while (took := time.monotonic() - began) < CHILD_LIMIT_SECONDS:
         if os.waitpid(child, os.WNOHANG)[0]:
-            return
+            return took
         time.sleep(0.05)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     logger.warning("a snapshot took too long and was given up; the one before stays")
+    return took

@@ -13,6 +13,7 @@ import { runOperation } from './api/training-operations.ts';
 import { makeAddressBook } from './hosts/addresses.ts';
 import type { InjectedFault } from './hosts/host-process.ts';
 import { makeLineScanner } from './hosts/metrics.ts';
+import { SmallObjects } from './hosts/small-objects.ts';
 import { makeEventSender } from './jobs/events.ts';
 import { type JobRegistry, openRegistry } from './jobs/registry.ts';
 import type { LocalTrainingJob } from './jobs/training-job.ts';
@@ -92,6 +93,7 @@ export async function startLocalSageMaker(options: LocalSageMakerOptions): Promi
     events: makeEventSender(clients.events, settings),
     addresses: makeAddressBook(Math.random),
     scanner: makeLineScanner(),
+    smallObjects: new SmallObjects(),
     temporaryDirectory: temporary.path,
   };
   const registry = await openRegistry(services);

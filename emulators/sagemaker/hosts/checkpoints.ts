@@ -7,17 +7,18 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { messageOf } from '@tidewheel/kit/errors.ts';
 import { eachLimited } from '@tidewheel/kit/limited.ts';
 import { checkpointIn, isSame, planPass, type SeenFile } from './checkpoint-plan.ts';
-import { type ChannelFile, planFiles } from './host-channels.ts';
+import { planFiles } from './host-channels.ts';
 import {
   deleteObject,
-  downloadObject,
   keyBelow,
   listObjects,
   parseS3Uri,
   type S3Location,
+  type S3Object,
   uploadFile,
 } from './objects.ts';
 import { followOutside } from './opt-ml.ts';
+import type { SmallObjects } from './small-objects.ts';
 
 interface CheckpointSyncOptions {
   readonly s3: S3Client;
@@ -28,8 +29,15 @@ interface CheckpointSyncOptions {
   readonly base: string;
   /** For copies that are being uploaded; outside the folder, on the same disk. */
   readonly stagingDirectory: string;
+  readonly smallObjects: SmallObjects;
   readonly onSynced: () => void;
   readonly log: (line: string) => void;
+}
+
+interface StoredFile {
+  readonly object: S3Object;
+  /** Relative to the folder. */
+  readonly path: string;
 }
 
 const CONCURRENT_DOWNLOADS = 8;
@@ -43,7 +51,7 @@ export class CheckpointSync {
   readonly #synced = new Map<string, SeenFile>();
   #missed: ReadonlySet<string> = new Set();
   /** What was in S3 when the host started. */
-  #files: readonly ChannelFile[] = [];
+  #files: readonly StoredFile[] = [];
   #isRestored = false;
   #isFollowing = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -62,12 +70,13 @@ export class CheckpointSync {
    * @param other that of another host of the job, restored a moment ago: its files are copied
    */
   async restore(signal: AbortSignal, other?: CheckpointSync): Promise<void> {
-    const { s3, directory } = this.#options;
+    const { s3, directory, smallObjects } = this.#options;
+    const { bucket } = this.#prefix;
     await mkdir(directory, { recursive: true });
     this.#files = other === undefined ? await this.#filesInS3(signal) : other.#files;
-    await eachLimited(this.#files, CONCURRENT_DOWNLOADS, async ({ key, path }) => {
+    await eachLimited(this.#files, CONCURRENT_DOWNLOADS, async ({ object, path }) => {
       const target = join(directory, path);
-      if (other === undefined) await downloadObject(s3, { bucket: this.#prefix.bucket, key }, target, signal);
+      if (other === undefined) await smallObjects.download(s3, { bucket, ...object }, target, signal);
       else await other.#copyTo(target, path);
       signal.throwIfAborted();
       this.#synced.set(path, seen(path, await stat(target, { bigint: true })));
@@ -75,10 +84,11 @@ export class CheckpointSync {
     this.#isRestored = true;
   }
 
-  async #filesInS3(signal: AbortSignal): Promise<readonly ChannelFile[]> {
+  async #filesInS3(signal: AbortSignal): Promise<readonly StoredFile[]> {
     const objects = await listObjects(this.#options.s3, this.#prefix, signal);
-    const keys = objects.map((object) => object.key);
-    return planFiles(keys, this.#prefix.key, 'checkpoints');
+    return objects.flatMap((object) =>
+      planFiles([object.key], this.#prefix.key, 'checkpoints').map(({ path }) => ({ object, path })),
+    );
   }
 
   async #copyTo(target: string, path: string): Promise<void> {

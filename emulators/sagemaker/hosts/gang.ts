@@ -30,6 +30,7 @@ import { readLines } from './lines.ts';
 import type { JobMetrics } from './metrics.ts';
 import { OPT_ML } from './opt-ml.ts';
 import { PipeFeeder } from './pipes.ts';
+import type { SmallObjects } from './small-objects.ts';
 
 interface GangContext {
   readonly settings: Settings;
@@ -39,6 +40,7 @@ interface GangContext {
   readonly hosts: readonly Host[];
   readonly masterPort: number;
   readonly scratchDirectory: string;
+  readonly smallObjects: SmallObjects;
   readonly onCheckpointSynced: () => void;
   /** Called when all hosts' programs sleep on a virtual clock, and when one is awake again. */
   readonly onRest: (isAtRest: boolean) => void;
@@ -82,6 +84,7 @@ export class Gang {
           directory,
           base: host.base,
           stagingDirectory: join(context.scratchDirectory, host.name),
+          smallObjects: context.smallObjects,
           onSynced: context.onCheckpointSynced,
           log: context.settings.log,
         }),
@@ -111,11 +114,16 @@ export class Gang {
     await this.#restore(signal);
   }
 
-  /** Makes the hosts' folders, with their configuration and a Python that has what the image has. */
-  async layEnvironments(signal: AbortSignal): Promise<void> {
-    const { hosts, request, scratchDirectory, settings } = this.#context;
+  /** Makes the hosts' folders, with their configuration. */
+  async makeFolders(): Promise<void> {
+    const { hosts, request, scratchDirectory } = this.#context;
     await mkdir(scratchDirectory, { recursive: true });
     for (const host of hosts) await makeHostFolders(request, hosts, host);
+  }
+
+  /** Gives each host a Python that has what the image has. */
+  async layEnvironments(signal: AbortSignal): Promise<void> {
+    const { hosts, settings } = this.#context;
     const { environmentsDirectory, pythonPath } = settings;
     const packages = this.imagePackages;
     const folders = hosts.map(({ python }) => python);

@@ -8,12 +8,14 @@ import type { Settings } from '../model/options.ts';
 import { planHosts } from './container.ts';
 import { Gang } from './gang.ts';
 import { JobMetrics, type LineScanner } from './metrics.ts';
+import type { SmallObjects } from './small-objects.ts';
 
 export interface StayServices {
   readonly settings: Settings;
   readonly clients: Clients;
   readonly store: JobStore;
   readonly scanner: LineScanner;
+  readonly smallObjects: SmallObjects;
   /** A folder with a short path for the hosts' temporary files. */
   readonly temporaryDirectory: string;
 }
@@ -45,7 +47,7 @@ export function makeStayingGang(
     readonly onRest: (isAtRest: boolean) => void;
   },
 ): Gang {
-  const { clients, scanner, settings, store } = services;
+  const { clients, scanner, settings, smallObjects, store } = services;
   const { request, arn, name } = record;
   const directory = store.directoryOf(name);
   const metrics = new JobMetrics({
@@ -64,6 +66,7 @@ export function makeStayingGang(
     hosts: planHosts(request, { job: directory, temporary: services.temporaryDirectory }, place.slot),
     masterPort: place.masterPort,
     scratchDirectory: join(directory, 'scratch'),
+    smallObjects,
     onCheckpointSynced: () => lease.checkpointSynced(),
     onRest: place.onRest,
     metrics,

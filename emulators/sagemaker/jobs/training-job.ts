@@ -253,9 +253,13 @@ export class LocalTrainingJob {
       const packages = gang.imagePackages;
       if (packages.length > 0)
         await tell(`${DOWNLOADING_IMAGE}: this machine installs its packages (${packages.join(', ')})`);
-      await gang.layEnvironments(cut);
-      await tell(DOWNLOADING_DATA);
-      await gang.prepare(cut);
+      await gang.makeFolders();
+      const laid = gang.layEnvironments(cut).then(() => tell(DOWNLOADING_DATA));
+      const filled = gang.prepare(cut);
+      // Whichever fails, the other no longer writes into the folders.
+      await Promise.allSettled([laid, filled]);
+      await laid;
+      await filled;
       const bytes = await downloadedBytes(this.record.request, gang.hosts);
       await this.#pass(
         this.#longest((type) => downloadSeconds(type, bytes)),
