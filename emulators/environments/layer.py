@@ -15,7 +15,6 @@ import shutil
 import site
 import sys
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import distributions
 from pathlib import Path
 
 DESCRIPTION = "tidewheel.json"
@@ -115,6 +114,11 @@ def add_programs(folder: Path, source: Path) -> None:
 
 def missing_packages(wanted: list[str], below: Below) -> list[str]:
     """Those that the environment below has in no version."""
+    if not wanted:
+        return []
+    # Most hosts want none, and to import and read all of it takes longer than to make their layer.
+    from importlib.metadata import distributions
+
     found = {_plain(each.name) for each in distributions(path=below.sites)}
     return [each for each in wanted if _plain(each.split("==")[0]) not in found]
 

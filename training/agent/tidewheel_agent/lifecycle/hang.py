@@ -136,7 +136,8 @@ class HangReports:
         return found
 
     def _await_lines(self, before: int) -> None:
-        deadline, seen = time.monotonic() + _STACK_SECONDS, before
+        seconds = min(_STACK_SECONDS, self._check_seconds)
+        deadline, seen = time.monotonic() + seconds, before
         while time.monotonic() < deadline:
             time.sleep(0.1)
             if before < self._script.lines == seen:
