@@ -98,10 +98,10 @@ export const assumed = {
   startSpread: 0.25,
   priceSpread: 0.01,
   /** As priors of a whole run's work: one more attempt, or run, would have shown it. */
-  paceSpread: 0.07,
+  paceSpread: 0.08,
   workSpread: 0.06,
   /** The pace of the rest of an attempt spreads by this share of how attempts do. */
-  withinShare: 0.3,
+  withinShare: 0.22,
   /** Work past its declared end: as likely more as less than this share of what was done. */
   overrun: 0.05,
   overrunSpread: 1,
