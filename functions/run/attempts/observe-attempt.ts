@@ -152,7 +152,7 @@ export async function recallAttempt(
  */
 function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome, now: Date): AttemptOutcome {
   const recall = attempt.recall ?? lostRecall(attempt, outcome);
-  if (recall === undefined && isReservationOver(attempt, outcome, now))
+  if (wasTaken(recall, outcome) && isReservationOver(attempt, outcome, now))
     return { ...outcome, kind: 'interrupted', message: `its reservation ended: ${outcome.message}` };
   if (recall === undefined || outcome.kind !== 'stopped') return outcome;
   if (recall.cause === 'request') return { ...outcome, kind: 'recalled', message: `it ${recall.why}` };
@@ -166,6 +166,10 @@ function lossOf(attempt: AttemptRecord, outcome: AttemptOutcome, now: Date): Att
     message: `${loss}; the job was recalled, to resume in another pool`,
   };
 }
+
+/** A recall for the end of the reservation may come after AWS has taken the hosts. */
+const wasTaken = (recall: StopReason, { kind }: AttemptOutcome): boolean =>
+  recall === undefined || (recall.cause === 'reservation' && kind !== 'stopped');
 
 /** AWS documents no reason for hosts that it takes at the end of a reservation. They may have reported a minute before. */
 function isReservationOver(

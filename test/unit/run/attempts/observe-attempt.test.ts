@@ -53,6 +53,32 @@ describe('an attempt that has ended', () => {
   });
 });
 
+describe('an attempt in a reservation whose hosts AWS takes', () => {
+  it.each(['reservation', undefined] as const)('is interrupted, after a recall for %s', async (cause) => {
+    const until = at.clock.now().toISOString();
+    const launched = await attempt();
+    const placement = { ...launched.placement, reserved: { kind: 'capacity-block', until } as const };
+    const recall = cause && { at: until, cause, why: 'has to leave it' };
+    const lost = await at.attempts.update(RUN, 1, { updatedAt: until, placement, ...(recall && { recall }) });
+    const describeEnd = async () => ({
+      TrainingJobName: 'x',
+      TrainingJobStatus: 'Failed' as const,
+      SecondaryStatus: 'Failed',
+      FailureReason: 'InternalServerError: the host is gone',
+      CreationTime: at.clock.now(),
+      SecondaryStatusTransitions: [],
+    });
+    const { sagemaker } = at.launchers;
+    const launchers = { ...at.launchers, sagemaker: { ...sagemaker, describe: describeEnd } };
+    expect(await observeAttempt({ ...at, launchers }, lost)).toMatchObject({
+      kind: 'ended',
+      attempt: {
+        outcome: { kind: 'interrupted', message: expect.stringMatching(/^its reservation ended: /) },
+      },
+    });
+  });
+});
+
 describe('a running attempt', () => {
   it('waits for capacity by that name', async () => {
     at.pass(60);
