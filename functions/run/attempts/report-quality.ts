@@ -67,7 +67,7 @@ async function mayBegin(store: BlobStore, { pipeline, generation }: Asked): Prom
 /** Files that are not packed are listed alone. */
 const unreadFiles = ({ arrivals, generationTally }: QualityReport): string[] =>
   arrivals.packed > 0 && generationTally.samples === 0
-    ? [`${arrivals.packed} files are not packed, so none was read`]
+    ? [`${arrivals.packed === 1 ? '1 file is' : `${arrivals.packed} files are`} not packed, so none was read`]
     : [];
 
 const counted = (count: number, what: string): string[] => (count > 0 ? [`${count} ${what}`] : []);

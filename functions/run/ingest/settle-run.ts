@@ -187,7 +187,7 @@ async function close(
 const lookText = (observation: IncomingLook | undefined): string =>
   observation === undefined
     ? 'a large folder, listed around what was notified of'
-    : `${observation.objects} objects, ${observation.bytes} bytes`;
+    : `${observation.objects} object${observation.objects === 1 ? '' : 's'}, ${observation.bytes} bytes`;
 
 /**
  * An arrival began the run, so the batch cannot be quiet before the settle window has passed. A large folder is not

@@ -88,7 +88,7 @@ describe('a drop', () => {
     expect(await drop()).toBe(0);
     expect(await stored()).toBe(declared());
     expect(sent()).toEqual(['digits/incoming/7/a.png', 'digits/source/train.py']);
-    expect(said).toContain('digits is declared; source: + train.py\n1 files');
+    expect(said).toContain('digits is declared; source: + train.py\n1 file');
   });
 });
 
@@ -181,7 +181,7 @@ digits-000001, which began before, is training: tidewheel watch digits-000001`);
     await write('code/train.py', 'print(3)');
     await write('data/7/b.png', 'b');
     expect(await drop()).toBe(0);
-    expect(said).toMatch(/declared again; source: ~ train.py\n.*lr: 0.01 -> 0.1\n1 files.*1 were there/);
+    expect(said).toMatch(/declared again; source: ~ train.py\n.*lr: 0.01 -> 0.1\n1 file.*1 were there/);
     expect(said).not.toContain(NOTHING);
     expect(sent()).toContain('digits/incoming/7/b.png');
   });
@@ -247,7 +247,7 @@ digits-000001, which began before, is training: tidewheel watch digits-000001`);
     const before = [await stored(), sent()];
     expect(await drop({ 'dry-run': true, watch: true })).toBe(0);
     expect(said).toContain('digits would be declared again; source: ~ train.py\n');
-    expect(said).toContain('1 files, 1 B, would be sent');
+    expect(said).toContain('1 file, 1 B, would be sent');
     expect([await stored(), sent()]).toEqual(before);
   });
 

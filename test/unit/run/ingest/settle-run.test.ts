@@ -48,7 +48,7 @@ describe('a run that settles', () => {
     expect(run).toMatchObject({ status: 'packing', closedAt: at0(), declaration: { name: 'digits' } });
     expect(await at.pipelines.get('digits')).toMatchObject({ openBatch: 2, closedAt: at0() });
     expect((await at.timeline.list('digits-000001')).map(({ text }) => text)).toEqual([
-      '1 objects, 5 bytes (quiet)',
+      '1 object, 5 bytes (quiet)',
     ]);
   });
 
