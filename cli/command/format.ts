@@ -16,7 +16,8 @@ export function momentText(at: Date, now: Date, second?: '2-digit'): string {
 }
 
 export const countText = (count: number): string => count.toLocaleString('en-US');
-export const filesText = (count: number): string => `${countText(count)} file${count === 1 ? '' : 's'}`;
+export const counted = (count: number, thing: string): string =>
+  `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
 
 /** Columns as wide as their widest cell; the last one is not padded. */
 export function tableText(rows: readonly (readonly string[])[]): string {

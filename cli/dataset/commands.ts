@@ -25,12 +25,13 @@ import { likelyReaders } from '@tidewheel/placement/estimate.ts';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { openImageEngine } from '../../functions/aws/images/image-engine.ts';
+import { counted } from '../command/format.ts';
 import { compare, contents, retract, versionOf } from './contents.ts';
 import { find, sample, show } from './look.ts';
 import { otherDatasets } from './open.ts';
 import { giveUp, repair } from './repair.ts';
 import { verifyAndPrint } from './verify-report.ts';
-import { complain, counted, type DatasetRequest, found, type Outcome } from './words.ts';
+import { complain, type DatasetRequest, found, type Outcome } from './words.ts';
 
 /** The pin of a declaration. Its other parts may be invalid. */
 const declared = z.object({ dataset: z.object({ pin: z.string().optional() }).optional() });

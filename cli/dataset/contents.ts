@@ -17,15 +17,8 @@ import { isArchive } from '@tidewheel/packing/layout.ts';
 import { unfinishedRuns } from '@tidewheel/packing/maintain.ts';
 import { compareContents, type HeldObject, versionContents } from '@tidewheel/packing/report.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import {
-  complain,
-  counted,
-  type DatasetRequest,
-  found,
-  incomingKey,
-  type Outcome,
-  shownSampleKey,
-} from './words.ts';
+import { counted } from '../command/format.ts';
+import { complain, type DatasetRequest, found, incomingKey, type Outcome, shownSampleKey } from './words.ts';
 
 /** The version that ended with this generation, or the newest one; else what is wrong. */
 export async function versionOf(

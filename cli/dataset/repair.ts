@@ -10,7 +10,8 @@ import {
   repairGeneration,
 } from '@tidewheel/packing/maintain.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import { complain, counted, type DatasetRequest, found, type Outcome } from './words.ts';
+import { counted } from '../command/format.ts';
+import { complain, type DatasetRequest, found, type Outcome } from './words.ts';
 
 const PROBLEMS_SHOWN = 20;
 

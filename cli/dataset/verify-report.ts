@@ -16,9 +16,10 @@ import {
   verifyGeneration,
 } from '@tidewheel/packing/maintain.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
+import { counted } from '../command/format.ts';
 import { otherDatasets } from './open.ts';
 import { describeRetractions, type RetractedKeys, retractedKeys, tellRetracted } from './verify-retracted.ts';
-import { complain, counted, found, type Outcome, type PrintLine } from './words.ts';
+import { complain, found, type Outcome, type PrintLine } from './words.ts';
 
 const PROBLEMS_SHOWN = 50;
 const CLASSES_SHOWN = 30;

@@ -3,7 +3,8 @@
 import type { Manifest } from '@tidewheel/packing/dataset.ts';
 import type { RetractedMember, RetractedObjects, RetractionReport } from '@tidewheel/packing/maintain.ts';
 import type { BlobStore } from '@tidewheel/packing/store.ts';
-import { counted, type PrintLine, shownSampleKey } from './words.ts';
+import { counted } from '../command/format.ts';
+import { type PrintLine, shownSampleKey } from './words.ts';
 
 export interface RetractedKeys {
   /** In a generation that a joined one replaced, until a prune. */

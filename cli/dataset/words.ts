@@ -38,8 +38,6 @@ export const complain = (line: string): number => {
   return 1;
 };
 
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
-
 /** A key may hold anything that a terminal would obey. */
 export const shownSampleKey = (pipeline: string, key: string): string =>
   quotedIfNeeded(belowIncoming(pipeline, key));

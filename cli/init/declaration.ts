@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { HYPERPARAMETERS, MODEL_CHANNEL } from '@tidewheel/declaration/script.ts';
 import { stringify } from 'yaml';
-import { filesText } from '../command/format.ts';
+import { counted } from '../command/format.ts';
 import { type DataFacts, placeText } from './data.ts';
 import { type EvaluationFacts, evaluationLines, objectiveLine, scoredOn } from './find-evaluation.ts';
 import { partOf } from './given-parts.ts';
@@ -193,7 +193,7 @@ function packing(project: Project): string[] {
   const why = whyUnpacked(project);
   if (why !== undefined)
     return [
-      ...(data === undefined ? [] : [`# ${filesText(data.files)} in ${placeText(data)}`]),
+      ...(data === undefined ? [] : [`# ${counted(data.files, 'file')} in ${placeText(data)}`]),
       `# ${why}, so none is packed into shards: the script gets those of the sealed version in their folders`,
       '# (docs/datasets.md), and copies of them where dataset: { keep: versions } is declared.',
       givenSplit(project) === undefined
@@ -208,7 +208,7 @@ function packing(project: Project): string[] {
       : `  label: parentFolder   # ${data.labels.slice(0, 4).join(', ')}${data.labels.length > 4 ? ', …' : ''}`;
   return [
     'packing:',
-    `  # ${filesText(data.files)} in ${placeText(data)}`,
+    `  # ${counted(data.files, 'file')} in ${placeText(data)}`,
     '  format: webdataset',
     data.isUnknown === true
       ? '  # accept: [.png]   # only these suffixes; most files here have others than init knows, so all are accepted'

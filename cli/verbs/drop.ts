@@ -14,7 +14,7 @@ import { isFinished } from '../../client/run-view.ts';
 import type { Context } from '../command/context.ts';
 import { declarationAt, type LocalDeclaration } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
-import { countText, filesText } from '../command/format.ts';
+import { counted, countText } from '../command/format.ts';
 import { DECLARATION_FILE, noSuchPipeline, pipelineMeant, type RunRow } from '../command/run-list.ts';
 import { defineVerb, flag, option, type ValuesOf } from '../command/verb.ts';
 import { withBucket } from '../dataset/open.ts';
@@ -345,7 +345,7 @@ function resultText(
   dryRun: boolean,
 ): string {
   if (dryRun)
-    return `${filesText(left)}, ${bytesText(bytes)}, would be sent to ${pipeline}; ${countText(before)} were sent before`;
+    return `${counted(left, 'file')}, ${bytesText(bytes)}, would be sent to ${pipeline}; ${countText(before)} were sent before`;
   const earlier = before === 0 ? '' : `; ${countText(before)} were there from before`;
   const next =
     left > 0
@@ -353,7 +353,7 @@ function resultText(
       : sent.files === 0
         ? ''
         : `\nThe run begins to pack ${settle === undefined ? 'when nothing has arrived for a while' : settledText(settle)}: tidewheel watch ${pipeline}`;
-  return `${filesText(sent.files)}, ${bytesText(sent.bytes)}, sent to ${pipeline}${earlier}${next}`;
+  return `${counted(sent.files, 'file')}, ${bytesText(sent.bytes)}, sent to ${pipeline}${earlier}${next}`;
 }
 
 const DRAWN_MILLISECONDS = 500;

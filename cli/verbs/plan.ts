@@ -10,7 +10,7 @@ import type { AnswerOf, BodyOf } from '../../client/operations.ts';
 import { ApiError } from '../command/api-calls.ts';
 import { declarationAt } from '../command/declared.ts';
 import { EXIT } from '../command/exit.ts';
-import { countText, momentText, safe } from '../command/format.ts';
+import { counted, countText, momentText, safe } from '../command/format.ts';
 import { overridesOf, setOption } from '../command/overrides.ts';
 import { noSuchPipeline } from '../command/run-list.ts';
 import { defineVerb, flag, option } from '../command/verb.ts';
@@ -115,17 +115,16 @@ function textOf(plan: AnswerOf<'planRun'>, pools: boolean): string {
   ].join('\n');
 }
 
-const some = (count: number, thing: string): string =>
-  `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
-
 function dataLines({ packing, dataset }: AnswerOf<'planRun'>): readonly string[] {
   const { basis, files, bytes, shards, items, rejected } = packing;
   const { isUnpacked } = dataset;
-  const packed = isUnpacked ? 'not packed' : `${some(shards, 'shard')}, packed by ${some(items, 'call')}`;
+  const packed = isUnpacked
+    ? 'not packed'
+    : `${counted(shards, 'shard')}, packed by ${counted(items, 'call')}`;
   const left = rejected === 0 ? '' : `, ${countText(rejected)} rejected by name`;
   return [
-    `new data  ${some(files, 'file')}, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${packed}`,
-    `trains on ${some(dataset.shards, isUnpacked ? 'file' : 'shard')}, ${bytesText(dataset.bytes)}`,
+    `new data  ${counted(files, 'file')}, ${bytesText(bytes)}${basis === 'given' ? ' (not uploaded)' : ''}${left}: ${packed}`,
+    `trains on ${counted(dataset.shards, isUnpacked ? 'file' : 'shard')}, ${bytesText(dataset.bytes)}`,
   ];
 }
 
