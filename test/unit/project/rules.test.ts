@@ -148,6 +148,18 @@ describe('an HTTP server', () => {
   });
 });
 
+describe('a unit test', () => {
+  it('opens no server', () => {
+    // Unit tests share their modules: a client that one file mocks answers nothing to another file, in some orders.
+    const opening = /\bcreateServer\(|\.listen\(/;
+    const folders = ['packages', 'test/unit', 'emulators/tests/unit'];
+    const files = folders.flatMap((folder) =>
+      breakers(folder, opening, (file) => !file.endsWith('.test.ts')),
+    );
+    expect(files).toEqual([]);
+  });
+});
+
 describe('the environment', () => {
   it('is read where it is checked, except the endpoint', () => {
     // Both ways to AWS, the SDK's clients and the fast data path, take the endpoint from the SDK's own variables.
