@@ -137,7 +137,9 @@ function askingFor(
     const { ask, had, onDemand } = value.expectedUsd(outlook.belief);
     return { ask: inAll(ask), had: inAll(had), onDemand: inAll(onDemand) };
   });
-  const best = courses.toSorted((a, b) => a.ask - b.ask)[0];
+  // With capacity another fallback may be the best than without.
+  const least = (course: 'ask' | 'had'): number | undefined =>
+    courses.length > 0 ? Math.min(...courses.map((each) => each[course])) : undefined;
   const aloneUsd = transferUsd + costUsd(hourlyUsd, billed) + costUsd(timeUsd, outlook.waitSeconds + billed);
   const askCostUsd =
     assumed.waitingShare *
@@ -145,10 +147,10 @@ function askingFor(
     costUsd(hourlyUsd, Math.min(assumed.patienceSeconds, billed));
   return {
     ...each,
-    expectedCostUsd: askCostUsd + (best?.ask ?? aloneUsd),
+    expectedCostUsd: askCostUsd + (least('ask') ?? aloneUsd),
     askCostUsd,
     /** Once its capacity is there; undefined for Spot alone. */
-    hadUsd: best?.had,
+    hadUsd: least('had'),
     /** With each fallback: started on it now, and returned here later. */
     afterOnDemandUsd: courses.map(({ onDemand }) => onDemand),
   };
