@@ -18,6 +18,7 @@ export type SyncedFiles = ReadonlyMap<string, SeenFile>;
 export interface SyncPass {
   /** In the order in which they were written: what was written last (a marker) arrives last. */
   readonly uploads: readonly SeenFile[];
+  /** A deleted file has a successor, which must be in S3 first. */
   readonly deletions: readonly string[];
   /** Files that were not there; they are deleted if the next look misses them too. */
   readonly missing: ReadonlySet<string>;
@@ -36,14 +37,16 @@ export interface SeenFolder {
 export function planPass(look: SeenFolder, synced: SyncedFiles, missedBefore: ReadonlySet<string>): SyncPass {
   const present = new Set(look.files.map((file) => file.path));
   const { settledBeforeNs } = look;
-  const uploads = look.files
-    .filter((file) => !isSame(file, synced.get(file.path)))
+  const differing = look.files.filter((file) => !isSame(file, synced.get(file.path)));
+  const uploads = differing
     .filter((file) => settledBeforeNs === undefined || file.changedNs < settledBeforeNs)
     .toSorted(byAge);
   const gone = [...synced.keys()].filter((path) => !present.has(path));
   // A file that moved while the look went round can be missed once under both names.
   const isSure = (path: string): boolean => settledBeforeNs === undefined || missedBefore.has(path);
-  return { uploads, deletions: gone.filter(isSure), missing: new Set(gone) };
+  // What S3 lacks after this pass may be the successor, such as a marker that names other files.
+  const deletions = uploads.length === differing.length ? gone.filter(isSure) : [];
+  return { uploads, deletions, missing: new Set(gone) };
 }
 
 export const isSame = (file: SeenFile, other: SeenFile | undefined): boolean =>

@@ -165,7 +165,6 @@ export class CheckpointSync {
       }
     }
     this.#missed = missing;
-    // A deleted file has a successor, and the successor must be in S3 first.
     for (const path of isWhole ? deletions : []) {
       await deleteObject(s3, { bucket: this.#prefix.bucket, key: keyBelow(this.#prefix.key, path) });
       this.#synced.delete(path);

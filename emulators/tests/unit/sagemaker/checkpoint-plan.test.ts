@@ -39,6 +39,14 @@ test('a file is deleted after two missing looks', () => {
   expect(planPass({ files: [], settledBeforeNs: undefined }, before, nothing).deletions).toEqual(['old']);
 });
 
+test('nothing is deleted before a younger file arrives', () => {
+  const before = synced(file('old', 1n), file('marker', 2n));
+  const look = { files: [file('new', 90n), file('marker', 100n, 2)], settledBeforeNs: 100n };
+  const held = planPass(look, before, new Set(['old']));
+  expect([held.uploads.map(({ path }) => path), held.deletions]).toEqual([['new'], []]);
+  expect(planPass({ ...look, settledBeforeNs: 200n }, before, held.missing).deletions).toEqual(['old']);
+});
+
 test('a rewrite within one tick is noticed', () => {
   const before = synced(file('a', 1n));
   const files = [{ ...file('a', 1n), inode: 2n }];
