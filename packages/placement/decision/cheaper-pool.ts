@@ -6,10 +6,11 @@
 
 import { reliabilityOf, trustOf } from '../belief/beliefs.ts';
 import { observe } from '../belief/regimes.ts';
+import type { Candidate } from '../candidates/pools.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
 import { IDLE, ON_DEMAND } from '../policy/plan-pass.ts';
-import { comparedSpan } from '../policy/value-function.ts';
+import { comparedSpan, type SpanQuestion } from '../policy/value-function.ts';
 import { type Assessed, unitOf } from './assess.ts';
 import { wasLostWithin } from './met.ts';
 import type { Situation } from './situation.ts';
@@ -50,33 +51,19 @@ export function cheaperPool(
       (isScored(each) || mayAsk(each)),
   );
   if (cheaper.length === 0 || !isWorthPlanning(work)) return undefined;
-  const span = comparedSpan({
-    mostWorkSeconds: assumed.comparedWorkSeconds,
-    mostSlackSeconds: assumed.comparedSlackSeconds,
-    tickSeconds: TICK_SECONDS,
-    restartSeconds: work.restartSeconds,
-    workLeft: workOf(atHand.candidate, work),
+  const ahead = campaignAhead(atHand.candidate, situation, {
     // As the plan counts slack: an On-Demand start still comes out of it.
     slack: slackSeconds + work.restartSeconds - marginSeconds,
     lasting: lastingShare(pools),
-    secondsIfRefused: assumed.patienceSeconds,
   });
-  if (span === undefined) return undefined;
+  if (ahead === undefined) return undefined;
   const reliability = reliabilityOf(trustOf(situation.observations));
-  // Whole ticks of the pool at hand; work is counted at the pace that it was measured at.
-  const shortWork = { ...work, workSeconds: span.workSeconds / atHand.candidate.throughput.factor };
-  const shortly = {
-    work: shortWork,
-    secondsLeft: safeWorkOf(atHand.candidate, shortWork) + span.slackSeconds,
-    timeUsd,
-    onDemandWaits: [],
-  };
   const promise = (each: Assessed): number => (usdOf(atHand) - usdOf(each)) * each.outlook.chanceUp;
   const found = cheaper
     .toSorted((a, b) => promise(b) - promise(a))
     .slice(0, MOST_COMPARED)
     .map((pool) => {
-      const value = spotValue(atHand.candidate, unitOf(pool), shortly);
+      const value = spotValue(atHand.candidate, unitOf(pool), ahead);
       // A pool that the run may not try counts as down.
       const belief = mayAsk(pool) ? pool.outlook.belief : observe(pool.outlook.belief, 0, 1);
       const { ask, wait, onDemand } = value.expectedUsd(belief, inUse ? ON_DEMAND : IDLE);
@@ -86,7 +73,7 @@ export function cheaperPool(
         value.surelyUsd - (inUse ? costUsd(value.onDemandUsd + timeUsd, value.restartSeconds) : 0);
       const seen = (usd: number): number => seesBack * usd + (1 - seesBack) * Math.max(unseenUsd, usd);
       const askUsd = mayAsk(pool) ? ask : Number.POSITIVE_INFINITY;
-      const waitUsd = span.mayWait && seesBack > 0 ? seen(wait) : Number.POSITIVE_INFINITY;
+      const waitUsd = ahead.mayWait && seesBack > 0 ? seen(wait) : Number.POSITIVE_INFINITY;
       const savedUsd = seen(onDemand) - Math.min(askUsd, waitUsd);
       return { kind: askUsd <= waitUsd ? ('ask' as const) : ('wait' as const), pool, savedUsd };
     })
@@ -96,6 +83,28 @@ export function cheaperPool(
   const stillUsd = found.kind === 'wait' ? costUsd(usdOf(atHand), TICK_SECONDS) * assumed.stillShare : 0;
   const savedUsd = found.savedUsd - (found.pool.askCostUsd ?? 0) - stillUsd;
   return savedUsd > 0 ? { ...found, savedUsd } : undefined;
+}
+
+/** The hours looked ahead, in which the pool at hand counts as sure; undefined where no slack is left to compare with. */
+export function campaignAhead(
+  atHand: Candidate,
+  { work, timeUsd }: Pick<Situation, 'work' | 'timeUsd'>,
+  over: Pick<SpanQuestion, 'slack' | 'lasting'>,
+) {
+  const span = comparedSpan({
+    ...over,
+    mostWorkSeconds: assumed.comparedWorkSeconds,
+    mostSlackSeconds: assumed.comparedSlackSeconds,
+    tickSeconds: TICK_SECONDS,
+    restartSeconds: work.restartSeconds,
+    workLeft: workOf(atHand, work),
+    secondsIfRefused: assumed.patienceSeconds,
+  });
+  if (span === undefined) return undefined;
+  // Whole ticks of the pool at hand; work is counted at the pace that it was measured at.
+  const shortly = { ...work, workSeconds: span.workSeconds / atHand.throughput.factor };
+  const secondsLeft = safeWorkOf(atHand, shortly) + span.slackSeconds;
+  return { mayWait: span.mayWait, work: shortly, secondsLeft, timeUsd, onDemandWaits: [] };
 }
 
 const hasAttemptsToSpare = ({ input: { attempts, limits } }: Situation): boolean =>

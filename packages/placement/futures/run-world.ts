@@ -7,12 +7,12 @@ import { type Belief, fittedRegimes, observe, type RegimeTable, withRates } from
 import { type Candidate, unitUsd } from '../candidates/pools.ts';
 import { REFERENCE_THROUGHPUT } from '../candidates/throughput-estimate.ts';
 import { fitted, seenIn } from '../decision/assess.ts';
+import { campaignAhead } from '../decision/cheaper-pool.ts';
 import type { Situation } from '../decision/situation.ts';
 import { type SpotValue, spotValue } from '../decision/spot-value.ts';
-import { costUsd, gangUsd, hourlyUsdOf, restartOf, safeWorkOf, workOf } from '../decision/work.ts';
+import { costUsd, gangUsd, hourlyUsdOf, restartOf, safeWorkOf } from '../decision/work.ts';
 import { assumed } from '../model/assumed.ts';
 import { market, TICK_SECONDS } from '../policy/market-model.ts';
-import { comparedSpan } from '../policy/value-function.ts';
 import { type Placement, type Pool, samePool } from '../records/placement-records.ts';
 
 /** A pool in which the run may train. */
@@ -135,21 +135,13 @@ function savedByWait(spot: readonly Candidate[], cheapest: number, situation: Si
   return (pool: number, belief: Belief, workSeconds: number, slackSeconds: number): number => {
     const [atHand, there] = [spot[pool], spot[cheapest]];
     if (atHand === undefined || there === undefined) return 0;
-    const span = comparedSpan({
-      mostWorkSeconds: assumed.comparedWorkSeconds,
-      mostSlackSeconds: assumed.comparedSlackSeconds,
-      tickSeconds: TICK_SECONDS,
-      restartSeconds: work.restartSeconds,
-      workLeft: workOf(atHand, { ...work, workSeconds }),
-      slack: slackSeconds + 2 * work.restartSeconds,
-      lasting: 1 - (1 - spellShare()) ** zones,
-      secondsIfRefused: assumed.patienceSeconds,
-    });
-    if (span?.mayWait !== true) return 0;
-    const shortly = { ...work, workSeconds: span.workSeconds / atHand.throughput.factor };
-    const secondsLeft = safeWorkOf(atHand, shortly) + span.slackSeconds;
-    const given = { work: shortly, secondsLeft, timeUsd, onDemandWaits: [] };
-    const { wait, onDemand } = spotValue(atHand, unitUsd(there), given).expectedUsd(belief);
+    const ahead = campaignAhead(
+      atHand,
+      { work: { ...work, workSeconds }, timeUsd },
+      { slack: slackSeconds + 2 * work.restartSeconds, lasting: 1 - (1 - spellShare()) ** zones },
+    );
+    if (ahead?.mayWait !== true) return 0;
+    const { wait, onDemand } = spotValue(atHand, unitUsd(there), ahead).expectedUsd(belief);
     const stillUsd = assumed.stillShare * costUsd(unitUsd(atHand) + timeUsd, TICK_SECONDS);
     return seesBack * (onDemand - wait) - stillUsd;
   };
