@@ -10,7 +10,7 @@ import { type RunRecord, type RunSpent, readsSchema } from './run-records.ts';
 
 const attemptSchema = z.object({
   pool: poolSchema,
-  billableSeconds: seconds,
+  trainingSeconds: seconds,
   lostSeconds: seconds,
   costUsd: usd,
 });
@@ -96,8 +96,9 @@ export function spentOf(report: EndedReport): RunSpent {
   };
 }
 
-const lostUsd = ({ costUsd, lostSeconds, billableSeconds }: EndedReport['attempts'][number]): number =>
-  billableSeconds > 0 ? costUsd * Math.min(1, lostSeconds / billableSeconds) : 0;
+/** Spot bills fewer seconds than it trains: the price is of a second of training. */
+const lostUsd = ({ costUsd, lostSeconds, trainingSeconds }: EndedReport['attempts'][number]): number =>
+  trainingSeconds > 0 ? costUsd * Math.min(1, lostSeconds / trainingSeconds) : 0;
 
 /** Whether it ended and cost within its first forecast. */
 function keptOf({ status, promises, finishedAt, costUsd }: EndedReport): RunSpent['kept'] {

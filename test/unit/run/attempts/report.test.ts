@@ -3,8 +3,14 @@ import { bucketKeys } from '@tidewheel/contract/bucket-keys.ts';
 import { attemptCost } from '@tidewheel/placement/records.ts';
 import { describe, expect, it } from 'vitest';
 import { answer } from '../../../../functions/api/answer.ts';
+import { spentOf } from '../../../../functions/records/ended.ts';
 import type { AttemptRecord } from '../../../../functions/records/run-records.ts';
-import { makeReport, type ReportInput, readReport } from '../../../../functions/run/attempts/make-report.ts';
+import {
+  lostTraining,
+  makeReport,
+  type ReportInput,
+  readReport,
+} from '../../../../functions/run/attempts/make-report.ts';
 import { endRun } from '../../../../functions/run/attempts/report-run.ts';
 import {
   AT,
@@ -58,6 +64,14 @@ const report = (over: Partial<ReportInput> = {}) =>
     finishedAt: secondsAfter(6_000),
     ...over,
   });
+
+it('sums of money and the run lose alike', () => {
+  const attempts = [interrupted, completed];
+  // 250 of 1,000 s of training, on 2 nodes that were billed 400 s at 1.50 USD.
+  expect(lostTraining(attempts).usd).toBeCloseTo((0.25 * (2 * 1.5 * 400)) / 3_600, 4);
+  const inSums = spentOf(report()).pools.reduce((usd, pool) => usd + pool.lostUsd, 0);
+  expect(inSums).toBeCloseTo(lostTraining(attempts).usd, 4);
+});
 
 it('a run keeps its promises and its misses', async () => {
   const at = ground();
