@@ -125,6 +125,15 @@ it('plans before money, then starts once confirmed', async () => {
   expect((await at.runs.get('digits-000002'))?.request?.tokens).toHaveLength(1);
 });
 
+it('refuses arguments that no tool takes', async () => {
+  const besides = await call('startRun', { name: 'digits', limits: { budgetUsd: 1 } });
+  expect(besides.isError).toBe(true);
+  expect(besides.text).toContain(
+    'limits is no argument: the tool takes name, body, confirm, and fields of its',
+  );
+  expect((await call('getRun', {})).text).toContain('runId is missing');
+});
+
 it('takes no code twice, nor of another call', async () => {
   const { text } = await call('startRun', { name: 'digits' });
   const [, confirm] = /confirm: "(\w+)/.exec(text) ?? [];
