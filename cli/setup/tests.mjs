@@ -11,10 +11,8 @@ export const PARTS = ['unit', 'contract', 'integration', 'e2e', 'python'];
 /** Slow and rare: it runs only when it is named. */
 export const HEAVY = 'heavy';
 
-/** One after another, beside what waits the longest: a third part at once saved no time on two cores. */
-const BESIDE_INTEGRATION = ['python', 'e2e'];
-
-const NOT_RUN = { passed: 0, failed: 1, skipped: 0 };
+/** Python's tests go on beside e2e. A third part beside them saved no time on two cores. */
+const SIDE_BY_SIDE = ['integration', 'python'];
 
 /**
  * @param {string[]} parts some of PARTS and HEAVY
@@ -27,15 +25,15 @@ export async function runTests(parts, { limits = new Map(), again = false } = {}
   mkdirSync(places.results, { recursive: true });
   const run = (part, options) =>
     part === HEAVY ? runHeavy({ again }) : runPart(part, limits.get(part) ?? [], options);
+  const [shown, ...beside] = SIDE_BY_SIDE.filter((part) => parts.includes(part));
   const begun = new Map();
   for (const part of [...PARTS, HEAVY].filter((name) => parts.includes(name))) {
-    if (part === 'integration') {
-      let before = Promise.resolve();
-      for (const other of BESIDE_INTEGRATION.filter((name) => parts.includes(name))) {
-        before = before.then(() => (endingSignal() ? NOT_RUN : quietly(other, (opts) => run(other, opts))));
-        begun.set(other, before);
-      }
-    }
+    if (part === shown)
+      for (const other of beside)
+        begun.set(
+          other,
+          quietly(other, (options) => run(other, options)),
+        );
     process.stdout.write(`\n── ${part} ──\n`);
     addCounts(sum, part, await (begun.get(part) ?? run(part)));
     const signal = endingSignal();
