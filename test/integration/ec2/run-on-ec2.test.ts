@@ -163,7 +163,12 @@ it('replaces a dead host and keeps the other', async () => {
   const timeline = await deps.timeline.list(RUN);
   expect(timeline.filter(({ kind }) => kind === 'HostsReplaced')).toHaveLength(1);
   expect(await deps.attempts.list(RUN)).toHaveLength(1);
-  expect(await deps.launchers.ec2.leftovers?.list()).toEqual([]);
+  // EC2 lists the hosts until their machines have gone.
+  await until(
+    'no host left over',
+    async () => (await deps.launchers.ec2.leftovers?.list())?.length === 0,
+    () => outputOf(ids),
+  );
 }, 300_000);
 
 /** As the API reads them. */
