@@ -88,8 +88,9 @@ function callOf(operation: OperationId, input: object, etag: string | undefined)
   const query = new URLSearchParams();
   let filled: string = path;
   for (const [name, value] of Object.entries<unknown>(parameters)) {
-    if (typeof value !== 'string' && typeof value !== 'number') continue;
-    const text = String(value);
+    if (value === undefined) continue;
+    // Whatever it is: the API names a parameter that it does not take.
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (path.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(text));
     else query.append(name, text);
   }

@@ -22,13 +22,7 @@ import { isFinished } from '../../client/run-view.ts';
 import project from '../../package.json' with { type: 'json' };
 import { type Api, ApiError } from '../command/api-calls.ts';
 import { type Context, contextOf } from '../command/context.ts';
-import {
-  argumentProblems,
-  inputOf,
-  OPERATION_TOOLS,
-  type OperationTool,
-  type ToolArguments,
-} from './operation-tools.ts';
+import { inputOf, OPERATION_TOOLS, type OperationTool, type ToolArguments } from './operation-tools.ts';
 import { bounded, hiddenIn, marked, revealed, Secrets } from './untrusted.ts';
 import {
   type SeenRun,
@@ -168,8 +162,8 @@ class Session {
       return this.#shown(await this.#wait(given).catch((error) => this.#failed(error)));
     const tool = [...OPERATION_TOOLS, ...this.#verbs].find((each) => each.name === name);
     if (tool === undefined) return this.#shown({ isWell: false, remark: 'There is no such tool.' });
-    const problems = argumentProblems(tool, given);
-    if (problems.length > 0) return this.#shown({ isWell: false, remark: problems.join('\n') });
+    const lacking = tool.inputSchema.required.filter((argument) => given[argument] === undefined);
+    if (lacking.length > 0) return this.#shown({ isWell: false, remark: `missing: ${lacking.join(', ')}` });
     const act = (): Promise<Outcome> => this.#act(tool, given, ask).catch((error) => this.#failed(error));
     if (tool.risk === undefined) return this.#shown(await act());
     const turn = this.#last.then(act);

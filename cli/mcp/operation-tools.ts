@@ -108,18 +108,6 @@ function inlined(of: Schema): Schema {
   return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, valueOf(value)]));
 }
 
-/** Names what the tool does not take, which the API would never see, and what it lacks. */
-export function argumentProblems({ inputSchema }: ToolDefinition, given: ToolArguments): readonly string[] {
-  const taken = Object.keys(inputSchema.properties);
-  const inBody = taken.includes('body') ? ', and fields of its request go into body' : '';
-  return [
-    ...Object.keys(given)
-      .filter((name) => !taken.includes(name) && name !== 'confirm')
-      .map((name) => `${name} is no argument: the tool takes ${taken.join(', ') || 'none'}${inBody}`),
-    ...inputSchema.required.filter((name) => given[name] === undefined).map((name) => `${name} is missing`),
-  ];
-}
-
 /** The API checks it, and names every field that is wrong. */
 const input = z.custom<Input<OperationId>>(isTable);
 

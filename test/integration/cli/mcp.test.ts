@@ -128,10 +128,8 @@ it('plans before money, then starts once confirmed', async () => {
 it('refuses arguments that no tool takes', async () => {
   const besides = await call('startRun', { name: 'digits', limits: { budgetUsd: 1 } });
   expect(besides.isError).toBe(true);
-  expect(besides.text).toContain(
-    'limits is no argument: the tool takes name, body, confirm, and fields of its',
-  );
-  expect((await call('getRun', {})).text).toContain('runId is missing');
+  expect(besides.text).toContain('has no field "limits": take it out');
+  expect((await call('getRun', {})).text).toContain('missing: runId');
 });
 
 it('takes no code twice, nor of another call', async () => {
