@@ -163,7 +163,7 @@ it('replaces a dead host and keeps the other', async () => {
   const timeline = await deps.timeline.list(RUN);
   expect(timeline.filter(({ kind }) => kind === 'HostsReplaced')).toHaveLength(1);
   expect(await deps.attempts.list(RUN)).toHaveLength(1);
-  // EC2 lists the hosts until their machines have gone.
+  // The function that hears of the hosts' end may have recorded it: it releases the fleet after that.
   await until(
     'no host left over',
     async () => (await deps.launchers.ec2.leftovers?.list())?.length === 0,

@@ -190,8 +190,8 @@ for step in range(1, 121):
     time.sleep(0.05)
     if step > ${KEPT}:
         shutil.rmtree(folder / f'step-{step - ${KEPT}:04d}')
-    # Forty steps go on at their own pace; the next forty once these are seen in S3.
-    while step in (40, 80) and not os.path.exists(f'${next}-{step:04d}'):
+    # Thirty steps go on at their own pace; the next thirty once these are seen in S3.
+    while step % 30 == 0 and not os.path.exists(f'${next}-{step:04d}'):
         time.sleep(0.01)
 `,
   });

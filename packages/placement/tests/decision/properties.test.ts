@@ -152,12 +152,11 @@ const SECOND_FALLBACK: Draw = {
 
 /** With capacity one fallback is the better, without it the other: which of them is "the" fallback must not matter. */
 const TWO_FALLBACKS: Draw = {
+  ...SECOND_FALLBACK,
   scores: [7, 1, 1],
-  shares: [0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
   prices: [4.850791931152344, 2.4283623695373535],
   nowHours: 1.60796480178833,
   workHours: 13.766636848449705,
-  losses: [],
 };
 
 it('expects no more to pay with more slack', { timeout: 60_000 }, () => {
